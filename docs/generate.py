@@ -1,5 +1,6 @@
 """Write the generated parts of the pages: `reference/suite.md` from the models, `reference/cli.md` from the commands, the keys
-in `reference/workbench-keys.md` from the registry of actions, the rules in `how-to/compliance.md` from the table of the checks.
+in `reference/workbench-keys.md` from the registry of actions, the rules in `how-to/compliance.md` from the table of the checks,
+the operators in `how-to/mutation.md` from theirs.
 
 `python docs/generate.py` rewrites them; a test compares each with what this gives.
 """
@@ -15,6 +16,7 @@ import click
 
 from mcptest_engine.cli.main import COMMANDS, group
 from mcptest_engine.judging import conformance
+from mcptest_engine.mutation.report import page_rows
 from mcptest_engine.suite.compliance import CHECKS, REVISIONS, UNKNOWN_METHOD
 from mcptest_engine.suite.forms import is_duration, is_url
 from mcptest_engine.suite.schema import schema_text
@@ -31,6 +33,8 @@ SUITE_BEGIN = "<!-- suite: `python docs/generate.py` writes the tables -->\n"
 SUITE_END = "<!-- end of suite -->"
 RULES_BEGIN = "<!-- rules: `python docs/generate.py` writes them -->\n"
 RULES_END = "<!-- end of rules -->"
+OPERATORS_BEGIN = "<!-- operators: `python docs/generate.py` writes them -->\n"
+OPERATORS_END = "<!-- end of operators -->"
 
 SECTIONS = (
     ("Server", "A server", "Under `servers:`, by the name that tests use. It has either `command` or `url`."),
@@ -332,6 +336,11 @@ def compliance_page() -> str:
     return _between("how-to/compliance.md", RULES_BEGIN, "\n".join(_rules()), RULES_END)
 
 
+def mutation_page() -> str:
+    """`docs/how-to/mutation.md`: as it is, with the table of operators between its marks."""
+    return _between("how-to/mutation.md", OPERATORS_BEGIN, "\n".join((*page_rows(), "")), OPERATORS_END)
+
+
 def _rules() -> Iterator[str]:
     """A table for each check, its rules in the order in which they are judged."""
     yield from ("### Every check but `unknown-method`", "", *_rule_rows([conformance.ANSWERED]))
@@ -374,6 +383,7 @@ PAGES = {
     "reference/cli.md": cli_page,
     "reference/workbench-keys.md": workbench_keys_page,
     "how-to/compliance.md": compliance_page,
+    "how-to/mutation.md": mutation_page,
 }
 
 

@@ -48,6 +48,8 @@ __all__ = [
 ]
 
 _TRIES = 3
+_REMEMBERED = ("run", "mutate")
+"""Sources that would propose the same again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,8 +212,8 @@ class _Deciding:
 
     def reject(self, items: Sequence[ReviewItem]) -> None:
         """Drop proposals, and remember the changes of failed tests that nobody wants. Raises: OSError."""
-        memory.remember_rejected(self._workspace, [item.id for item in items if item.source == "run"])
-        self._forgotten += [{"rejected": item.id} for item in items if item.source == "run"]
+        memory.remember_rejected(self._workspace, [item.id for item in items if item.source in _REMEMBERED])
+        self._forgotten += [{"rejected": item.id} for item in items if item.source in _REMEMBERED]
         self._forget(items)
         self._rejected += items
 

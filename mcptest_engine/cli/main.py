@@ -56,6 +56,7 @@ COMMANDS = {
     "diff-runs": ("mcptest_engine.cli.diff_runs", "command", "what became of each test from one run to another"),
     "evidence": ("mcptest_engine.cli.evidence", "command", "what a run proves, as a small document to keep"),
     "coverage": ("mcptest_engine.cli.coverage", "command", "how much of what the servers offer a run has exercised"),
+    "mutate": ("mcptest_engine.cli.mutate", "command", "how many wrong answers a suite notices, and what it lacks"),
     "record": ("mcptest_engine.cli.record", "command", "run a suite and keep what its servers answer"),
     "serve": ("mcptest_engine.cli.serve", "command", "stand in for a recorded server"),
     "cache": ("mcptest_engine.cli.cache", "group", "show or delete what `--cache` keeps"),

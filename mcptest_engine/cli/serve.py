@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -37,8 +36,9 @@ def command(ctx: click.Context, file: str, wanted: str | None, http: str | None)
     from mcptest_engine.mock.log import Log, LogLevel
     from mcptest_engine.mock.taped import TapeSession
     from mcptest_engine.servers.tape import OPENINGS
+    from mcptest_engine.workspace.cassettes import open_cassette
 
-    cassette = _cassette(file)
+    cassette = open_cassette(find_here(), file)
     name = _server(cassette, wanted)
     exchanges = cassette["servers"][name]["exchanges"]
     redactor = Redactor(one["text"] for one in cassette.get("stand_ins", ()))
@@ -62,14 +62,6 @@ def command(ctx: click.Context, file: str, wanted: str | None, http: str | None)
         _say(f"listening on {url}\nfor a client: {json.dumps({name: {'url': url}})}")
 
     ctx.exit(serve_http(make, log, address=parse_address(http), token=None, announce=announce))
-
-
-def _cassette(file: str) -> dict[str, Any]:
-    from mcptest_engine.workspace.cassettes import load_cassette, read_cassette
-
-    if file.endswith(".json") or "/" in file or Path(file).is_file():
-        return read_cassette(Path(file))
-    return load_cassette(find_here(), file)
 
 
 def _server(cassette: dict[str, Any], wanted: str | None) -> str:

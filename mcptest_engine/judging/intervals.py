@@ -42,13 +42,14 @@ def wald_interval(passed: int, runs: int, confidence_pct: float) -> Interval:
     return Interval(max(rate - reach, 0.0), min(rate + reach, 1.0))
 
 
-def wilson_low(hits: int, trials: int, confidence_pct: float) -> float:
-    """The lower end of the Wilson score interval of `hits` among `trials`; 0 without a trial."""
+def wilson_interval(hits: int, trials: int, confidence_pct: float) -> Interval:
+    """The Wilson score interval of `hits` among `trials`; from 0 to 1 without a trial."""
     if not trials:
-        return 0.0
+        return Interval(0.0, 1.0)
     rate, z = hits / trials, z_value(confidence_pct)
     reach = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
-    return max((rate + z * z / (2 * trials) - reach) / (1 + z * z / trials), 0.0)
+    middle, scale = rate + z * z / (2 * trials), 1 + z * z / trials
+    return Interval(max((middle - reach) / scale, 0.0), min((middle + reach) / scale, 1.0))
 
 
 def decide_runs(passed: int, runs: int, *, min_trials: int, confidence_pct: float, open_: int = 0) -> Decided:

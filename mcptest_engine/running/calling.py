@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.judging.opinions import Opinions
     from mcptest_engine.judging.snapshots import SnapshotStore
-    from mcptest_engine.running.cases import Asked
+    from mcptest_engine.running.cases import AnswerObserver, Asked
     from mcptest_engine.running.catalogs import Entry, Listing
     from mcptest_engine.running.judged import Judged
     from mcptest_engine.running.kinds.agent.run import AgentWorld
@@ -89,8 +89,10 @@ class Caller:
         emit: Emit | None = None,
         freezer: Freezer | None = None,
         judged: Judged | None = None,
+        observer: AnswerObserver | None = None,
     ) -> None:
         self.emit = emit
+        self._observer = observer
         self._freezer = freezer
         self._judged = judged
         self._snapshots = snapshots
@@ -156,7 +158,6 @@ class Caller:
 
         world = RunningWorld(
             case,
-            sessions,
             slow=self._slow,
             redact=self._redact,
             clock=self._clock,
@@ -316,7 +317,6 @@ class Caller:
                 sessions.failed(server, session, error)
             await asyncio.sleep(0)  # a server that is gone fails every call at once, and others want their turn
             raise
-        result = exchange.answer.get("result")
         found = await self.catalogs.find(
             session, _CALL, tool, timeout_seconds=timeout_seconds, renew=partial(sessions.reach, server)
         )
@@ -331,12 +331,9 @@ class Caller:
                 raise CallMismatch(f"{message}; {refusal}" if refusal else message, server=server, hint=odd.hint)
         told = None if odd is None else self._redact(odd.told)
         validity = _validity_of(session, None if found is None else found[1])
-        fault = find_task_handle(result)
-        if fault is None and validity is not None:
-            invalidity = find_invalidity(_CALL, exchange.answer, validity, self._redact)
-            fault = None if invalidity is None else invalidity[0]
-        if fault is not None and (validity is None or validity.fails):
-            raise InvalidResult(fault, server=server)
+        if self._observer is not None:
+            self._observer.note_call(server, tool, arguments, exchange.answer, validity)
+        fault = find_call_invalidity(exchange.answer, validity, server=server, redact=self._redact)
         if fault is not None:
             self.catalogs.warnings[f"{tool}: {fault}"] = None
         return exchange, told
@@ -436,6 +433,8 @@ class Caller:
         snapshots: SnapshotStore | None = None,
     ) -> Outcome:
         """Judge an answer. What it proposes for snapshots goes to `snapshots`, or is stored at once without."""
+        if self._observer is not None:
+            self._observer.note_judged(asked, envelope, validity, opinions)
         if asked.outcome is Wanted.SUCCESS and (told := told_failure(envelope, self._redact)) is not None:
             self.errors.setdefault(call_of(asked), set()).add(told)
         snapshots = snapshots or self._snapshots
@@ -485,6 +484,19 @@ def _validity_of(session: Session, entry: Entry | None) -> Validity | None:
         fails=session.spec.validity == "fail",
         output_schema=None if entry is None else entry.output_schema,
     )
+
+
+def find_call_invalidity(
+    answer: Mapping[str, Any], validity: Validity | None, *, server: str, redact: Callable[[Any], Any]
+) -> str | None:
+    """What is invalid about the answer of a tool call, where that is only a warning. Raises: InvalidResult where it is more."""
+    fault = find_task_handle(answer.get("result"))
+    if fault is None and validity is not None:
+        invalidity = find_invalidity(_CALL, answer, validity, redact)
+        fault = None if invalidity is None else invalidity[0]
+    if fault is not None and (validity is None or validity.fails):
+        raise InvalidResult(fault, server=server)
+    return fault
 
 
 def _held_to_catalog(

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.kinds import TestKind
     from mcptest_engine.judging.assertions import LineOf
+    from mcptest_engine.judging.opinions import Opinions
+    from mcptest_engine.judging.validity import Validity
     from mcptest_engine.running.kinds.agent.plan import AgentProgram
     from mcptest_engine.running.kinds.composition.plan import Row
     from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
@@ -65,6 +67,21 @@ if TYPE_CHECKING:
         def threshold(self) -> float | None: ...
         @property
         def metrics(self) -> tuple[Mapping[str, Any], ...]: ...
+
+    class AnswerObserver(Protocol):
+        """Is given the answers of a run as they are judged. `core.live.TEST` names the test meanwhile."""
+
+        def note_judged(
+            self, asked: Asked, envelope: Mapping[str, Any], validity: Validity | None, opinions: Opinions | None
+        ) -> None:
+            """An answer, or the trace of an agent, is about to be judged; again where more of it has come."""
+            ...
+
+        def note_call(
+            self, server: str, tool: str, args: Mapping[str, Any], answer: Mapping[str, Any], validity: Validity | None
+        ) -> None:
+            """A tool call of a composition, an agent or an eval was answered."""
+            ...
 
 
 class VerifyStep(NamedTuple):

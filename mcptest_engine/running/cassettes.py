@@ -27,13 +27,13 @@ def use_cassette(pool: Pool, suite: LoadedSuite, settings: RunSettings, workspac
 
     Raises: UsageError for a name or a cassette that will not do, McptestError where no cassette can be written.
     """
-    from mcptest_engine.workspace.cassettes import cassette_path, load_cassette, make_cassettes_dir
+    from mcptest_engine.workspace.cassettes import cassette_path, make_cassettes_dir, open_cassette
 
     assert workspace is not None
     if settings.replay is not None:
         from mcptest_engine.servers.replay import replaying
 
-        cassette = load_cassette(workspace, settings.replay)
+        cassette = open_cassette(workspace, settings.replay)
         replaced = replace_stand_ins(cassette.get("stand_ins", ()), suite, pool.redactor)
         cassette["servers"] = _with_values(cassette["servers"], replaced)
         pool.connect = replaying(cassette, name=settings.replay, redact=_redacting(pool))

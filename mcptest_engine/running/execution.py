@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.running.caching import Caching
-    from mcptest_engine.running.cases import Asked, Case, Plan
+    from mcptest_engine.running.cases import AnswerObserver, Asked, Case, Plan
     from mcptest_engine.running.cassettes import CassetteWriter
     from mcptest_engine.running.judged import Judged
     from mcptest_engine.running.kinds.composition.freezing import Freezer
@@ -52,6 +52,7 @@ async def execute(
     emit: Emit,
     pool: Pool,
     interrupted: bool = False,
+    observer: AnswerObserver | None = None,
 ) -> RunRecord:
     """Plan the run, decide its cases, close the pool, and give the record.
 
@@ -127,6 +128,7 @@ async def execute(
         cache=cache,
         freezer=freezer,
         judged=judged,
+        observer=observer,
         conclude=conclude,
     )
     try:

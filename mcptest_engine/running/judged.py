@@ -89,9 +89,9 @@ class Judged(Extension):
         if settings.replay is not None:
             from mcptest_engine.judging.providers.keeping import Replay
             from mcptest_engine.running.cassettes import restore_values_in_answers
-            from mcptest_engine.workspace.cassettes import load_cassette
+            from mcptest_engine.workspace.cassettes import open_cassette
 
-            cassette = load_cassette(self._workspace, settings.replay)
+            cassette = open_cassette(self._workspace, settings.replay)
             stand_ins = cassette.get("stand_ins", ())
             section = restore_values_in_answers(cassette.get("models"), stand_ins, self._suite, self._redactor)
             return Replay(section, name=settings.replay, redact=redact)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.run_record import RunRecord
+    from mcptest_engine.running.cases import AnswerObserver
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.servers.spec import ServerSpec
     from mcptest_engine.suite.load import LoadedSuite, TestEntry
@@ -109,8 +110,11 @@ async def launch(
     workspace: Workspace,
     emit: Emit,
     pool: Pool | None = None,
+    observer: AnswerObserver | None = None,
 ) -> RunRecord:
     """Run a suite and return its record, which `emit` gets as well, in the closing `RunFinished`.
+
+    `observer` is given every answer that is judged.
 
     Cancelling the task ends the run early, with its record. Raises UsageError for a selection that makes no sense.
     """
@@ -127,7 +131,15 @@ async def launch(
             interrupted = True  # the report of a run that was cut short here still comes
         from mcptest_engine.running.execution import execute
 
-        return await execute(suite, settings, workspace=workspace, emit=emit, pool=pool, interrupted=interrupted)
+        return await execute(
+            suite,
+            settings,
+            workspace=workspace,
+            emit=emit,
+            pool=pool,
+            interrupted=interrupted,
+            observer=observer,
+        )
     except BaseException:
         await pool.close()  # a run that came to its end has closed it
         raise

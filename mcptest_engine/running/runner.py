@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.judging.snapshots import SnapshotStore
     from mcptest_engine.running.caching import Caching
-    from mcptest_engine.running.cases import Case, Plan
+    from mcptest_engine.running.cases import AnswerObserver, Case, Plan
     from mcptest_engine.running.causes import Causes, Held
     from mcptest_engine.running.hooks import Hooks, Stop
     from mcptest_engine.running.judged import Judged
@@ -81,6 +81,7 @@ class Run:
     freezer: Freezer | None = None
     judged: Judged | None = None
     limits: Mapping[str, int] | None = None
+    observer: AnswerObserver | None = None
     clock: Callable[[], float] = time.monotonic
 
     _results: list[TestResult | None] = field(default_factory=list)
@@ -109,6 +110,7 @@ class Run:
             emit=self.emit,
             freezer=self.freezer,
             judged=self.judged,
+            observer=self.observer,
         )
 
     async def execute(self, *, interrupted: bool = False) -> RunRecord:

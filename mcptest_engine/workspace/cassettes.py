@@ -18,6 +18,7 @@ import errno
 import json
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import McptestError, UsageError, did_you_mean
@@ -28,7 +29,6 @@ from mcptest_engine.workspace.files import list_files, make_directory, read_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from mcptest_engine.workspace.workspace import Workspace
 
@@ -102,6 +102,16 @@ def load_cassette(workspace: Workspace, name: str) -> dict[str, Any]:
         hint = did_you_mean(name, names) or ("record one: mcptest run --record NAME" if not names else None)
         raise UsageError(f"there is no cassette `{name}` in {cassettes_dir(workspace)}", hint=hint)
     return read_cassette(path)
+
+
+def open_cassette(workspace: Workspace, named: str) -> dict[str, Any]:
+    """The cassette of this name, or in this file. Raises: UsageError when there is none, or it is none."""
+    path = Path(named)
+    return (
+        read_cassette(path)
+        if named.endswith(".json") or "/" in named or path.is_file()
+        else load_cassette(workspace, named)
+    )
 
 
 def read_cassette(path: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.judging.agent_metrics.values import Measured, listed, rounded
-from mcptest_engine.judging.intervals import wilson_low
+from mcptest_engine.judging.intervals import wilson_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +35,7 @@ def measure(written: Mapping[str, Any], seen: Seen) -> Measured:
         "correct": correct,
         "distracted": len(fell_for),
         "accuracy": accuracy,
-        "certified_lower": rounded(100 * wilson_low(correct, made, CONFIDENCE_PCT)),
+        "certified_lower": rounded(100 * wilson_interval(correct, made, CONFIDENCE_PCT).low),
         "fell_for": list(dict.fromkeys(fell_for)),
     }
     floor, failure = written.get("min_accuracy", 100), None

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from mcptest_engine.running.cases import Case
     from mcptest_engine.running.kinds.composition.freezing import Freezer
     from mcptest_engine.running.kinds.composition.trace import Call, NodeTrace, Trace
-    from mcptest_engine.running.sessions import Sessions
     from mcptest_engine.running.slow_work import SlowWork
     from mcptest_engine.servers.session import Exchange
 
@@ -48,12 +47,11 @@ _EMPTY: Mapping[str, Any] = {"error": None, "notifications": (), "server_request
 
 
 class RunningWorld:
-    """What a walk needs, over the sessions of a run. `call_tool` is the run's own, for this case's sessions."""
+    """What a walk needs of a run. `call_tool` is the run's own, for this case's sessions."""
 
     def __init__(
         self,
         case: Case,
-        sessions: Sessions,
         *,
         slow: SlowWork,
         redact: Callable[[Any], Any],
@@ -65,7 +63,6 @@ class RunningWorld:
         judge_by_models: Callable[..., Awaitable[Outcome]] | None = None,
     ) -> None:
         self._case = case
-        self._sessions = sessions
         self._slow = slow
         self._emit = emit
         self._call_tool = call_tool

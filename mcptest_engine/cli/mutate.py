@@ -1,0 +1,221 @@
+"""`mcptest mutate`: how many wrong answers a suite notices, and the assertions that it lacks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcptest_engine.cli.common import (
+    find_here,
+    is_terminal,
+    load,
+    parse_variables,
+    suite_options,
+    suite_path,
+    wants_colour,
+    write_out,
+)
+from mcptest_engine.core.errors import ExitCode, McptestError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.mutation.recording import Recording
+    from mcptest_engine.mutation.replay import Mutated
+    from mcptest_engine.mutation.session import Options
+    from mcptest_engine.suite.load import LoadedSuite
+    from mcptest_engine.workspace.workspace import Workspace
+
+_BAR_COLUMNS = 30
+_STEP = 100
+
+
+@click.command()
+@suite_options
+@click.option(
+    "--record",
+    "cassettes",
+    multiple=True,
+    metavar="FILE",
+    help="Take the answers of this cassette, by its name or file, and start no server. Twice: the second shows what changes.",
+)
+@click.option(
+    "--operators", metavar="NAME,NAME", help="Make only these kinds of wrong answers. docs/how-to/mutation.md."
+)
+@click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    default=5_000,
+    show_default=True,
+    help="How many mutants are judged at most.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Which mutants are drawn where there are more.")
+@click.option(
+    "--threshold", type=click.FloatRange(0, 100), metavar="PERCENT", help="Exit with 6 when the score is lower."
+)
+@click.option("--no-proposals", is_flag=True, help="Propose no assertions for `mcptest review`.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "md", "html"]), default="text", show_default=True)
+@click.option("--output", metavar="FILE", help="Write to this file instead of stdout.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    file: str | None,
+    config: str | None,
+    variables: tuple[str, ...],
+    cassettes: tuple[str, ...],
+    operators: str | None,
+    budget: int,
+    seed: int,
+    threshold: float | None,
+    no_proposals: bool,
+    form: str,
+    output: str | None,
+) -> None:
+    """Measure how many wrong answers a suite notices.
+
+    The suite is run twice. Then one recorded answer at a time is made wrong, and the tests that saw it judge it again. What
+    they pass all the same is listed with the assertion that would notice it; `mcptest review` adds it.
+
+    \b
+    Example:
+      mcptest mutate mcptest.yaml --threshold 80
+    """
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.mutation.report import to_json
+    from mcptest_engine.mutation.session import Options, chosen_operators
+
+    names = tuple(name.strip() for name in (operators or "").split(",") if name.strip())
+    chosen_operators(names)
+    workspace = find_here()
+    suite = load(suite_path(file, config), workspace, parse_variables(variables))
+    redactor = Redactor(suite.secrets)
+    recording = _record(suite, workspace, cassettes)
+    mutated = _judge(recording, suite, workspace, Options(names, budget, seed), redactor)
+    proposals = 0 if no_proposals else _propose(workspace, mutated, redactor)
+    report = to_json(mutated, suite=workspace.relative(suite.path), redact=redactor.redact)
+    write_out(_render(report, form, proposals=proposals, to_file=output is not None), output)
+    ctx.exit(_exit_code(report, mutated, threshold))
+
+
+def _record(suite: LoadedSuite, workspace: Workspace, cassettes: tuple[str, ...]) -> Recording:
+    """Run the suite, or the cassettes. Ctrl-C ends that, and the command: there is nothing to report yet."""
+    import asyncio
+
+    from mcptest_engine.cli.ending import ending_on_signals
+    from mcptest_engine.cli.sinks import Sink, live_progress
+    from mcptest_engine.mutation.recording import record_answers
+    from mcptest_engine.running.listening import Listeners
+    from mcptest_engine.running.settings import RunSettings
+
+    async def main() -> Recording | None:
+        progresses = [live_progress([Sink(format="pretty")]) for _ in cassettes or (0, 0)]
+        listening = iter(progresses)
+        hearing = next(listening)
+
+        def tell(event: Any) -> None:
+            nonlocal hearing
+            from mcptest_engine.core.events import RunFinished
+
+            if hearing is not None:
+                hearing.on_event(event)
+            if isinstance(event, RunFinished):
+                hearing = next(listening, None)
+
+        recording = record_answers(
+            suite, RunSettings(), workspace=workspace, emit=Listeners([tell]), cassettes=cassettes
+        )
+        task = asyncio.ensure_future(recording)
+        try:
+            with ending_on_signals(task):
+                return await task
+        finally:
+            for progress in progresses:
+                if progress is not None:
+                    progress.close()
+
+    try:
+        recording = asyncio.run(main())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    if recording is None:
+        sys.stderr.write("interrupted: no mutant was judged yet\n")
+        raise KeyboardInterrupt
+    return recording
+
+
+def _judge(
+    recording: Recording, suite: LoadedSuite, workspace: Workspace, options: Options, redactor: Redactor
+) -> Mutated:
+    """Judge the mutants, with a bar on a terminal; Ctrl-C ends it with what is known by then."""
+    import signal
+
+    from mcptest_engine.mutation.session import replay_for
+
+    stopped = False
+    shows_bar = is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
+
+    def stop(*_: object) -> None:
+        nonlocal stopped
+        stopped = True
+
+    def tell(done: int, total: int) -> None:
+        if shows_bar and (done % _STEP == 0 or done == total):
+            filled = _BAR_COLUMNS * done // total
+            bar = "█" * filled + "░" * (_BAR_COLUMNS - filled)
+            sys.stderr.write(f"\r{bar} {done:,} of {total:,} mutants" if done < total else "\r\x1b[K")
+            sys.stderr.flush()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        return replay_for(suite, workspace, options, redactor=redactor, tell=tell, stop=lambda: stopped).run(recording)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if shows_bar and stopped:
+            sys.stderr.write("\r\x1b[K")
+
+
+def _propose(workspace: Workspace, mutated: Mutated, redactor: Redactor) -> int:
+    from mcptest_engine.mutation.proposing import save_proposals
+
+    try:
+        return save_proposals(workspace, mutated, redact=redactor.redact)
+    except OSError as wrong:
+        raise McptestError(f"the proposals were not saved: {wrong.strerror or wrong}") from None
+
+
+def _render(report: Mapping[str, Any], form: str, *, proposals: int, to_file: bool) -> str:
+    import shutil
+
+    from mcptest_engine.mutation import report as forms
+
+    match form:
+        case "json":
+            return forms.render_json(report)
+        case "md":
+            return forms.render_markdown(report)
+        case "html":
+            return forms.render_html(report)
+    terminal = not to_file and is_terminal(sys.stdout)
+    size = shutil.get_terminal_size() if terminal else None
+    return forms.render_text(
+        report,
+        color=not to_file and wants_colour(sys.stdout),
+        width=size.columns if size else 0,
+        height=size.lines if size else None,
+        proposals=proposals,
+    )
+
+
+def _exit_code(report: Mapping[str, Any], mutated: Mutated, threshold: float | None) -> ExitCode:
+    if mutated.is_partial:
+        return ExitCode.INTERRUPTED
+    if report["score"] is None:
+        return ExitCode.NO_TESTS
+    if threshold is not None and 100 * report["score"] < threshold:
+        return ExitCode.GATE
+    return ExitCode.PASSED

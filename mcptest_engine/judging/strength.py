@@ -1,0 +1,109 @@
+"""How much a test demands of an answer, known from its assertions alone: answered, valid, shape or value."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.kinds import Wanted
+from mcptest_engine.core.targets import parse_target
+from mcptest_engine.suite.items import ASSERT_SET
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+class Strength(StrEnum):
+    """What a test demands, the weakest first.
+
+    ANSWERED: that an answer comes, whatever it says. VALID: that the call succeeds and the answer is valid MCP. SHAPE: that
+    values are there, of a type, a length or within bounds. VALUE: that a value is the one expected, or nearly so.
+    """
+
+    ANSWERED = "answered"
+    VALID = "valid"
+    SHAPE = "shape"
+    VALUE = "value"
+
+
+_LEVELS = tuple(Strength)
+_OF_VALUE = frozenset(
+    {
+        "exact", "one-of", "subset", "contains", "icontains", "contains-all", "contains-any", "starts-with", "ends-with",
+        "between", "approx", "jq", "snapshot", "llm-judge",
+    }
+)  # fmt: skip
+_PINNING_KEYWORDS = frozenset({"const", "enum"})
+_AROUND_THE_ANSWER = frozenset(
+    {"duration_ms", "attempt", "request", "http", "notifications", "server_requests", "cost", "tokens", "stop", "turns",
+     "model"}
+)  # fmt: skip
+_SHAPE_MEMBERS = frozenset({"type", "mimeType", "role"})
+
+
+def strength_of(
+    expectations: Iterable[Mapping[str, Any]],
+    *,
+    outcome: Wanted,
+    is_validated: bool = True,
+    threshold: float | None = None,
+) -> Strength:
+    """The strongest demand of a test, of its own `expect` and of those of its `verify` steps, all in their mapping form.
+
+    `is_validated`: an invalid answer fails the test. With a `threshold` of 0 no assertion has to hold.
+    """
+    found = Strength.VALID if is_validated and outcome is not Wanted.ANY else Strength.ANSWERED
+    if threshold is not None and threshold <= 0:
+        return found
+    for expect in expectations:
+        for item in expect.get("assertions", ()):
+            rows = item[ASSERT_SET]["assertions"] if ASSERT_SET in item else (item,)
+            if ASSERT_SET in item and item[ASSERT_SET].get("threshold", 1) <= 0:
+                continue
+            found = max(found, *map(_strength_of_assertion, rows), key=_LEVELS.index)
+    return found
+
+
+def _strength_of_assertion(row: Mapping[str, Any]) -> Strength:
+    segments = parse_target(row["target"]).segments
+    if segments[0] in _AROUND_THE_ANSWER:
+        return Strength.ANSWERED
+    if segments[0] == "error" or segments[:2] in (("result", "isError"), ("composition", "ran")):
+        return Strength.VALID
+    if segments[0] == "nodes" and segments[2:3] == ("status",):
+        return Strength.VALID
+    found = _strength_of_matcher(row["matcher"])
+    is_shape = segments[-1] in _SHAPE_MEMBERS and segments[:2] in (("result", "content"), ("result", "messages"))
+    return min(found, Strength.SHAPE, key=_LEVELS.index) if is_shape else found
+
+
+def _strength_of_matcher(matcher: Mapping[str, Any]) -> Strength:
+    ((name, argument),) = matcher.items()
+    if name in ("each", "some"):
+        return _strength_of_matcher(argument)
+    if name in ("all-of", "any-of"):
+        inner = [_strength_of_matcher(one) for one in argument] or [Strength.ANSWERED]
+        return (max if name == "all-of" else min)(inner, key=_LEVELS.index)
+    if name == "schema":
+        return Strength.VALUE if _pins(argument) else Strength.SHAPE
+    if name == "regex":
+        return Strength.SHAPE if _matches_anything(argument) else Strength.VALUE
+    if name in _OF_VALUE:
+        return Strength.SHAPE if argument in ("", [], {}) and name not in ("exact", "one-of") else Strength.VALUE
+    return Strength.SHAPE
+
+
+def _pins(schema: Any) -> bool:
+    """Whether a JSON Schema names values."""
+    if isinstance(schema, dict):
+        return not _PINNING_KEYWORDS.isdisjoint(schema) or any(map(_pins, schema.values()))
+    return isinstance(schema, list) and any(map(_pins, schema))
+
+
+def _matches_anything(pattern: Any) -> bool:
+    """Whether a regular expression is found in texts that have nothing in common: it says nothing of the value."""
+    try:
+        return all(re.search(str(pattern), text) is not None for text in ("", "\x01"))
+    except re.error:
+        return False

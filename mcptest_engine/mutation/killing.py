@@ -1,0 +1,152 @@
+"""The assertion that would notice a wrong answer.
+
+Each is judged before it is offered: it holds for the recorded answer and fails on the wrong one. It holds no secret, and
+a suite reads its YAML as what was judged.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.authoring.block_text import expect_text, reads_back
+from mcptest_engine.authoring.demands import ASSERTIONS
+from mcptest_engine.authoring.observing import LONGEST_EXACT, Secrets, is_writable
+from mcptest_engine.authoring.shapes import type_of
+from mcptest_engine.authoring.targets import untemplated
+from mcptest_engine.core.values import dataclass
+from mcptest_engine.judging.assertions import judge_assertions
+from mcptest_engine.judging.differences import equal
+from mcptest_engine.mutation.operators import FROM_JSON, MISSING, Path, assertion_path, read_json
+from mcptest_engine.suite.yaml_text import Unwritable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+Assertion = dict[str, Any]
+Envelope = Mapping[str, Any]
+MOST_LOOKED_AT = 200
+_ENDING = 40
+_NOT_ASSERTED: frozenset[Path] = frozenset({("nodes",)})
+
+
+@dataclass(frozen=True, slots=True)
+class Killing:
+    """Finds assertions for survivors. `secrets` are those of the suite."""
+
+    secrets: Secrets
+
+    def find(self, true: Envelope, wrong: Envelope, volatile: Collection[Path] = ()) -> Assertion | None:
+        """An assertion that holds for the envelope of the recorded answer and fails on that of the wrong one."""
+        for candidate in self._candidates(_judged_part(true), _judged_part(wrong), volatile):
+            if holds(candidate, true) and not holds(candidate, wrong):
+                return candidate
+        return None
+
+    def _candidates(self, true: Any, wrong: Any, volatile: Collection[Path]) -> Iterator[Assertion]:
+        """Assertions on what differs, the most telling first: values, then lengths and types, then that something is there."""
+        weaker: list[Assertion] = []
+        for path, value, other in differing_paths(true, wrong):
+            if path in volatile or not path or path in _NOT_ASSERTED:
+                continue
+            for strong, matcher in self._matchers(path, value, other):
+                target, program = assertion_path(path)
+                row: Assertion = {"target": untemplated(target)}
+                if program is not None:
+                    row["transform"] = {"jq": program}
+                row["matcher"] = untemplated(matcher)
+                if not _can_be_written(row):
+                    continue
+                if strong:
+                    yield row
+                else:
+                    weaker.append(row)
+        yield from weaker
+
+    def _matchers(self, path: Path, value: Any, other: Any) -> Iterator[tuple[bool, dict[str, Any]]]:
+        """Matchers for the true value at a path, and whether each pins it."""
+        if value is MISSING:
+            yield True, {"not": {"exact": other}} if isinstance(other, bool) else {"exists": False}
+            return
+        if path == ("result",):
+            yield False, {"exists": True}
+        name = next((part for part in reversed(path) if isinstance(part, str)), "")
+        is_secret = self.secrets.under(name, value) or (isinstance(value, str) and self.secrets.holds(value))
+        if isinstance(value, (list, dict)):
+            yield False, {"length": len(value)}
+        elif isinstance(value, str) and read_json(value) is not None:
+            pass  # what stands in it is looked at by itself: some of it may change from run to run
+        elif not is_secret and is_writable(value) and (not isinstance(value, str) or len(value) <= LONGEST_EXACT):
+            yield True, {"exact": value}
+        elif isinstance(value, str):
+            if not is_secret and value and is_writable(value[-_ENDING:]):
+                yield False, {"ends-with": value[-_ENDING:]}
+            yield False, {"length": len(value)}
+        yield False, {"type": type_of(value)}
+
+
+def holds(assertion: Mapping[str, Any], envelope: Envelope) -> bool:
+    """Whether an assertion, as a suite writes it, holds for an envelope; one that cannot be judged does not."""
+    read = {**assertion, "target": _read_text(assertion["target"]), "matcher": _read_text(assertion["matcher"])}
+    return judge_assertions([read], envelope)[0].passed is True
+
+
+def _read_text(value: Any) -> Any:
+    """Plain data as the loader has it: `$${` is `${` again."""
+    if isinstance(value, str):
+        return value.replace("$${", "${")
+    if isinstance(value, dict):
+        return {key: _read_text(part) for key, part in value.items()}
+    return [_read_text(part) for part in value] if isinstance(value, list) else value
+
+
+def _judged_part(envelope: Envelope) -> dict[str, Any]:
+    """What assertions are proposed on: the answer, what an agent said and called, or what nodes gave."""
+    if "nodes" in envelope:
+        nodes = {name: {"output": node["output"]} for name, node in envelope["nodes"].items()}
+        return {"output": envelope["output"], "nodes": nodes}
+    keys = ("result", "error", "final_response", "tool_calls")
+    return {key: envelope[key] for key in keys if envelope.get(key) is not None}
+
+
+def differing_paths(one: Any, other: Any) -> Iterator[tuple[Path, Any, Any]]:
+    """Where two values differ: their leaves and the containers that lack something, the shallow ones first."""
+    waiting: deque[tuple[Path, Any, Any]] = deque([((), one, other)])
+    looked_at = 0
+    while waiting and looked_at < MOST_LOOKED_AT:
+        path, first, second = waiting.popleft()
+        if first is not MISSING and second is not MISSING and equal(first, second):
+            continue
+        looked_at += 1
+        if isinstance(first, dict):
+            yield path, first, second
+            inner = second if isinstance(second, dict) else {}
+            waiting.extend(
+                ((*path, key), first.get(key, MISSING), inner.get(key, MISSING)) for key in {**first, **inner}
+            )
+        elif isinstance(first, list):
+            yield path, first, second
+            rest = second if isinstance(second, list) else []
+            waiting.extend(
+                ((*path, at), item, rest[at] if at < len(rest) else MISSING) for at, item in enumerate(first)
+            )
+        else:
+            held = read_json(first) if isinstance(first, str) else None
+            if held is not None:
+                again = read_json(second) if isinstance(second, str) else None
+                waiting.append(((*path, FROM_JSON), held, MISSING if again is None else again))
+            yield path, first, second
+
+
+def _can_be_written(row: Assertion) -> bool:
+    try:
+        return reads_back(expect_text({ASSERTIONS: [row]}), {ASSERTIONS: [row]})
+    except (Unwritable, RecursionError, ValueError):
+        return False
+
+
+def assertion_text(row: Mapping[str, Any]) -> str:
+    """The YAML of an assertion, as an item of an `expect` that is a list."""
+    lines = expect_text({ASSERTIONS: [dict(row)]}).split("\n")[1:]
+    return "\n".join(line[2:] for line in lines).rstrip("\n") + "\n"

@@ -1,0 +1,560 @@
+"""The operators: each makes a wrong answer of a recorded one by one change that it names.
+
+An answer is `{"result": …}` or `{"error": …}`. A path leads into it as an assertion path does; the segment `FROM_JSON`
+leads into the JSON that a text holds. Nothing is copied but what a change lies in, and no recorded answer is ever altered.
+
+Servers send structured content twice, as `structuredContent` and as text. Both come from one value, so that a change of it is
+made in both: such texts are copies.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from enum import Enum
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from mcptest_engine.core.targets import render
+from mcptest_engine.judging.differences import equal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from mcptest_engine.judging.matchers import Judge
+
+
+class _Mark(Enum):
+    """What is neither a value nor a segment of JSON; an enum because mypy narrows `is` on its members."""
+
+    MISSING = "absent"
+    FROM_JSON = "fromjson"
+
+
+MISSING: Final = _Mark.MISSING
+"""The value of a member that is not there."""
+FROM_JSON: Final = _Mark.FROM_JSON
+Segment = str | int | Literal[_Mark.FROM_JSON]
+Path = tuple[Segment, ...]
+Answer = dict[str, Any]
+
+AGENT = "agent"
+"""In the place of a method: the answer is the trace of an agent test, `{"final_response", "tool_calls"}`."""
+UNKNOWN_TYPE = "x-unknown"
+ERROR_ANSWER: dict[str, Any] = {"error": {"code": -32603, "message": "Internal error"}}
+MOST_NUMBERS_IN_TEXT = 5
+DEEPEST = 40
+_NUMBER = re.compile(r"(?<![\w.,:/-])-?\d+(?:\.\d+)?(?![\w:/-]|[.,]\d)")
+_STYLES: tuple[dict[str, Any], ...] = tuple(
+    {"indent": indent, "separators": separators, "ensure_ascii": ascii_only}
+    for indent, separators in ((None, (", ", ": ")), (None, (",", ":")), (2, (",", ": ")), (4, (",", ": ")))
+    for ascii_only in (False, True)
+)
+"""How servers write JSON into texts: as Python, JavaScript and Go do, with or without indentation."""
+_IGNORED = frozenset({"_meta", "annotations"})
+_NOT_LOOKED_AT = "no client has to look at it: it is metadata, or the protocol does not know it"
+_NO_ERROR = "a result without `isError` is no error either"
+_BLOCK_MEMBERS = frozenset(
+    {"type", "text", "data", "blob", "mimeType", "uri", "name", "title", "description", "size", "resource", "icons"}
+)
+_BLOCK_LISTS = {"tools/call": "content", "resources/read": "contents", "prompts/get": "messages"}
+_RESULT_MEMBERS = {
+    "tools/call": frozenset({"content", "structuredContent", "isError", "resultType"}),
+    "resources/read": frozenset({"contents", "resultType", "ttlMs", "cacheScope"}),
+    "prompts/get": frozenset({"messages", "description", "resultType"}),
+}
+
+
+class Kind(Enum):
+    """What may be done to a site: DATA anything, VALUE all but dropping it and changing its type, which the protocol forbids.
+
+    MEDIA is base64. IGNORED is what no client has to look at.
+    """
+
+    DATA = "data"
+    VALUE = "value"
+    MEDIA = "media"
+    IGNORED = "ignored"
+
+
+class Site(NamedTuple):
+    """A place of an answer with its value. `is_member`: it is the member of an object, which can be left out."""
+
+    path: Path
+    value: Any
+    kind: Kind
+    is_member: bool = False
+
+
+class Copy(NamedTuple):
+    """A text block that repeats structured content: it is written anew from the value at `source`. `as_text`: without JSON."""
+
+    block: int
+    source: Path
+    as_text: bool
+
+
+class Change(NamedTuple):
+    """One change: the value at `path` was `before` and is `after`; `MISSING` where there is none. `copies` follow it.
+
+    `ignored` says why no client can notice it, None where one can.
+    """
+
+    operator: str
+    path: Path
+    before: Any
+    after: Any
+    copies: tuple[Copy, ...] = ()
+    ignored: str | None = None
+
+
+class Source(NamedTuple):
+    """A recorded answer to be changed. `others` are further results of the same call target with other arguments.
+
+    `output_schema` judges structured content; None where the tool declares none.
+    """
+
+    method: str
+    answer: Answer
+    others: tuple[Any, ...] = ()
+    output_schema: Judge | None = None
+
+
+class Operator(NamedTuple):
+    """A kind of change. Of `of_value` and `of_answer` one is there: the first gives other values for one site, the second
+    changes of a whole answer.
+    """
+
+    name: str
+    about: str
+    example: str
+    of_value: Callable[[Site], Iterator[Any]] | None = None
+    of_answer: Callable[[Source], Iterator[tuple[Path, Any]]] | None = None
+
+
+def _flip_is_error(source: Source) -> Iterator[tuple[Path, Any]]:
+    result = source.answer.get("result")
+    if source.method == "tools/call" and isinstance(result, dict):
+        yield ("result", "isError"), result.get("isError") is not True
+
+
+def _give_stale_answer(source: Source) -> Iterator[tuple[Path, Any]]:
+    result = source.answer.get("result", MISSING)
+    if result is not MISSING:
+        yield from ((("result",), other) for other in source.others[:1])
+
+
+def _give_error(source: Source) -> Iterator[tuple[Path, Any]]:
+    if "result" in source.answer:
+        yield (), ERROR_ANSWER
+
+
+def _set_unknown_type(source: Source) -> Iterator[tuple[Path, Any]]:
+    result, key = source.answer.get("result"), _BLOCK_LISTS.get(source.method)
+    blocks = result.get(key) if isinstance(result, dict) and key is not None else None
+    if not isinstance(blocks, list) or not blocks or not isinstance(blocks[0], dict):
+        return
+    assert key is not None
+    if source.method == "prompts/get" and isinstance(blocks[0].get("content"), dict):
+        yield ("result", key, 0, "content", "type"), UNKNOWN_TYPE
+    elif source.method == "tools/call":
+        yield ("result", key, 0, "type"), UNKNOWN_TYPE
+
+
+def _break_output_schema(source: Source) -> Iterator[tuple[Path, Any]]:
+    """The first of some wrong values that the declared schema refuses."""
+    result = source.answer.get("result")
+    content = result.get("structuredContent") if isinstance(result, dict) else None
+    if source.output_schema is None or not isinstance(content, dict):
+        return
+    wrong: list[dict[str, Any]] = [{}, *({**content, key: [[value]]} for key, value in content.items())]
+    for value in wrong:
+        if source.output_schema(value) is not None:
+            yield ("result", "structuredContent"), value
+            return
+
+
+def _drop_member(site: Site) -> Iterator[Any]:
+    if site.is_member and site.kind in (Kind.DATA, Kind.IGNORED):
+        yield MISSING
+
+
+def _change_type(site: Site) -> Iterator[Any]:
+    """As servers get it wrong: a number or boolean as text, anything else in a list, a list in an object."""
+    if site.kind is not Kind.DATA:
+        return
+    match site.value:
+        case bool() | int() | float():
+            yield json.dumps(site.value)
+        case list():
+            yield {"items": site.value}
+        case _:
+            yield [site.value]
+
+
+def _set_null(site: Site) -> Iterator[Any]:
+    if site.kind is Kind.DATA and site.value is not None and not isinstance(site.value, (dict, list)):
+        yield None
+
+
+def _flip_boolean(site: Site) -> Iterator[Any]:
+    if isinstance(site.value, bool):
+        yield not site.value
+
+
+def _of_number(change: Callable[[Any], Any]) -> Callable[[Site], Iterator[Any]]:
+    """An operator for numbers, those that stand in a text among them."""
+
+    def make(site: Site) -> Iterator[Any]:
+        value = site.value
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield change(value)
+        elif isinstance(value, str) and site.kind is not Kind.MEDIA and read_json(value) is None:
+            for number, found in enumerate(_NUMBER.finditer(value)):
+                if number == MOST_NUMBERS_IN_TEXT:
+                    return
+                made = json.dumps(change(json.loads(found.group())))
+                yield f"{value[: found.start()]}{made}{value[found.end() :]}"
+
+    return make
+
+
+def _empty_text(site: Site) -> Iterator[Any]:
+    if isinstance(site.value, str):
+        yield ""
+
+
+def _truncate_text(site: Site) -> Iterator[Any]:
+    """The first half; base64 in whole groups, so that it stays base64."""
+    if isinstance(site.value, str):
+        half = len(site.value) // 2
+        yield site.value[: half - half % 4 if site.kind is Kind.MEDIA else half]
+
+
+def _swap_items(site: Site) -> Iterator[Any]:
+    """The first item and the next that differs from it."""
+    items = site.value
+    if isinstance(items, list):
+        other = next((at for at, item in enumerate(items) if not equal(item, items[0])), None)
+        if other is not None:
+            yield [items[other], *items[1:other], items[0], *items[other + 1 :]]
+
+
+def _drop_last_item(site: Site) -> Iterator[Any]:
+    if isinstance(site.value, list):
+        yield site.value[:-1]
+
+
+OPERATORS: tuple[Operator, ...] = (
+    Operator("flip-is-error", "`isError` of a tool's result", "`false` → `true`", of_answer=_flip_is_error),
+    Operator("drop-member", "a member of an object is left out", "`{id: 7, name: x}` → `{id: 7}`", _drop_member),
+    Operator("change-type", "a value of another JSON type", "`42` → `'42'`; `x` → `[x]`", _change_type),
+    Operator("set-null", "null in place of a text, number or boolean", "`42` → `null`", _set_null),
+    Operator("flip-boolean", "a boolean", "`true` → `false`", _flip_boolean),
+    Operator("number-plus-one", "a number, in a text too, one more", "`42` → `43`", _of_number(lambda n: n + 1)),
+    Operator("number-minus-one", "the same, one less", "`42` → `41`", _of_number(lambda n: n - 1)),
+    Operator("number-zero", "the same, zero", "`42` → `0`", _of_number(lambda n: n * 0)),
+    Operator("number-sign", "the same, with the other sign", "`42` → `-42`", _of_number(lambda n: -n)),
+    Operator("empty-text", "an empty text", "`operational` → ``''``", _empty_text),
+    Operator("truncate-text", "the first half of a text", "`operational` → `opera`", _truncate_text),
+    Operator("swap-items", "two items of a list change places", "`[1, 2, 3]` → `[2, 1, 3]`", _swap_items),
+    Operator("drop-last-item", "a list without its last item", "`[1, 2, 3]` → `[1, 2]`", _drop_last_item),
+    Operator(
+        "stale-answer",
+        "the answer to another call of the same tool, resource template or prompt",
+        "the weather of Rome for Oslo",
+        of_answer=_give_stale_answer,
+    ),
+    Operator("error-answer", "a JSON-RPC error in place of the result", "error -32603", of_answer=_give_error),
+    Operator(
+        "unknown-content-type",
+        "the first content block has a type that no client knows",
+        "`text` → `x-unknown`",
+        of_answer=_set_unknown_type,
+    ),
+    Operator(
+        "break-output-schema",
+        "structured content that the tool's `outputSchema` refuses",
+        "`{temperature: 4}` → `{}`",
+        of_answer=_break_output_schema,
+    ),
+)
+BY_NAME = {operator.name: operator for operator in OPERATORS}
+
+
+def changes_of(
+    source: Source, operators: Collection[Operator] = OPERATORS, *, volatile: Collection[Path] = ()
+) -> Iterator[Change]:
+    """Every change that the operators make of an answer, each once; none at a volatile path, and none that changes nothing."""
+    answer = source.answer
+    copies = find_copies(answer) if source.method == "tools/call" else ()
+    seen: set[tuple[Path, str]] = set()
+
+    def change(operator: str, path: Path, before: Any, after: Any, ignored: str | None = None) -> Iterator[Change]:
+        key = (path, repr(after))
+        if key not in seen and (before is MISSING or after is MISSING or not equal(before, after)):
+            seen.add(key)
+            is_inside = path[:2] == ("result", "structuredContent")
+            yield Change(operator, path, before, after, copies if is_inside else (), ignored)
+
+    found = [site for site in sites_of(source, copies) if site.path not in volatile]
+    for operator in operators:
+        if operator.of_answer is not None:
+            for path, after in operator.of_answer(source):
+                before = get_at(answer, path)
+                if operator.name == "stale-answer" and not any(_differs(site, {"result": after}) for site in found):
+                    continue  # it is another one only in what changes from run to run
+                yield from change(operator.name, path, before, after)
+            continue
+        assert operator.of_value is not None
+        for site in found:
+            if site.kind is not Kind.IGNORED:
+                for after in operator.of_value(site):
+                    yield from change(operator.name, site.path, site.value, after)
+            elif operator.of_value is _drop_member:
+                why = _NO_ERROR if site.path == ("result", "isError") else _NOT_LOOKED_AT
+                yield from change(operator.name, site.path, site.value, MISSING, why)
+
+
+def _differs(site: Site, answer: Answer) -> bool:
+    return not isinstance(site.value, (dict, list)) and not equal(site.value, get_at(answer, site.path))
+
+
+def apply(answer: Answer, change: Change) -> Answer:
+    """The answer with the change, and with its copies."""
+    made: Answer = put_at(answer, change.path, change.after)
+    if not change.copies:
+        return made
+    content = get_at(made, ("result", "structuredContent"))
+    blocks = list(made["result"]["content"])
+    for copy in reversed(change.copies):
+        value = get_at(content, copy.source)
+        if value is MISSING and copy.source and isinstance(copy.source[-1], int):
+            del blocks[copy.block]  # each item of a list has a block of its own
+        elif value is not MISSING:
+            blocks[copy.block] = {**blocks[copy.block], "text": _written_like(blocks[copy.block]["text"], value, copy)}
+    return put_at(made, ("result", "content"), blocks)  # type: ignore[no-any-return]
+
+
+def sites_of(source: Source, copies: Sequence[Copy] = ()) -> Iterator[Site]:
+    """The places of an answer that may be changed one by one."""
+    answer = source.answer
+    if source.method == AGENT:
+        yield from _trace_sites(answer)
+    elif isinstance(error := answer.get("error"), dict):
+        for key, value in error.items():
+            yield from _data_sites(("error", key), value, Kind.DATA if key == "data" else Kind.VALUE)
+    elif isinstance(result := answer.get("result"), dict):
+        known = _RESULT_MEMBERS.get(source.method)
+        blocks = _BLOCK_LISTS.get(source.method)
+        copied = {copy.block for copy in copies}
+        for key, value in result.items():
+            if key in _IGNORED or (known is not None and key not in known):
+                yield Site(("result", key), value, Kind.IGNORED, is_member=True)
+            elif known is None:
+                yield from _data_sites(("result", key), value, Kind.DATA)
+            elif key == blocks and isinstance(value, list):
+                yield from _block_list_sites(("result", key), value, copied)
+            elif key == "structuredContent":
+                yield from _members(("result", key), value)
+            elif key == "isError" and value is False:
+                yield Site(("result", key), value, Kind.IGNORED, is_member=True)
+            elif key == "description":
+                yield Site(("result", key), value, Kind.VALUE)
+
+
+def _block_list_sites(path: Path, blocks: list[Any], copied: Collection[int]) -> Iterator[Site]:
+    """The blocks of a result but for the copies of its structured content, which change with that."""
+    if not copied:
+        yield Site(path, blocks, Kind.VALUE)
+    for number, block in enumerate(blocks):
+        if number not in copied:
+            yield from _block_sites((*path, number), block)
+
+
+def _trace_sites(trace: Answer) -> Iterator[Site]:
+    """What an agent said last, and its tool calls with their arguments and results."""
+    yield from _data_sites(("final_response",), trace["final_response"], Kind.VALUE)
+    yield Site(("tool_calls",), trace["tool_calls"], Kind.VALUE)
+    for number, call in enumerate(trace["tool_calls"]):
+        path: Path = ("tool_calls", number)
+        for key in ("name", "is_error"):
+            yield Site((*path, key), call[key], Kind.VALUE)
+        for key in ("args", "result"):
+            yield from _members((*path, key), call.get(key))
+
+
+def _block_sites(path: Path, block: Any) -> Iterator[Site]:
+    """The members of a content block, a resource's contents or a prompt's message."""
+    if not isinstance(block, dict):
+        return
+    for key, value in block.items():
+        here: Path = (*path, key)
+        if key == "text" and isinstance(value, str):
+            yield from _data_sites(here, value, Kind.VALUE)
+        elif key in ("data", "blob"):
+            yield Site(here, value, Kind.MEDIA)
+        elif key in ("resource", "content"):
+            for number, part in enumerate(value if isinstance(value, list) else [value]):
+                yield from _block_sites((*here, number) if isinstance(value, list) else here, part)
+        elif key in _IGNORED or (key not in _BLOCK_MEMBERS and key != "role"):
+            yield Site(here, value, Kind.IGNORED, is_member=True)
+        elif key not in ("type", "role", "icons"):
+            yield Site(here, value, Kind.VALUE)
+
+
+def _data_sites(path: Path, value: Any, kind: Kind, *, is_member: bool = False) -> Iterator[Site]:
+    """A value and everything in it; what lies in it is data, whatever the value itself is."""
+    yield Site(path, value, kind, is_member)
+    if isinstance(value, str):
+        held = read_json(value)
+        if held is not None and len(path) < DEEPEST:
+            yield from _members((*path, FROM_JSON), held)
+    else:
+        yield from _members(path, value)
+
+
+def _members(path: Path, value: Any) -> Iterator[Site]:
+    if len(path) >= DEEPEST:
+        return
+    if isinstance(value, dict):
+        for key, member in value.items():
+            yield from _data_sites((*path, key), member, Kind.DATA, is_member=True)
+    elif isinstance(value, list):
+        if path[-1] is FROM_JSON:
+            yield Site(path, value, Kind.VALUE)
+        for number, item in enumerate(value):
+            yield from _data_sites((*path, number), item, Kind.DATA)
+
+
+@lru_cache(maxsize=512)
+def read_json(text: str) -> Any:
+    """The object or array that a text is, where it can be written again exactly as it stands; None for any other text."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if _style_of(text, value) is not None else None
+
+
+def _style_of(text: str, value: Any) -> dict[str, Any] | None:
+    for style in _STYLES:
+        if json.dumps(value, **style) == text:
+            return style
+    return None
+
+
+@lru_cache(maxsize=512)
+def _style_of_json(text: str) -> dict[str, Any]:
+    style = _style_of(text, json.loads(text))
+    assert style is not None
+    return style
+
+
+def _written_like(text: str, value: Any, copy: Copy | None = None) -> str:
+    """A value as JSON in the style of `text`; a copy that is plain text as plain text."""
+    if copy is not None and copy.as_text and isinstance(value, str):
+        return value
+    style = _style_of_json(text) if read_json(text) is not None else _STYLES[0]
+    return json.dumps(value, **style)
+
+
+def find_copies(answer: Answer) -> tuple[Copy, ...]:
+    """The text blocks of a tool's result that repeat its structured content, or the one value that is wrapped in that.
+
+    Source: MCP 2025-06-18 and later, server/tools#structured-content; servers that can only return objects wrap other values as
+    `{"result": …}`, and give a list of values as a block each.
+    """
+    result = answer.get("result")
+    structured = result.get("structuredContent") if isinstance(result, dict) else None
+    blocks = result.get("content") if isinstance(result, dict) else None
+    if not isinstance(structured, dict) or not isinstance(blocks, list):
+        return ()
+    texts = [block.get("text") if isinstance(block, dict) else None for block in blocks]
+    wrapped = structured.get("result") if set(structured) == {"result"} else MISSING
+    if isinstance(wrapped, list) and len(wrapped) == len(texts) and texts:
+        found = [_copy_of(at, text, wrapped[at], ("result", at)) for at, text in enumerate(texts)]
+        if all(found):
+            return tuple(copy for copy in found if copy is not None)
+    made = [
+        _copy_of(at, text, structured, ()) or (None if wrapped is MISSING else _copy_of(at, text, wrapped, ("result",)))
+        for at, text in enumerate(texts)
+    ]
+    return tuple(copy for copy in made if copy is not None)
+
+
+def _copy_of(at: int, text: Any, value: Any, source: Path) -> Copy | None:
+    if not isinstance(text, str):
+        return None
+    if isinstance(value, str):
+        return Copy(at, source, as_text=True) if text == value else None
+    if isinstance(value, (dict, list)):
+        held = read_json(text)
+        return Copy(at, source, as_text=False) if held is not None and equal(held, value) else None
+    return Copy(at, source, as_text=False) if text == json.dumps(value) else None
+
+
+def get_at(value: Any, path: Path) -> Any:
+    """The value at a path, `MISSING` where it leads nowhere."""
+    for segment in path:
+        if segment is FROM_JSON:
+            value = read_json(value) if isinstance(value, str) else None
+            if value is None:
+                return MISSING
+        else:
+            try:
+                value = value[segment]
+            except (LookupError, TypeError):
+                return MISSING
+    return value
+
+
+def put_at(value: Any, path: Path, after: Any) -> Any:
+    """The value with `after` at a path, left out where that is `MISSING`. Only what the path leads through is copied."""
+    if not path:
+        return after
+    segment, rest = path[0], path[1:]
+    if segment is FROM_JSON:
+        return _written_like(value, put_at(read_json(value), rest, after))
+    made = value.copy()
+    if not rest and after is MISSING:
+        del made[segment]
+    else:
+        made[segment] = put_at(value[segment] if rest else None, rest, after)
+    return made
+
+
+def assertion_path(path: Path) -> tuple[str, str | None]:
+    """A path as an assertion names it: its target, and the jq program of its transform where it leads into JSON in a text."""
+    if FROM_JSON not in path:
+        return render(segment for segment in path if segment is not FROM_JSON), None
+    at = path.index(FROM_JSON)
+    program = "fromjson"
+    inner = path[at + 1 :]
+    while FROM_JSON in inner:
+        end = inner.index(FROM_JSON)
+        program += f" | {_jq_path(inner[:end])} | fromjson"
+        inner = inner[end + 1 :]
+    if inner:
+        program += f" | {_jq_path(inner)}"
+    return assertion_path(path[:at])[0], program
+
+
+def show_path(path: Path) -> str:
+    """A path on one line: `result.content[0].text | fromjson | .total`; "answer" for all of it."""
+    target, program = assertion_path(path) if path else ("answer", None)
+    return target if program is None else f"{target} | {program}"
+
+
+def _jq_path(path: Sequence[Segment]) -> str:
+    out = ""
+    for segment in path:
+        if isinstance(segment, int):
+            out += f"[{segment}]"
+        elif isinstance(segment, str) and re.fullmatch(r"[A-Za-z_]\w*", segment, re.ASCII):
+            out += f".{segment}"
+        else:
+            out += f"[{json.dumps(segment)}]"
+    return out if out.startswith(".") else f".{out}"

@@ -1,0 +1,346 @@
+"""The recorded answers of a suite: what each test saw in a run that it passed, and which values differ in a second run.
+
+A run is an ordinary one, of servers or of a cassette; nothing of it is saved. Which tests are left out is data, with reasons.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.authoring.observing import scalars
+from mcptest_engine.authoring.stability import looks_changing
+from mcptest_engine.core.kinds import TestKind, Verdict
+from mcptest_engine.core.live import TEST
+from mcptest_engine.core.values import dataclass
+from mcptest_engine.judging.differences import equal
+from mcptest_engine.mutation.operators import (
+    AGENT,
+    MISSING,
+    Answer,
+    Path,
+    Source,
+    find_copies,
+    get_at,
+    read_json,
+    sites_of,
+)
+from mcptest_engine.running.cases import Case
+from mcptest_engine.running.launch import launch
+from mcptest_engine.running.plan import plan_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from mcptest_engine.core.events import Emit
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
+    from mcptest_engine.judging.opinions import Opinions
+    from mcptest_engine.judging.validity import Validity
+    from mcptest_engine.running.cases import Asked
+    from mcptest_engine.running.settings import RunSettings
+    from mcptest_engine.suite.load import LoadedSuite, TestEntry
+    from mcptest_engine.workspace.workspace import Workspace
+
+NEEDS_MODEL = "a model is asked: record it with `mcptest run --record NAME`, and mutate that with `--record NAME`"
+_NO_ANSWER_OF_ITS_OWN = {
+    TestKind.EVAL: "an eval is graded by a model or a scorer",
+    TestKind.COMPLIANCE: "a compliance check judges the protocol",
+}
+
+
+class Judged(NamedTuple):
+    """An answer as it was judged: `asked` is the test or a step of its `verify`, `envelope` what assertion paths lead into."""
+
+    asked: Asked
+    envelope: Mapping[str, Any]
+    validity: Validity | None
+    opinions: Opinions | None
+
+
+class Called(NamedTuple):
+    """The answer of one call of a composition."""
+
+    server: str
+    tool: str
+    args: Mapping[str, Any]
+    answer: Answer
+    validity: Validity | None
+
+
+class RunAnswers:
+    """Takes the answers of one run as they are judged. Source of the shape: `cases.AnswerObserver`."""
+
+    def __init__(self) -> None:
+        self.judged: dict[str, dict[int | None, Judged]] = defaultdict(dict)
+        self.calls: dict[str, list[Called]] = defaultdict(list)
+
+    def note_judged(
+        self, asked: Asked, envelope: Mapping[str, Any], validity: Validity | None, opinions: Opinions | None
+    ) -> None:
+        step = None if isinstance(asked, Case) else getattr(asked, "number", None)
+        self.judged[TEST.get()][step] = Judged(asked, envelope, validity, opinions)
+
+    def note_call(
+        self, server: str, tool: str, args: Mapping[str, Any], answer: Mapping[str, Any], validity: Validity | None
+    ) -> None:
+        self.calls[TEST.get()].append(Called(server, tool, args, dict(answer), validity))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """One recorded answer of a test. `step` numbers the step of `verify` that saw it, `call` the call of a composition.
+
+    `volatile` are the paths of values that are another in each run.
+    """
+
+    source: Source
+    judged: Judged
+    step: int | None = None
+    call: int | None = None
+    volatile: frozenset[Path] = frozenset()
+
+    @property
+    def tool(self) -> str:
+        """What was called: the tool, the URI or the prompt."""
+        params = self.judged.envelope["request"]["params"] or {}
+        return str(params.get("name", params.get("uri", self.source.method)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedTest:
+    """A test that passed, with the answers that it saw. `calls` are those of a composition, in the order of their answers."""
+
+    case: Case
+    answers: tuple[Recorded, ...]
+    calls: tuple[Called, ...] = ()
+
+    @property
+    def tool(self) -> str:
+        """What the test is about."""
+        if self.case.agent is not None:
+            return "agent"
+        if self.case.composition is not None:
+            return " → ".join(dict.fromkeys(call.tool for call in self.calls))
+        return self.answers[0].tool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """What is known of a suite's answers. `left_out` tells of each other test why, by its name."""
+
+    tests: tuple[RecordedTest, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    volatile: int = 0
+
+
+async def record_answers(
+    suite: LoadedSuite,
+    settings: RunSettings,
+    *,
+    workspace: Workspace,
+    emit: Emit,
+    cassettes: Sequence[str] = (),
+) -> Recording | None:
+    """Run the suite twice, or each of `cassettes` once, and keep what its passing tests saw.
+
+    Cancelling the task ends the run that is under way in order, and gives None.
+    """
+    chosen, left_out = (suite, []) if cassettes else _without_models(suite)
+    runs: list[tuple[RunRecord, RunAnswers]] = []
+    for cassette in cassettes or (None, None):
+        answers = RunAnswers()
+        asked = settings._replace(replay=cassette, interactive=False)
+        record = await launch(chosen, asked, workspace=workspace, emit=emit, observer=answers)
+        runs.append((record, answers))
+        if record.interrupted:
+            return None
+    plan = plan_of(chosen, settings, relative=workspace.relative)
+    return _recording({case.id: case for case in plan.cases}, runs, left_out)
+
+
+def _without_models(suite: LoadedSuite) -> tuple[LoadedSuite, list[tuple[str, str]]]:
+    """The suite without the tests that a model answers or judges, since that costs money."""
+    asks = [entry for entry in suite.tests if _asks_model(entry)]
+    kept = tuple(entry for entry in suite.tests if not _asks_model(entry))
+    return replace(suite, tests=kept), [(str(entry.data["name"]), NEEDS_MODEL) for entry in asks]
+
+
+def _asks_model(entry: TestEntry) -> bool:
+    if entry.kind in (TestKind.AGENT, TestKind.EVAL):
+        return True
+    own = [entry.data, *entry.data.get("verify", ()), *entry.data.get("cases", ())]
+    has_judge = any("llm-judge" in json.dumps(one.get("expect", ""), default=str) for one in own)
+    return has_judge or "eval" in entry.data
+
+
+def _recording(
+    cases: Mapping[str, Case], runs: Sequence[tuple[RunRecord, RunAnswers]], left_out: list[tuple[str, str]]
+) -> Recording:
+    (first, answers), *others = runs
+    second = others[0] if others else None
+    passed_twice = None if second is None else {one.id for one in second[0].tests if one.verdict is Verdict.PASS}
+    tests: list[RecordedTest] = []
+    for result in first.tests:
+        case = cases.get(result.id)
+        why = _why_left_out(result, case, passed_twice)
+        test = None
+        if why is None and case is not None:
+            test = _recorded_test(case, answers, None if second is None else second[1])
+            why = None if test is not None else "no answer of its own was recorded"
+        if test is None:
+            left_out.append((result.name, why or "it is not in the plan of the suite"))
+        else:
+            tests.append(test)
+    tests = _with_other_answers(tests)
+    return Recording(
+        tests=tuple(tests),
+        left_out=tuple(left_out),
+        volatile=sum(len(answer.volatile) for test in tests for answer in test.answers),
+    )
+
+
+def _why_left_out(result: TestResult, case: Case | None, passed_twice: set[str] | None) -> str | None:
+    if case is not None and case.kind in _NO_ANSWER_OF_ITS_OWN:
+        return _NO_ANSWER_OF_ITS_OWN[case.kind]
+    match result.verdict:
+        case Verdict.FAIL:
+            return "it fails"
+        case Verdict.SKIP | Verdict.INCONCLUSIVE:
+            return f"it is {'skipped' if result.verdict is Verdict.SKIP else 'inconclusive'}"
+    if passed_twice is not None and result.id not in passed_twice:
+        return "it did not pass in the second run"
+    if case is not None and case.composition is not None and len(result.attempts) > 1:
+        return "it passed only when it was tried again"
+    if case is not None and case.agent is not None and (case.agent.trials is not None or not case.expect["assertions"]):
+        return "an agent test is judged by measures or by its share of passes"
+    return None
+
+
+def _recorded_test(case: Case, first: RunAnswers, second: RunAnswers | None) -> RecordedTest | None:
+    if case.composition is not None:
+        calls = tuple(first.calls.get(case.id, ()))
+        other_calls = None if second is None else second.calls.get(case.id, ())
+        answers = [_recorded_call(case, calls, at, _same_call(calls, at, other_calls)) for at in range(len(calls))]
+        return RecordedTest(case=case, answers=tuple(answers), calls=calls) if answers else None
+    judged = first.judged.get(case.id, {})
+    again = {} if second is None else second.judged.get(case.id, {})
+    found = [_recorded_answer(one, step, again.get(step)) for step, one in judged.items()]
+    whole = tuple(one for one in found if one is not None)
+    return RecordedTest(case=case, answers=whole) if whole else None
+
+
+def _recorded_answer(judged: Judged, step: int | None, again: Judged | None) -> Recorded | None:
+    answer = answer_in(judged)
+    if answer is None:
+        return None
+    method = AGENT if "final_response" in answer else judged.asked.method
+    validity = judged.validity
+    source = Source(method, answer, output_schema=None if validity is None else validity.output_schema)
+    other = None if again is None else answer_in(again)
+    asked = scalars((judged.asked.params or {}).get("arguments", judged.asked.params))
+    return Recorded(source=source, judged=judged, step=step, volatile=find_volatile(source, other, asked))
+
+
+def answer_in(judged: Judged) -> Answer | None:
+    """The part of an envelope that is mutated; None where no answer came."""
+    envelope = judged.envelope
+    if "final_response" in envelope:
+        return {key: envelope[key] for key in ("final_response", "tool_calls")}
+    if envelope["error"] is not None:
+        return {"error": envelope["error"]}
+    return {"result": envelope["result"]} if "result" in envelope else None
+
+
+def envelope_with(judged: Judged, answer: Answer) -> dict[str, Any]:
+    """The envelope as it would be with another answer."""
+    envelope = {**judged.envelope, "error": None, **answer}
+    if "final_response" in answer:
+        envelope["tool_names"] = [call.get("name") for call in answer["tool_calls"]]
+    elif "result" not in answer:
+        envelope.pop("result", None)
+    return envelope
+
+
+def _recorded_call(case: Case, calls: Sequence[Called], at: int, again: Answer | None) -> Recorded:
+    call = calls[at]
+    judge = None if call.validity is None else call.validity.output_schema
+    source = Source("tools/call", call.answer, output_schema=judge)
+    request = {"method": "tools/call", "params": {"name": call.tool, "arguments": call.args}}
+    judged = Judged(case, {"request": request}, call.validity, None)
+    return Recorded(source=source, judged=judged, call=at, volatile=find_volatile(source, again, scalars(call.args)))
+
+
+def _same_call(calls: Sequence[Called], at: int, others: Iterable[Called] | None) -> Answer | None:
+    """The answer to the same call in another run: of calls of one tool, the one with the same place among them."""
+    if others is None:
+        return None
+    call = calls[at]
+    place = sum(one.tool == call.tool and one.server == call.server for one in calls[:at])
+    alike = [one.answer for one in others if one.tool == call.tool and one.server == call.server]
+    return alike[place] if place < len(alike) else None
+
+
+def find_volatile(source: Source, other: Answer | None, asked: frozenset[str]) -> frozenset[Path]:
+    """The sites of an answer whose values change from run to run: they differ in `other`, or look like a time or a random id.
+
+    `asked` are the scalars of the arguments: what was asked for comes again.
+    """
+    copies = find_copies(source.answer) if source.method == "tools/call" else ()
+    found = set()
+    for path, value, _, _ in sites_of(source, copies):
+        again = MISSING if other is None else get_at(other, path)
+        if isinstance(value, (dict, list)) or (isinstance(value, str) and read_json(value) is not None):
+            if other is not None and isinstance(value, list) and not _is_same_list(value, again):
+                found.add(path)
+        elif (other is not None and not equal(value, again)) or _looks_volatile(path, value, asked):
+            found.add(path)
+    return frozenset(found)
+
+
+def _is_same_list(one: list[Any], other: Any) -> bool:
+    """Whether two lists have as many items, and not the same ones in another order."""
+    if not isinstance(other, list) or len(one) != len(other):
+        return False
+    pairs = ([json.dumps(item, sort_keys=True, default=str) for item in items] for items in (one, other))
+    first, second = pairs
+    return first == second or sorted(first) != sorted(second)
+
+
+def _looks_volatile(path: Path, value: Any, asked: frozenset[str]) -> bool:
+    names = [part for part in path if isinstance(part, str)]
+    if repr(value) in asked or value is None or isinstance(value, bool):
+        return False
+    return looks_changing(value, names[-1], seen_twice=True, inside=tuple(names[2:-1]))
+
+
+def _with_other_answers(tests: Iterable[RecordedTest]) -> list[RecordedTest]:
+    """The tests, each answer with those that other calls of the same tool got."""
+    tests = list(tests)
+    known: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
+    for answer in (one for test in tests for one in test.answers):
+        if "result" in answer.source.answer:
+            known[_target_of(answer)].append(answer.source.answer["result"])
+
+    def others(answer: Recorded) -> Iterator[Any]:
+        own = answer.source.answer.get("result")
+        yield from (result for result in known[_target_of(answer)] if not equal(result, own))
+
+    return [
+        replace(
+            test,
+            answers=tuple(
+                replace(one, source=one.source._replace(others=tuple(islice(others(one), 1)))) for one in test.answers
+            ),
+        )
+        for test in tests
+    ]
+
+
+def _target_of(answer: Recorded) -> tuple[str, str, str]:
+    """What other answers may be mistaken for: those of the same tool or prompt, or of any resource of the server."""
+    name = "" if answer.source.method == "resources/read" else answer.tool
+    return answer.judged.asked.server, answer.source.method, name

@@ -1,0 +1,316 @@
+"""Judging wrong answers: which tests notice. In process, without a server, with the judging of a run and none of its costs.
+
+A mutant is killed where the test that saw the answer fails on the changed one. The calls of a composition are walked again: a
+changed answer goes on into the calls that follow. Where those were not recorded, nothing is known and the mutant is undecided.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import defaultdict
+from dataclasses import field
+from enum import StrEnum
+from random import Random
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import ServerError
+from mcptest_engine.core.kinds import Verdict
+from mcptest_engine.core.values import dataclass
+from mcptest_engine.judging.intervals import Interval, wilson_interval
+from mcptest_engine.judging.strength import Strength, strength_of
+from mcptest_engine.mutation.killing import Killing, holds
+from mcptest_engine.mutation.operators import OPERATORS, Answer, apply, changes_of
+from mcptest_engine.mutation.recording import envelope_with
+from mcptest_engine.running.calling import find_call_invalidity
+from mcptest_engine.running.kinds.composition.run import RunningWorld, run_composition
+from mcptest_engine.running.slow_work import SlowWork
+from mcptest_engine.running.verdicts import Outcome, judge
+from mcptest_engine.servers.session import Exchange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from mcptest_engine.judging.snapshots import SnapshotStore
+    from mcptest_engine.mutation.operators import Change, Operator
+    from mcptest_engine.mutation.recording import Recorded, RecordedTest, Recording
+
+CONFIDENCE_PCT = 95.0
+MOST_PER_TEST = 200
+"""Of the mutants of one test so many are judged, drawn at random: a long answer weighs no more than a short one."""
+
+
+class Status(StrEnum):
+    """What came of a mutant. UNDECIDED: a model or a call that was not recorded would have to be asked."""
+
+    KILLED = "killed"
+    SURVIVED = "survived"
+    EQUIVALENT = "equivalent"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One wrong answer and what came of it. `assertion` is one that holds for the true answer and fails on this one."""
+
+    recorded: Recorded
+    change: Change
+    status: Status
+    assertion: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How many mutants were killed of those that a test could kill."""
+
+    killed: int
+    survived: int
+
+    @property
+    def share(self) -> float | None:
+        """From 0 to 1; None where there was no mutant."""
+        return self.killed / (self.killed + self.survived) if self.killed + self.survived else None
+
+    @property
+    def interval(self) -> Interval:
+        """The Wilson interval of 95 %."""
+        return wilson_interval(self.killed, self.killed + self.survived, CONFIDENCE_PCT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MutatedTest:
+    """A test with its mutants, in the order of the operators. `made` is how many there are, `mutants` are those judged."""
+
+    test: RecordedTest
+    strength: Strength
+    made: int
+    mutants: tuple[Mutant, ...] = ()
+
+    @property
+    def score(self) -> Score:
+        return score_of(self.mutants)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutated:
+    """What came of all tests. `left_out` tells of each other test why, by its name; `seconds` is what judging took.
+
+    `is_partial`: it was ended before all mutants were judged.
+    """
+
+    tests: tuple[MutatedTest, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    volatile: int = 0
+    is_partial: bool = False
+    seconds: float = 0.0
+    seed: int = 0
+
+    @property
+    def mutants(self) -> tuple[Mutant, ...]:
+        return tuple(mutant for test in self.tests for mutant in test.mutants)
+
+    @property
+    def made(self) -> int:
+        """How many mutants there are, those that were not judged included."""
+        return sum(test.made for test in self.tests)
+
+    @property
+    def score(self) -> Score:
+        return score_of(self.mutants)
+
+    @property
+    def tools(self) -> dict[str, Score]:
+        """The scores by what is tested, in the order of the suite."""
+        found: dict[str, list[Mutant]] = {}
+        for test in self.tests:
+            found.setdefault(test.test.tool, []).extend(test.mutants)
+        return {tool: score_of(mutants) for tool, mutants in found.items()}
+
+
+def score_of(mutants: Sequence[Mutant]) -> Score:
+    """The score of some mutants."""
+    counts = [sum(mutant.status is status for mutant in mutants) for status in (Status.KILLED, Status.SURVIVED)]
+    return Score(*counts)
+
+
+@dataclass(slots=True, kw_only=True)
+class Replay:
+    """Makes and judges the mutants of a recording. `snapshots` are looked up and never written.
+
+    `budget` is how many are judged in all, drawn by `seed`. `tell` is called with how many are done, of how many; `stop` says
+    that no more is to be judged.
+    """
+
+    snapshots: SnapshotStore
+    killing: Killing
+    operators: Sequence[Operator] = OPERATORS
+    budget: int = 5_000
+    seed: int = 0
+    tell: Callable[[int, int], None] = lambda _done, _total: None
+    stop: Callable[[], bool] = lambda: False
+    _runner: asyncio.Runner = field(default_factory=asyncio.Runner)
+
+    def run(self, recording: Recording) -> Mutated:
+        """Judge the mutants of every test, as far as the budget reaches."""
+        began, done = monotonic(), 0
+        left_out, tests = list(recording.left_out), []
+        with self._runner:
+            for test in recording.tests:
+                why = self._why_not_judged(test)
+                if why is not None:
+                    left_out.append((test.case.name, why))
+                else:
+                    tests.append((test, self._changes(test)))
+            quotas = share_budget([min(len(changes), MOST_PER_TEST) for _, changes in tests], self.budget)
+            found = []
+            for (test, changes), quota in zip(tests, quotas, strict=True):
+                drawn = self._draw(test, changes, quota)
+                mutants = []
+                for mutant in self._mutants(test, drawn):
+                    mutants.append(mutant)
+                    done += 1
+                    self.tell(done, sum(quotas))
+                    if self.stop():
+                        break
+                found.append(
+                    MutatedTest(test=test, strength=_strength_of(test), made=len(changes), mutants=tuple(mutants))
+                )
+                if self.stop():
+                    break
+        return Mutated(
+            tests=tuple(found),
+            left_out=tuple(left_out),
+            volatile=recording.volatile,
+            is_partial=done < sum(quotas),
+            seconds=monotonic() - began,
+            seed=self.seed,
+        )
+
+    def judge(self, test: RecordedTest, recorded: Recorded, answer: Answer) -> tuple[Outcome | None, Mapping[str, Any]]:
+        """The outcome of the test where `recorded` had been `answer`, None where nobody knows; and the envelope by then."""
+        if recorded.call is not None:
+            walked = self._runner.run(self._walk(test, recorded.call, answer))
+            return walked, {} if walked is None or walked.trace is None else walked.trace
+        judged = recorded.judged
+        envelope = envelope_with(judged, answer)
+        outcome = judge(
+            judged.asked,
+            envelope,
+            snapshots=self.snapshots,
+            redact=_as_it_is,
+            opinions=judged.opinions,
+            validity=judged.validity,
+        )
+        return None if outcome.verdict is Verdict.INCONCLUSIVE and not _is_guess(outcome) else outcome, envelope
+
+    def _why_not_judged(self, test: RecordedTest) -> str | None:
+        """Why the recorded answers do not pass the test again, where they do not."""
+        for recorded in test.answers[:1] if test.case.composition is not None else test.answers:
+            outcome, _ = self.judge(test, recorded, recorded.source.answer)
+            if outcome is None:
+                return "a model judges it, and its verdict on the recorded answer is not known"
+            if outcome.verdict is not Verdict.PASS:
+                return f"judged again, its recorded answer does not pass: {outcome.message}"
+        return None
+
+    def _changes(self, test: RecordedTest) -> list[tuple[Recorded, Change]]:
+        return [
+            (recorded, change)
+            for recorded in test.answers
+            for change in changes_of(recorded.source, self.operators, volatile=recorded.volatile)
+        ]
+
+    def _draw(
+        self, test: RecordedTest, changes: Sequence[tuple[Recorded, Change]], quota: int
+    ) -> Sequence[tuple[Recorded, Change]]:
+        """As many of them as the quota says, the same ones for the same seed, in their order."""
+        if len(changes) <= quota:
+            return changes
+        drawn = Random(f"{self.seed} {test.case.id}").sample(range(len(changes)), quota)  # noqa: S311
+        return [changes[at] for at in sorted(drawn)]
+
+    def _mutants(self, test: RecordedTest, drawn: Sequence[tuple[Recorded, Change]]) -> Iterator[Mutant]:
+        """Judge them. What kills a survivor is tried first on the next ones."""
+        true: dict[int, Mapping[str, Any]] = {}
+        killers: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+        for recorded, change in drawn:
+            outcome, wrong = self.judge(test, recorded, apply(recorded.source.answer, change))
+            if outcome is None:
+                yield Mutant(recorded, change, Status.UNDECIDED)
+            elif outcome.verdict is Verdict.FAIL:
+                yield Mutant(recorded, change, Status.KILLED)
+            elif change.ignored is not None:
+                yield Mutant(recorded, change, Status.EQUIVALENT)
+            else:
+                place = id(recorded)
+                if place not in true:
+                    true[place] = self.judge(test, recorded, recorded.source.answer)[1]
+                killer = next((one for one in killers[place] if not holds(one, wrong)), None)
+                if killer is None:
+                    killer = self.killing.find(true[place], wrong, recorded.volatile)
+                    killers[place] += [] if killer is None else [killer]
+                yield Mutant(recorded, change, Status.SURVIVED, killer)
+
+    async def _walk(self, test: RecordedTest, changed: int, answer: Answer) -> Outcome | None:
+        """Walk a composition again over its recorded answers, one of them changed; None where another call is made."""
+        case, row = test.case, test.case.composition
+        assert row is not None
+        nodes = tuple(
+            node if node.loop is None else node._replace(loop=node.loop._replace(delay_seconds=0.0))
+            for node in row.program.nodes
+        )
+        program = row.program._replace(nodes=nodes, spending=row.program.spending.anew())
+        answers: dict[str, list[int]] = defaultdict(list)
+        for at, call in enumerate(test.calls):
+            answers[_call_key(call.server, call.tool, call.args)].append(at)
+        missed = False
+
+        async def call_tool(
+            server: str, tool: str, args: Mapping[str, Any], **_: object
+        ) -> tuple[Exchange, str | None]:
+            nonlocal missed
+            known = answers[_call_key(server, tool, args)]
+            if not known:
+                missed = True
+                raise ServerError("this call was not recorded", server=server)
+            at = known.pop(0) if len(known) > 1 else known[0]  # a loop may ask more often than it did
+            given = answer if at == changed else test.calls[at].answer
+            find_call_invalidity(given, test.calls[at].validity, server=server, redact=_as_it_is)
+            return Exchange(method="tools/call", params=None, answer=given, duration_ms=0.0), None
+
+        world = RunningWorld(case, slow=SlowWork(), redact=_as_it_is, clock=monotonic, emit=None, call_tool=call_tool)
+        again = case._replace(composition=row._replace(program=program))
+        outcome = await run_composition(again, world, number=1, snapshots=self.snapshots)
+        return None if missed or outcome.verdict in (Verdict.INCONCLUSIVE, Verdict.SKIP) else outcome
+
+
+def share_budget(wanted: Sequence[int], budget: int) -> list[int]:
+    """How many of `wanted` each gets, `budget` in all: equal shares, and what one does not need goes to the others."""
+    given = [0] * len(wanted)
+    left = budget
+    for place, at in enumerate(sorted(range(len(wanted)), key=wanted.__getitem__)):
+        given[at] = min(wanted[at], left // (len(wanted) - place))
+        left -= given[at]
+    return given
+
+
+def _strength_of(test: RecordedTest) -> Strength:
+    case = test.case
+    validity = test.answers[0].judged.validity
+    is_validated = validity is not None and validity.fails
+    return strength_of(case.expectations(), outcome=case.outcome, is_validated=is_validated, threshold=case.threshold)
+
+
+def _is_guess(outcome: Outcome) -> bool:
+    """Whether made-up arguments met with an error: such a test is inconclusive, and the run passes."""
+    return any(row.implicit == "outcome" and row.passed is None for row in outcome.assertions)
+
+
+def _call_key(server: str, tool: str, args: Mapping[str, Any]) -> str:
+    return json.dumps([server, tool, args], sort_keys=True, default=str)
+
+
+def _as_it_is(value: Any) -> Any:
+    """No message of a replay is shown, so that nothing in it has to be redacted."""
+    return value

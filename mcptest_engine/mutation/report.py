@@ -1,0 +1,416 @@
+"""What came of a mutation run: as data, which every other form is made of, and as text, Markdown and HTML."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.clipping import show
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.words import counted
+from mcptest_engine.mutation.killing import assertion_text
+from mcptest_engine.mutation.operators import BY_NAME, MISSING, show_path
+from mcptest_engine.mutation.replay import Status, score_of
+from mcptest_engine.reporting.layout import Ink, clip, pad
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from mcptest_engine.mutation.recording import Recorded
+    from mcptest_engine.mutation.replay import Mutant, Mutated, Score
+
+    Redact = Callable[[Any], Any]
+
+SCHEMA_VERSION = "mcptest.mutation/v1"
+LONGEST_VALUE = 500
+_BEFORE_DIFFERENCE = 24
+_CHANGE_WIDTH = 120
+_NAME_WIDTH = 300
+_SHOWN_TESTS, _SHOWN_SURVIVORS = 10, 10
+_MARKDOWN_GROUPS, _PAGE_GROUPS = 60, 1_000
+_CHANGES_OF_A_GROUP = 10
+_SECRET = "not shown: the value before it holds a secret"
+_SURVIVORS_NOTE = "The test passes on these wrong answers too. The assertion would notice them."
+
+
+def to_json(mutated: Mutated, *, suite: str, redact: Redact) -> dict[str, Any]:
+    """Everything that is known, as JSON. Source of the shape: capabilities, B. `suite` is its path; shares are from 0 to 1."""
+    mutants = mutated.mutants
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "suite": suite,
+        **_score_json(mutated.score),
+        **_counts(mutants),
+        "made": mutated.made,
+        "volatile": mutated.volatile,
+        "partial": mutated.is_partial,
+        "seed": mutated.seed,
+        "seconds": round(mutated.seconds, 3),
+        "tests": [
+            {
+                "name": redact(test.test.case.name),
+                "tool": redact(test.test.tool),
+                "file": test.test.case.file,
+                "line": test.test.case.line,
+                **_score_json(test.score),
+                **_counts(test.mutants),
+                "made": test.made,
+                "strength": test.strength.value,
+            }
+            for test in mutated.tests
+        ],
+        "tools": [{"name": redact(name), **_score_json(score)} for name, score in mutated.tools.items()],
+        "operators": [
+            {"name": name, **_score_json(score_of([one for one in mutants if one.change.operator == name]))}
+            for name in BY_NAME
+            if any(one.change.operator == name for one in mutants)
+        ],
+        "left_out": [{"test": redact(name), "reason": redact(reason)} for name, reason in mutated.left_out],
+        "mutants": [
+            _mutant_json(mutant, test.test.case.name, redact) for test in mutated.tests for mutant in test.mutants
+        ],
+    }
+
+
+def _score_json(score: Score) -> dict[str, Any]:
+    share, interval = score.share, score.interval
+    return {
+        "score": None if share is None else round(share, 4),
+        "interval": [round(interval.low, 4), round(interval.high, 4)],
+        "killed": score.killed,
+        "survived": score.survived,
+    }
+
+
+def _counts(mutants: Sequence[Mutant]) -> dict[str, int]:
+    return {
+        status.value: sum(one.status is status for one in mutants) for status in (Status.EQUIVALENT, Status.UNDECIDED)
+    }
+
+
+def _mutant_json(mutant: Mutant, test: str, redact: Redact) -> dict[str, Any]:
+    change, recorded = mutant.change, mutant.recorded
+    name = next((part for part in reversed(change.path) if isinstance(part, str)), "")
+    before, after = (_redacted(name, value, redact) for value in (change.before, change.after))
+    if change.before is not MISSING and before is not change.before:
+        after = _SECRET  # a part of a secret is not known as one
+    told: dict[str, Any] = {
+        "test": redact(test),
+        "tool": redact(recorded.tool),
+        "operator": change.operator,
+        "path": redact(show_path(change.path)),
+        "status": mutant.status.value,
+        "change": _change_text(before, after),
+    }
+    for key, value in (("before", before), ("after", after)):
+        if value is not MISSING:
+            told[key] = _clipped(value)
+    if (where := _where(recorded)) is not None:
+        told["answer_of"] = where
+    if change.copies:
+        told["also"] = [f"result.content[{copy.block}].text" for copy in change.copies]
+    if change.ignored is not None:
+        told["ignored"] = change.ignored
+    told["assertion"] = None if mutant.assertion is None else assertion_text(mutant.assertion)
+    return told
+
+
+def _where(recorded: Recorded) -> str | None:
+    """Which of a test's answers was changed, where it saw several."""
+    if recorded.step is not None:
+        return f"verify #{recorded.step + 1}"
+    return None if recorded.call is None else f"call {recorded.call + 1}"
+
+
+def _redacted(name: str, value: Any, redact: Redact) -> Any:
+    if value is MISSING:
+        return value
+    held = redact({name: value})
+    return held.get(name, next(iter(held.values()), None))
+
+
+def _clipped(value: Any) -> Any:
+    text = show(value, LONGEST_VALUE)
+    return value if len(text) < LONGEST_VALUE else text
+
+
+def _change_text(before: Any, after: Any) -> str:
+    """`42 → 43`; of two long texts what they differ in, with a little before it."""
+    if isinstance(before, str) and isinstance(after, str) and max(len(before), len(after)) > _CHANGE_WIDTH // 2:
+        at = next((at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), None)
+        start = max(min(len(before), len(after)) if at is None else at, _BEFORE_DIFFERENCE) - _BEFORE_DIFFERENCE
+        if start:
+            before, after = f"…{before[start:]}", f"…{after[start:]}"
+    shown = ["absent" if value is MISSING else show(value, _CHANGE_WIDTH // 2) for value in (before, after)]
+    return " → ".join(shown)
+
+
+def percent(share: float | None) -> str:
+    """A share as text, never rounded up to all or down to none."""
+    if share is None:
+        return "none"
+    rounded = round(100 * share)
+    return f"{min(rounded, 99) if share < 1 else max(rounded, 1) if share > 0 else 0} %"
+
+
+class Group(NamedTuple):
+    """Survivors of one test that the same assertion notices; `assertion` is None for those that none notices."""
+
+    test: str
+    assertion: str | None
+    mutants: list[Mapping[str, Any]]
+
+
+def survivor_groups(report: Mapping[str, Any]) -> list[Group]:
+    """The survivors by the assertion that a test lacks: one of each test in turn, those of the weakest tests first."""
+    found: dict[str, dict[str | None, list[Mapping[str, Any]]]] = {test["name"]: {} for test in weakest(report)}
+    for mutant in report["mutants"]:
+        if mutant["status"] == Status.SURVIVED:
+            found[mutant["test"]].setdefault(mutant["assertion"], []).append(mutant)
+    by_test = [
+        [Group(test, *one) for one in sorted(groups.items(), key=lambda one: (one[0] is None, -len(one[1])))]
+        for test, groups in found.items()
+    ]
+    turns = max(map(len, by_test), default=0)
+    return [groups[turn] for turn in range(turns) for groups in by_test if turn < len(groups)]
+
+
+def weakest(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The tests that had a mutant to kill, those with the lowest scores first; of equal scores the surest."""
+    scored = (test for test in report["tests"] if test["score"] is not None)
+    return sorted(scored, key=lambda test: (test["score"], test["interval"][1], test["name"]))
+
+
+def remarks(report: Mapping[str, Any]) -> Iterator[str]:
+    """What was left out, and what a reader has to know of the figures."""
+    if report["partial"]:
+        yield "interrupted: these figures are partial"
+    judged = len(report["mutants"])
+    if report["made"] > judged and not report["partial"]:
+        yield f"{judged:,} of {report['made']:,} mutants were judged, drawn with seed {report['seed']}"
+    if report["volatile"]:
+        yield f"left out: {counted(report['volatile'], 'value')} that change from run to run"
+    if report["equivalent"]:
+        yield f"equivalent: {counted(report['equivalent'], 'mutant')} that no client can notice, in no score"
+    if report["undecided"]:
+        yield f"undecided: {counted(report['undecided'], 'mutant')} that need a model or a call that was not recorded"
+    reasons: dict[str, list[str]] = {}
+    for one in report["left_out"]:
+        reasons.setdefault(one["reason"], []).append(one["test"])
+    for reason, names in reasons.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        yield f"left out: `{one_line(names[0], 60)}`{more}: {one_line(reason, 200)}"
+
+
+def render_text(report: Mapping[str, Any], *, color: bool, width: int, height: int | None, proposals: int) -> str:
+    """For a terminal of this size; without a `height` the usual number of tests and survivors is shown.
+
+    `proposals` is how many wait for `mcptest review`.
+    """
+    ink = Ink(on=color)
+    notes = list(remarks(report))
+    tests, groups = weakest(report), survivor_groups(report)
+    room = 10**9 if height is None else height - len(notes) - 11
+    shown_tests = tests[: _SHOWN_TESTS if height is None else max(min(len(tests), room // 3), 2)]
+    most = _SHOWN_SURVIVORS if height is None else max((room - len(shown_tests)) // 3, 1)
+    judged = len(report["mutants"])
+    about = f"{judged:,} mutants of {counted(len(report['tests']), 'test')}"
+    lines = [f"{ink.bold(one_line(report['suite'], 200))}: {about}", f"  {_headline(report, ink)}"]
+    if shown_tests:
+        lines += ["", *_table_lines(shown_tests, len(tests), ink, width)]
+    if groups:
+        lines += ["", "  survivors: wrong answers that the test passes too, and the assertion that would notice them"]
+        for group in groups[:most]:
+            lines += _group_lines(group, ink, width)
+        left = sum(len(group.mutants) for group in groups[most:])
+        if left:
+            lines.append(ink.dim(f"  … {counted(left, 'more survivor')}; --format json has all of them"))
+    lines += ["", *(ink.dim(f"  {note}") for note in notes)] if notes else []
+    if proposals:
+        lines += ["", f"  add assertions: mcptest review {report['suite']}   ({counted(proposals, 'proposal')})"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _headline(report: Mapping[str, Any], ink: Ink) -> str:
+    if report["score"] is None:
+        return ink.strong_yellow("no score: no mutant could be judged")
+    low, high = report["interval"]
+    paint = (
+        ink.strong_green if report["score"] >= 0.8 else ink.strong_yellow if report["score"] >= 0.5 else ink.strong_red
+    )
+    told = f"score {percent(report['score'])}"
+    return (
+        f"{paint(told)} (95 % interval {100 * low:.0f} to {100 * high:.0f} %): "
+        f"{report['killed']:,} killed, {report['survived']:,} survived"
+    )
+
+
+def _table_lines(tests: Sequence[Mapping[str, Any]], total: int, ink: Ink, width: int) -> Iterator[str]:
+    name_width = max(min((width or 100) - 44, max(len(one_line(test["name"])) for test in tests)), 13)
+    title = "weakest tests" if len(tests) < total else "tests"
+    yield ink.dim(f"  {pad(title, name_width)}  score   interval      killed  strength")
+    for test in tests:
+        low, high = test["interval"]
+        of = test["killed"] + test["survived"]
+        name = pad(clip(one_line(test["name"]), name_width), name_width)
+        figures = f"{percent(test['score']):>5}  {100 * low:3.0f}-{100 * high:3.0f} %  {test['killed']:>4} of {of:<3}"
+        yield f"  {name}  {figures}  {test['strength']}"
+    if len(tests) < total:
+        yield ink.dim(f"  … {total - len(tests):,} more")
+
+
+def _group_lines(group: Group, ink: Ink, width: int) -> Iterator[str]:
+    first, *others = group.mutants
+    room = (width or 200) - 1
+    where = f" ({first['answer_of']})" if "answer_of" in first else ""
+    more = f", and {len(others)} more" if others else ""
+    yield clip(f"  • {one_line(group.test, 60)}{where}: {first['operator']}{more}", room)
+    yield clip(f"      {one_line(first['path'], 200)}: {one_line(first['change'], 200)}", room)
+    if group.assertion is None:
+        yield ink.dim("      no assertion tells them apart without a value that is secret or changes")
+    else:
+        yield f"      {ink.green(one_assertion(group.assertion))}"
+
+
+def one_assertion(text: str) -> str:
+    """The YAML of an assertion on one line, to be pasted under `expect:`."""
+    from mcptest_engine.suite.yaml import read_tree
+    from mcptest_engine.suite.yaml_text import in_flow
+
+    (row,) = read_tree(text, file="").value
+    return f"- {in_flow(row)}"
+
+
+def render_markdown(report: Mapping[str, Any]) -> str:
+    """For a comment or a job's summary."""
+    low, high = report["interval"]
+    told = f"**{percent(report['score'])}** (95 % interval {100 * low:.0f} to {100 * high:.0f} %)"
+    notes = list(remarks(report))
+    lines = [
+        f"## Mutation score: {told if report['score'] is not None else 'no mutant could be judged'}",
+        "",
+        f"{_md(report['suite'])}: {report['killed']:,} of {report['killed'] + report['survived']:,} wrong answers noticed.",
+        "",
+        *(f"- {_md(note)}" for note in notes),
+        *([""] if notes else []),
+        "| test | score | interval | killed | strength |",
+        "|---|---:|---:|---:|---|",
+        *(
+            f"| {_md(test['name'])} | {percent(test['score'])} | {_interval(test)} "
+            f"| {test['killed']} of {test['killed'] + test['survived']} | {test['strength']} |"
+            for test in weakest(report)
+        ),
+    ]
+    groups = survivor_groups(report)
+    if groups:
+        lines += ["", "### Survivors", "", f"{_SURVIVORS_NOTE}", ""]
+        for group in groups[:_MARKDOWN_GROUPS]:
+            lines += [f"- {_md(group.test)}", *(f"  - {_md(line)}" for line in _change_lines(group))]
+            if group.assertion is not None:
+                lines += ["", *(f"  {line}" for line in _fenced(group.assertion)), ""]
+        if len(groups) > _MARKDOWN_GROUPS:
+            lines.append(f"- … {sum(len(group.mutants) for group in groups[_MARKDOWN_GROUPS:]):,} more survivors")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    low, high = row["interval"]
+    return f"{100 * low:.0f} to {100 * high:.0f} %"
+
+
+def _md(text: str) -> str:
+    """A text on one line in which nothing is markup."""
+    import html
+
+    return re.sub(r"([\\`*_\[\]#|~])", r"\\\1", html.escape(one_line(text, _NAME_WIDTH), quote=False))
+
+
+def _fenced(text: str) -> list[str]:
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(longest + 1, 3)
+    return [f"{fence}yaml", *text.rstrip("\n").split("\n"), fence]
+
+
+def render_html(report: Mapping[str, Any]) -> str:
+    """One page that loads nothing and runs nothing."""
+    from mcptest_engine.reporting.html.markup import Html, joined, name_text, plain_table, section, tag
+    from mcptest_engine.reporting.html.page import assets, policy
+
+    style = assets()[0]
+    low, high = report["interval"]
+    score = "no mutant could be judged" if report["score"] is None else percent(report["score"])
+    heading = tag("h1", f"Mutation score of {name_text(report['suite'])}: {score}")
+    about = tag(
+        "p",
+        f"95 % interval {100 * low:.0f} to {100 * high:.0f} %. {report['killed']:,} wrong answers were noticed, "
+        f"{report['survived']:,} were not.",
+    )
+    groups = survivor_groups(report)
+    figures = ("score", "interval", "killed", "survived")
+    tests = ((test["name"], test["tool"], test["strength"], *_figures(test)) for test in weakest(report))
+    tools = ((tool["name"], *_figures(tool)) for tool in report["tools"])
+    main = joined(
+        [
+            section(
+                "tests",
+                "Tests, the weakest first",
+                plain_table("Tests", ("test", "tool", "strength", *figures), tests, numbers=4),
+            ),
+            section("tools", "Tools", plain_table("Tools", ("tool", *figures), tools, numbers=4)),
+            section(
+                "survivors",
+                f"Survivors ({report['survived']:,})",
+                *map(_card, groups[:_PAGE_GROUPS]),
+                note=_SURVIVORS_NOTE,
+            ),
+        ],
+        "\n",
+    )
+    notes = tag("ul", *(tag("li", note) for note in remarks(report)))
+    head = Html(
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(style, "")}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+    )
+    title = tag("title", f"mutation score of {name_text(report['suite'])} · mcptest")
+    body = joined([tag("header", heading, about, notes), tag("main", main, id="main")], "\n")
+    return f"{head}{title}\n<style>{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+
+
+def _figures(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return percent(row["score"]), _interval(row), str(row["killed"]), str(row["survived"])
+
+
+def _card(group: Group) -> str:
+    from mcptest_engine.reporting.html.markup import name_text, tag
+
+    assertion = group.assertion
+    return tag(
+        "div",
+        tag("h3", name_text(group.test)),
+        tag("ul", *(tag("li", line) for line in _change_lines(group))),
+        None if assertion is None else tag("pre", tag("code", assertion.rstrip("\n"))),
+        class_="doubt inconclusive",
+    )
+
+
+def _change_lines(group: Group) -> Iterator[str]:
+    for mutant in group.mutants[:_CHANGES_OF_A_GROUP]:
+        yield f"{mutant['path']}: {mutant['change']} ({mutant['operator']})"
+    if len(group.mutants) > _CHANGES_OF_A_GROUP:
+        yield f"… {len(group.mutants) - _CHANGES_OF_A_GROUP:,} more"
+
+
+def render_json(report: Mapping[str, Any]) -> str:
+    return json.dumps(report, ensure_ascii=False, indent=1) + "\n"
+
+
+def page_rows(operators: Iterable[str] = BY_NAME) -> Iterator[str]:
+    """The table of the operators, for docs/how-to/mutation.md."""
+    yield "| operator | what is wrong with the answer | for example |"
+    yield "|---|---|---|"
+    for name in operators:
+        operator = BY_NAME[name]
+        yield f"| `{name}` | {operator.about} | {operator.example} |"
