@@ -3,17 +3,19 @@
 `servers/` has a server for each of some domains. `python tests/planted/servers/tickets.py` is correct; with `--bug NAME` it has
 one bug, which is a subclass of a few lines at the end of the file. Its docstring says what happened in life.
 
-`suites/` has for each domain five suites that pass on the correct server, as people of growing diligence write them:
+`suites/` has for each domain seven suites that pass on the correct server. Five are what people of growing diligence write:
 
 1. the calls succeed;
 2. the answers have the right shape;
-3. a few important values are right;
+3. a few important values are right, too;
 4. most values are right, and there are more calls;
 5. whole answers are right, but for what changes from run to run, and what a call changed is looked at.
 
+The other two are extremes: `wide` has all calls of the fifth and no assertions, `deep` has its first two tests and no others.
+
 The suites of a domain were written before its bugs, so that no suite aims at a bug. `found.json` says of every suite and every
 bug of its domain whether the suite finds it, that is whether its run fails. It is a measure for whatever estimates how much a
-suite proves. `python -m tests.planted.bugs_found` makes it anew, which takes a minute.
+suite proves. `python -m tests.planted.bugs_found` makes it anew, which takes two minutes.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from mcptest_engine.workspace.workspace import Workspace
 HERE = Path(__file__).resolve().parent
 FOUND = HERE / "found.json"
 DOMAINS = tuple(sorted(path.stem for path in (HERE / "servers").glob("*.py") if path.stem != "planted"))
-LEVELS = (1, 2, 3, 4, 5)
+LEVELS = ("1", "2", "3", "4", "5", "wide", "deep")
 _BUG = re.compile(r'^class (\w+)\((?!Server\b)\w+\):\n    """(.+)"""$', re.MULTILINE)
 _PASSED, _FAILED = 0, 1
 
@@ -44,7 +46,7 @@ def bugs_of(domain: str) -> dict[str, str]:
     return dict(_BUG.findall((HERE / "servers" / f"{domain}.py").read_text(encoding="utf-8")))
 
 
-async def failed_tests(domain: str, level: int, bug: str | None, folder: Path) -> list[str]:
+async def failed_tests(domain: str, level: str, bug: str | None, folder: Path) -> list[str]:
     """Run a suite on the correct server, or on the one with this bug: the names of the tests that fail."""
     server = (sys.executable, "-S", str(HERE / "servers" / f"{domain}.py"), *(() if bug is None else ("--bug", bug)))
     environ = {"PATH": os.environ["PATH"]}
@@ -67,17 +69,17 @@ async def find_bugs(folder: Path) -> dict[str, dict[str, dict[str, bool]]]:
             if failed := await failed_tests(domain, level, None, folder):
                 raise RuntimeError(f"{domain}-{level} fails on the correct server: {failed}")
             row = {bug: bool(await failed_tests(domain, level, bug, folder)) for bug in sorted(bugs_of(domain))}
-            found.setdefault(domain, {})[str(level)] = row
+            found.setdefault(domain, {})[level] = row
     return found
 
 
 def render_table(found: dict[str, dict[str, dict[str, bool]]]) -> str:
     """The share of bugs that each level finds, by domain and together."""
-    lines = [f"{'':12}{'bugs':>6}" + "".join(f"{f'level {level}':>10}" for level in LEVELS)]
+    lines = [f"{'':12}{'bugs':>6}" + "".join(f"{level:>7}" for level in LEVELS)]
     for name in (*found, "together"):
         rows = [found[domain] for domain in (found if name == "together" else [name])]
-        levels = [[hit for row in rows for hit in row[str(level)].values()] for level in LEVELS]
-        shares = "".join(f"{sum(hits) / len(hits):>10.0%}" for hits in levels)
+        levels = [[hit for row in rows for hit in row[level].values()] for level in LEVELS]
+        shares = "".join(f"{sum(hits) / len(hits):>7.0%}" for hits in levels)
         lines.append(f"{name:12}{len(levels[0]):>6}{shares}")
     return "\n".join(lines)
 

@@ -127,5 +127,54 @@ class Agenda(Server):
         ]
 
 
+class UtcLabelledAsLocal(Agenda):
+    """Times came in UTC and were given the offset of the calendar without being moved."""
+
+    def local(self, moment):
+        return moment.replace(tzinfo=ZONE).isoformat()
+
+
+class WholeDayADayEarly(Agenda):
+    """A date was taken for midnight in UTC and moved to a zone in the west, which is the day before."""
+
+    def day_of(self, event):
+        return event["day"] - timedelta(days=1) if event["day"] else super().day_of(event)
+
+
+class TouchingIsConflict(Agenda):
+    """A meeting that ends as another begins was told to be in conflict with it."""
+
+    def overlaps(self, event, first, last):
+        return event["start"] <= last and first <= self.end(event)
+
+
+class MoveIsNotSaved(Agenda):
+    """A copy was changed and shown, and the event stayed where it was."""
+
+    def find(self, id):
+        return dict(super().find(id))
+
+
+class LanguageIgnored(Agenda):
+    """An optional argument of a prompt was listed and never used."""
+
+    def prompt(self, name, id="", language="English"):
+        return super().prompt(name, id)
+
+
+class NullsLeftOut(Agenda):
+    """A serializer was told to leave out what is null, and clients missed the keys."""
+
+    def shown(self, event):
+        return {key: value for key, value in super().shown(event).items() if value is not None}
+
+
+class StartAsSeconds(Agenda):
+    """Times became numbers when a library was replaced."""
+
+    def local(self, moment):
+        return int(moment.timestamp())
+
+
 if __name__ == "__main__":
     serve(Agenda)

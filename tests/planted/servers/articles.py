@@ -1,5 +1,6 @@
 """A search with pages: a cursor leads from one to the next. Structured content without an output schema."""
 
+import re
 import time
 
 from planted import INTEGER, STRING, Refused, Server, serve, structured, tool
@@ -99,6 +100,64 @@ class Articles(Server):
     def call_latest(self, count=3):
         rows = sorted(ARTICLES, key=lambda row: row[4], reverse=True)
         return structured({"articles": [self.shown(row) for row in rows[:count]]})
+
+
+class PageRepeatsARow(Articles):
+    """The cursor was the last row seen, and the next page began with that row again."""
+
+    def page(self, found, offset, limit):
+        return found[max(offset - 1, 0) : offset + limit]
+
+
+class CursorWithoutEnd(Articles):
+    """A cursor came with the last page too, and clients went on for ever."""
+
+    def next_cursor(self, found, offset, limit):
+        return {"next_cursor": f"after-{offset + limit}"}
+
+
+class QueryAsPattern(Articles):
+    """What people typed was used as a regular expression, in which signs such as + mean something else."""
+
+    def matches(self, row, query, topic):
+        return topic in (None, row[2]) and re.search(query, row[1], re.IGNORECASE)
+
+
+class MissingIdsHidden(Articles):
+    """What could not be loaded was left out without a word."""
+
+    def call_get_articles(self, ids):
+        return super().call_get_articles([id for id in ids if self.find(id)])
+
+
+class RatingOrderLost(Articles):
+    """The order of a search was lost when results were collected in a set and sorted by id."""
+
+    def ranked(self, rows):
+        return sorted(rows)
+
+
+class CountIgnored(Articles):
+    """An optional number was read under another name, so that its default was always used."""
+
+    def call_latest(self, count=3):
+        return super().call_latest()
+
+
+class RatingsAsText(Articles):
+    """A database gave decimals as texts, and they were passed on."""
+
+    def shown(self, row):
+        return {**super().shown(row), "rating": str(row[3])}
+
+
+class TopicsAsObject(Articles):
+    """A list became an object with names as keys."""
+
+    def call_topics(self):
+        return structured(
+            {"topics": {one["name"]: one for one in super().call_topics()["structuredContent"]["topics"]}}
+        )
 
 
 if __name__ == "__main__":

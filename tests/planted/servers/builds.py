@@ -121,5 +121,65 @@ class Builds(Server):
         return f"main: {self.selected('main', None)[0][2]}"
 
 
+class HoursDropped(Builds):
+    """A duration was formatted from the minutes within the hour, so that long builds looked quick."""
+
+    def duration(self, seconds):
+        return super().duration(seconds % 3600)
+
+
+class CancelledIsFailed(Builds):
+    """Every state but success was shown as a failure."""
+
+    def __init__(self):
+        super().__init__()
+        self.builds = [(*one[:2], "failed" if one[2] == "cancelled" else one[2], *one[3:]) for one in self.builds]
+
+
+class TailIsHead(Builds):
+    """The last lines of a log were asked for, and the first ones came."""
+
+    def last(self, lines, count):
+        return lines[:count]
+
+
+class HealthOfTheOldest(Builds):
+    """A list was read from its wrong end."""
+
+    def health(self, found):
+        return super().health(found[::-1])
+
+
+class LongLinesCut(Builds):
+    """A table's width was used for the log too, and cut off what had failed."""
+
+    def lines(self, number):
+        return [line[:20] for line in super().lines(number)]
+
+
+class RebuildIsAnError(Builds):
+    """The API answered 204 without a body, which the tool took for a failure, although it had worked."""
+
+    def call_rebuild(self, number):
+        super().call_rebuild(number)
+        return self.refusal("no response body (HTTP 204)")
+
+
+class UriWithoutNumber(Builds):
+    """Contents came back under the address of the template, so that a client did not know them as what it had asked for."""
+
+    def read(self, uri):
+        found = super().read(uri)
+        return {**found, "uri": "ci://builds/log"} if uri.endswith("/log") else found
+
+
+class StatusInCapitals(Builds):
+    """The name of a state was shown as the code has it, in capitals."""
+
+    def find(self, number):
+        number, branch, state, *rest = super().find(number)
+        return number, branch, state.upper(), *rest
+
+
 if __name__ == "__main__":
     serve(Builds)

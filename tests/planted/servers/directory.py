@@ -89,5 +89,60 @@ class Directory(Server):
         return as_json({"id": id, "before": before, "phone": person["phone"]})
 
 
+class EncodedTwice(Directory):
+    """JSON was encoded by the tool and once more by the framework."""
+
+    def call_get_user(self, id):
+        return as_json(super().call_get_user(id)["content"][0]["text"])
+
+
+class ManagerIsThePerson(Directory):
+    """A lookup used the id of the row and not the one that the row refers to."""
+
+    def manager(self, person):
+        return self.brief(person) if person["manager"] else None
+
+
+class InactiveShown(Directory):
+    """People who had left were found, since the flag was tested for being there and not for its value."""
+
+    def is_shown(self, person, include_inactive):
+        return True
+
+
+class SizeWithoutHead(Directory):
+    """The size was the length of a list in which one person was missing on purpose."""
+
+    def call_list_team(self, team):
+        answer = json.loads(super().call_list_team(team)["content"][0]["text"])
+        return as_json({**answer, "size": len(answer["members"])})
+
+
+class OnlyTheFirst(Directory):
+    """A handler returned its first content block, and the others were lost."""
+
+    def call_find_users(self, **asked):
+        return {"content": super().call_find_users(**asked)["content"][:1]}
+
+
+class PhoneIsNotSaved(Directory):
+    """The new number was written to a copy from the cache."""
+
+    def call_set_phone(self, id, phone):
+        before = dict(self.find(id))
+        answer = super().call_set_phone(id, phone)
+        self.people[id] = before
+        return answer
+
+
+class ContactFlattened(Directory):
+    """A nested object was flattened when two models were merged."""
+
+    def call_get_user(self, id):
+        person = json.loads(super().call_get_user(id)["content"][0]["text"])
+        contact = person.pop("contact")
+        return as_json({**person, **contact})
+
+
 if __name__ == "__main__":
     serve(Directory)

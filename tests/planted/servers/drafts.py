@@ -124,5 +124,65 @@ class Drafts(Server):
         return [said("assistant", f"I rewrite e-mails in a {tone} tone."), said("user", self.body(self.drafts[id]))]
 
 
+class CopiesNotShown(Drafts):
+    """Those who get a copy were not shown before sending."""
+
+    def headers(self, draft):
+        return super().headers({**draft, "cc": []})
+
+
+class LettersBroken(Drafts):
+    """Subjects were decoded as Latin-1."""
+
+    def headers(self, draft):
+        return super().headers({**draft, "subject": draft["subject"].encode().decode("latin-1")})
+
+
+class CopiesNotCounted(Drafts):
+    """The number of people left out those in copy."""
+
+    def people(self, draft):
+        return super().people({**draft, "cc": []})
+
+
+class SentStays(Drafts):
+    """A mail that was sent stayed among the drafts, and agents sent it again."""
+
+    def call_send_draft(self, id):
+        draft = self.find(id)
+        answer = super().call_send_draft(id)
+        self.drafts[id] = draft
+        return answer
+
+
+class RolesSwapped(Drafts):
+    """The roles of two messages of a prompt were the wrong way round."""
+
+    def prompt(self, name, **arguments):
+        first, second = super().prompt(name, **arguments)
+        return [{**first, "role": second["role"]}, {**second, "role": first["role"]}]
+
+
+class LineBreaksLost(Drafts):
+    """Texts went through HTML, where line breaks are blanks."""
+
+    def body(self, draft):
+        return " ".join(draft["body"].split())
+
+
+class TimesWithoutZone(Drafts):
+    """Times were written without their Z and read as local time."""
+
+    def newest_first(self, drafts):
+        return [{**one, "changed": one["changed"].removesuffix("Z")} for one in super().newest_first(drafts)]
+
+
+class NumberInASentence(Drafts):
+    """A bare number was made a sentence for people, and programs no longer understood it."""
+
+    def call_count_words(self, id):
+        return text(f"The draft has {super().call_count_words(id)['content'][0]['text']} words.")
+
+
 if __name__ == "__main__":
     serve(Drafts)

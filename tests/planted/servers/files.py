@@ -1,6 +1,7 @@
 """A read-only folder of files: plain texts, and the files as resources."""
 
 import fnmatch
+import json
 
 from planted import INTEGER, STRING, Refused, Server, serve, text, tool
 
@@ -102,6 +103,62 @@ class Files(Server):
         if path not in FILES:
             return super().read(uri)
         return {"uri": uri, "mimeType": mime_type(path), "text": FILES[path]}
+
+
+class LastLineLeftOut(Files):
+    """A range of lines was meant to have its end in it, and was cut like a slice."""
+
+    def cut(self, lines, first, last):
+        return lines[first - 1 : last and last - 1]
+
+
+class SizeInCharacters(Files):
+    """The size was the length of the decoded text, and too small wherever a letter has an accent."""
+
+    def size(self, content):
+        return len(content)
+
+
+class TextCutSilently(Files):
+    """Long files were cut to spare tokens, and nothing said so."""
+
+    def content(self, path):
+        return super().content(path)[:100]
+
+
+class LettersBroken(Files):
+    """Files were read with the encoding of the system, not as UTF-8."""
+
+    def content(self, path):
+        return super().content(path).encode().decode("cp1252", errors="replace")
+
+
+class ErrorWithoutFlag(Files):
+    """Failures were caught and returned as ordinary text, so that agents took them for the file."""
+
+    def refusal(self, words):
+        return text(words)
+
+
+class EverythingIsPlainText(Files):
+    """A change of the SDK lost the types of resources when they are read."""
+
+    def read(self, uri):
+        return {**super().read(uri), "mimeType": "text/plain"}
+
+
+class FolderIgnored(Files):
+    """The path was not passed on to the search, which looked everywhere."""
+
+    def searched(self, path):
+        return super().searched("")
+
+
+class ListingAsJson(Files):
+    """A new version answered with JSON where clients read lines."""
+
+    def entries(self, folders, files):
+        return [json.dumps({"folders": folders, "files": files})]
 
 
 if __name__ == "__main__":

@@ -136,5 +136,59 @@ class Inventory(Server):
         return {"received": count, "failed": failed}
 
 
+class ReservedIsAvailable(Inventory):
+    """What was set aside was still offered to others."""
+
+    def available(self, one):
+        return self.total(one)
+
+
+class TransferOnlyAdds(Inventory):
+    """One of two writes failed silently, and pieces were there twice."""
+
+    def move(self, one, count, source, target):
+        one[target] += count
+
+
+class EqualIsLow(Inventory):
+    """An article was ordered again although there was just enough of it."""
+
+    def is_low(self, one):
+        return self.available(one) <= one["low"]
+
+
+class FailuresHidden(Inventory):
+    """A batch that worked in part was reported as if all of it had."""
+
+    def received(self, count, failed):
+        return super().received(count, [])
+
+
+class TotalIsStale(Inventory):
+    """A sum was stored when the server started, and no change reached it."""
+
+    def __init__(self):
+        super().__init__()
+        self.totals = {sku: super(TotalIsStale, self).total(one) for sku, one in self.stock.items()}
+
+    def total(self, one):
+        return next(self.totals[sku] for sku, other in self.stock.items() if other is one)
+
+
+class NullForZero(Inventory):
+    """A zero was taken for nothing and became null."""
+
+    def state(self, sku):
+        found = super().state(sku)
+        return {**found, "reserved": found["reserved"] or None}
+
+
+class ListAlone(Inventory):
+    """The structured content was a list, which the protocol does not allow."""
+
+    def call_low_stock(self):
+        return structured(super().call_low_stock()["structuredContent"]["articles"])
+
+
 if __name__ == "__main__":
     serve(Inventory)

@@ -126,5 +126,66 @@ class Notes(Server):
         ]
 
 
+class IdsUsedAgain(Notes):
+    """The next id was the number of notes plus one, and after a deletion it overwrote a note."""
+
+    def new_id(self):
+        return f"n{len(self.notes) + 1}"
+
+
+class UpdateClearsTheRest(Notes):
+    """A change of one field was sent as a whole record, and the others became empty."""
+
+    def change(self, note, changes):
+        super().change(note, {"title": "", "body": "", **changes})
+
+
+class DeletedStays(Notes):
+    """A deletion only set a flag that nothing looked at."""
+
+    def remove(self, note):
+        note["deleted"] = True
+
+    def shown(self, note):
+        return super().shown({key: value for key, value in note.items() if key != "deleted"})
+
+
+class SummaryByAssistant(Notes):
+    """A prompt's only message had the role of the assistant, and models went on with it instead of answering."""
+
+    def summary(self, note, style):
+        return [{**one, "role": "assistant"} for one in super().summary(note, style)]
+
+
+class StyleNotInserted(Notes):
+    """A template was not formatted, and its placeholder reached the model."""
+
+    def summary(self, note, style):
+        return super().summary(note, "{style}")
+
+
+class NotFoundHidden(Notes):
+    """A deletion of several counted what it was asked for, also what did not exist."""
+
+    def deletion(self, deleted, missing):
+        return super().deletion(deleted + missing, [])
+
+
+class VersionStays(Notes):
+    """The version was counted by another way of saving, so that changes by the tool were not noticed."""
+
+    def change(self, note, changes):
+        note.update(changes)
+
+
+class TagsRequired(Notes):
+    """An optional argument was read without a default, and calls without it failed."""
+
+    def call_create_note(self, title, body="", tags=None):
+        if tags is None:
+            raise Refused("'tags'")
+        return super().call_create_note(title, body, tags)
+
+
 if __name__ == "__main__":
     serve(Notes)

@@ -1,6 +1,6 @@
 """A shop's prices: quotes with tax, refunds and currencies, with an output schema for each tool."""
 
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 
 from planted import INTEGER, NUMBER, STRING, Refused, Server, listed, members, serve, structured, tool
 
@@ -152,6 +152,64 @@ class Prices(Server):
         return structured(
             {"order": order, "status": found["status"], "items": pieces, "total": self.rounded(self.total(found))}
         )
+
+
+class TaxForgotten(Prices):
+    """A list showed prices without tax after the shop was made ready for companies."""
+
+    def gross(self, net, tax):
+        return net
+
+
+class RefundWithoutSign(Prices):
+    """Refunds came back as positive amounts and were added to the income."""
+
+    def refunded(self, order):
+        return -super().refunded(order)
+
+
+class CentsCutOff(Prices):
+    """Amounts were cut to cents where they should have been rounded."""
+
+    def rounded(self, amount, currency="EUR"):
+        return float(amount.quantize(Decimal(1) if currency == "JPY" else Decimal("0.01"), ROUND_DOWN))
+
+
+class ShippingNotInTotal(Prices):
+    """Shipping was shown as a line of its own and forgotten in the sum."""
+
+    def sum_of(self, net, tax, discount, shipping):
+        return net + tax - discount
+
+
+class RateUpsideDown(Prices):
+    """The rate was used in the wrong direction."""
+
+    def rate(self, source, target):
+        return super().rate(target, source)
+
+
+class CurrencyStaysEuro(Prices):
+    """The amount was converted, and the currency beside it was a constant."""
+
+    def call_get_price(self, article, currency="EUR"):
+        return structured({**super().call_get_price(article, currency)["structuredContent"], "currency": "EUR"})
+
+
+class RefundedTwice(Prices):
+    """A second refund of the same order was paid out again."""
+
+    def call_refund(self, order):
+        self.order(order)["status"] = "paid"
+        return super().call_refund(order)
+
+
+class PricesAsText(Prices):
+    """Decimals were encoded as texts by a serializer that did not know them."""
+
+    def call_get_price(self, **asked):
+        found = super().call_get_price(**asked)["structuredContent"]
+        return structured({**found, "price": str(found["price"])})
 
 
 if __name__ == "__main__":

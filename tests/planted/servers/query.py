@@ -1,5 +1,7 @@
 """Tables that are asked with filters, an order and a limit: rows as structured content with an output schema, and as CSV."""
 
+import json
+
 from planted import BOOLEAN, INTEGER, STRING, Refused, Server, as_json, listed, members, serve, structured, text, tool
 
 TABLES = {
@@ -138,6 +140,61 @@ class Query(Server):
             return super().read(uri)
         columns = ", ".join(f"{one} {self.type_of(one).upper()}" for one in TABLES[name][0])
         return {"uri": uri, "mimeType": "application/sql", "text": f"CREATE TABLE {name} ({columns});"}
+
+
+class NullRowsDropped(Query):
+    """An index without nulls was used for the order, and rows without a value vanished."""
+
+    def ordered(self, rows, place, descending):
+        return [row for row in super().ordered(rows, place, descending) if row[place] is not None]
+
+
+class CustomersWithoutOrdersGone(Query):
+    """An inner join took the place of an outer one."""
+
+    def call_join_orders(self):
+        rows = json.loads(super().call_join_orders()["content"][0]["text"])
+        return as_json([one for one in rows if one["orders"]])
+
+
+class DecimalComma(Query):
+    """Numbers were exported in the language of the server's system."""
+
+    def cell(self, value):
+        return str(value).replace(".", ",") if isinstance(value, float) else super().cell(value)
+
+
+class OrderedAsText(Query):
+    """A column was compared as text, so that 10 came before 2."""
+
+    def ordered(self, rows, place, descending):
+        return sorted(rows, key=lambda row: str(row[place]), reverse=descending)
+
+
+class RowCountOfAll(Query):
+    """The count was that of the whole result, and the rows were cut at the limit."""
+
+    def call_select(self, limit=100, **asked):
+        count = super().call_select(**asked)["structuredContent"]["row_count"]
+        return structured({**super().call_select(limit=limit, **asked)["structuredContent"], "row_count": count})
+
+
+class AmountsAsText(Query):
+    """A driver gave decimals as texts, since JSON has none."""
+
+    def call_select(self, **asked):
+        found = super().call_select(**asked)["structuredContent"]
+        rows = [[str(one) if isinstance(one, float) else one for one in row] for row in found["rows"]]
+        return structured({**found, "rows": rows})
+
+
+class NullBreaksExport(Query):
+    """An export failed at the first row without a value."""
+
+    def cell(self, value):
+        if value is None:
+            raise Refused("'NoneType' object has no attribute 'strip'")
+        return super().cell(value)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """A ticket tracker that answers with JSON in a text."""
 
+import json
+
 from planted import INTEGER, STRING, Refused, Server, as_json, serve, tool
 
 TICKETS = (
@@ -72,6 +74,62 @@ class Tickets(Server):
         return as_json(
             {"open": len(people), "closed": len(self.tickets) - len(people), "open_by_person": open_by_person}
         )
+
+
+class PagesStartAtZero(Tickets):
+    """The API beneath counted pages from 0 and the tool from 1, so the first page was never seen."""
+
+    def page_of(self, found, page, per_page):
+        return found[page * per_page : (page + 1) * per_page]
+
+
+class TotalOfThePage(Tickets):
+    """The total was the number of rows on the page, so that nobody asked for a second page."""
+
+    def call_list_tickets(self, **asked):
+        answer = json.loads(super().call_list_tickets(**asked)["content"][0]["text"])
+        return as_json({**answer, "total": len(answer["tickets"])})
+
+
+class CacheWithoutKey(Tickets):
+    """A cache had the name of the tool as its key and not the id, so the first ticket was the answer for all."""
+
+    cached = None
+
+    def find(self, id):
+        self.cached = self.cached or super().find(id)
+        return self.cached
+
+
+class SearchMindsCase(Tickets):
+    """A search found nothing for a word in capitals, after the database behind it was changed."""
+
+    def matches(self, ticket, query):
+        return query in ticket["title"]
+
+
+class ClosingIsNotSaved(Tickets):
+    """The answer to a change was made of the arguments, while the change itself was lost."""
+
+    def call_close_ticket(self, id):
+        before = self.find(id)["status"]
+        answer = super().call_close_ticket(id)
+        self.find(id)["status"] = before
+        return answer
+
+
+class UnknownTicketIsNull(Tickets):
+    """A 404 of the API was caught and became an empty success."""
+
+    def call_get_ticket(self, id):
+        return as_json(self.tickets.get(id))
+
+
+class AssigneeRenamed(Tickets):
+    """The API renamed a field in a new version, and the tool passed on what came."""
+
+    def find(self, id):
+        return {{"assignee": "assigned_to"}.get(key, key): value for key, value in super().find(id).items()}
 
 
 if __name__ == "__main__":

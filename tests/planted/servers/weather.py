@@ -126,5 +126,62 @@ class Weather(Server):
         return self.answer(sentence, {"warmer": warmer, "difference": abs(difference)})
 
 
+class WindInMetres(Weather):
+    """The service changed its unit of wind, and the number was passed on under the old name."""
+
+    def wind_kmh(self, metres_per_second):
+        return metres_per_second
+
+
+class UnitIgnored(Weather):
+    """The unit was written into the answer, but not used for the number."""
+
+    def temperature(self, celsius, unit):
+        return celsius
+
+
+class ForecastFromTomorrow(Weather):
+    """Today was taken for the day before the forecast, so every day came one too late."""
+
+    def days(self, city, count):
+        return super().days(city, count + 1)[1:]
+
+
+class LowIsHigh(Weather):
+    """Two arguments of the same type changed their places in a refactoring."""
+
+    def day(self, date, low, high, rain):
+        return super().day(date, high, low, rain)
+
+
+class ZoneIsLost(Weather):
+    """Times were parsed and written again without their offset."""
+
+    def warnings_of(self, region):
+        return [{**one, "until": one["until"][:19]} for one in super().warnings_of(region)]
+
+
+class HumidityAsText(Weather):
+    """A parser of XML left numbers as texts."""
+
+    def city(self, name):
+        found = super().city(name)
+        return {**found, "humidity": str(found["humidity"])}
+
+
+class UnknownCityIsOslo(Weather):
+    """A search for places fell back to a default instead of failing."""
+
+    def city(self, name):
+        return CITIES.get(name, CITIES["Oslo"])
+
+
+class SkyIsMissing(Weather):
+    """A field that the service sends only with some plans was passed on when it was there, and left out otherwise."""
+
+    def answer(self, sentence, value):
+        return super().answer(sentence, {key: one for key, one in value.items() if key != "sky"})
+
+
 if __name__ == "__main__":
     serve(Weather)

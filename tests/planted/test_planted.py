@@ -1,0 +1,40 @@
+"""The suites pass on the correct servers, and `found.json` says what was seen of the bugs; a sample is looked at again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.planted.bugs_found import DOMAINS, FOUND, LEVELS, bugs_of, failed_tests
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STORED = json.loads(FOUND.read_text(encoding="utf-8"))
+
+
+def test_found_json_has_every_suite_and_every_bug() -> None:
+    bugs = {domain: set(bugs_of(domain)) for domain in DOMAINS}
+    assert {domain: {level: set(row) for level, row in levels.items()} for domain, levels in STORED.items()} == {
+        domain: dict.fromkeys(LEVELS, bugs[domain]) for domain in DOMAINS
+    }
+    assert sum(map(len, bugs.values())) >= 36
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_every_suite_is_green_on_the_correct_server(domain: str, tmp_path: Path) -> None:
+    async def run_all() -> list[list[str]]:
+        return await asyncio.gather(*(failed_tests(domain, level, None, tmp_path) for level in LEVELS))
+
+    assert asyncio.run(run_all()) == [[] for _ in LEVELS]
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_a_bug_is_found_as_it_is_stored(domain: str, tmp_path: Path) -> None:
+    """One bug and one level of each domain; of neighbouring domains never the same level."""
+    place = DOMAINS.index(domain)
+    level, bug = LEVELS[place % len(LEVELS)], sorted(bugs_of(domain))[place % 6]
+    assert bool(asyncio.run(failed_tests(domain, level, bug, tmp_path))) is STORED[domain][level][bug]
