@@ -69,3 +69,6 @@ JUDGED_FAILURES = ERROR_FAILURES | {
     FailureKind.SCORE,
     FailureKind.METRIC,
 }
+
+FAILS_ALONE, FAILS_ALONE_WORDS = "fails_alone", "run again alone: fails too"
+"""The kind of a failure's cause where the test fails alone too, and how reports say it."""

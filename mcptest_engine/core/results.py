@@ -6,7 +6,15 @@ import pickle
 from math import fsum, isfinite
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.kinds import ERROR_FAILURES, JUDGED_FAILURES, FailureKind, TestKind, Verdict
+from mcptest_engine.core.kinds import (
+    ERROR_FAILURES,
+    FAILS_ALONE,
+    FAILS_ALONE_WORDS,
+    JUDGED_FAILURES,
+    FailureKind,
+    TestKind,
+    Verdict,
+)
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
@@ -55,9 +63,9 @@ class Mismatch:
 class Cause:
     """Why a test failed, as far as running it again has shown.
 
-    `kind` is "interference": it passes alone, and failed while calls of other tests were under way; or "not_tried": it failed
-    so, and was not run again. `beside` is the name of a test beside which it fails, None where none was found; `reruns` is how
-    often it was run again.
+    It failed while calls of other tests were under way. `kind` is "interference": it passes alone; "fails_alone": it fails
+    alone too; or "not_tried": it was not run again. `beside` is the name of a test beside which it fails, None where none was
+    found; `reruns` is how often it was run again.
     """
 
     kind: str
@@ -89,11 +97,16 @@ class Failure:
     cause: Cause | None = None
 
     @property
+    def rerun_words(self) -> str | None:
+        """What running the test again alone has shown, in one line; None where it was not, or where `hint` says it."""
+        return FAILS_ALONE_WORDS if self.cause is not None and self.cause.kind == FAILS_ALONE else None
+
+    @property
     def distrust(self) -> str | None:
         """Why the answer must not become what a test expects; None where it only differs from what was expected."""
         if self.cause is not None and self.cause.kind == "not_tried":
             return "this answer is not trusted: the test failed beside other tests, and was not run again alone"
-        if self.cause is not None:
+        if self.cause is not None and self.cause.kind != FAILS_ALONE:
             beside = "other tests" if self.cause.beside is None else f'"{self.cause.beside}"'
             return f"this answer is not trusted: the test passes alone, and fails beside {beside} ({self.cause.kind})"
         if self.kind in _OF_A_SOUND_ANSWER:

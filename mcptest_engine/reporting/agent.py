@@ -190,6 +190,8 @@ def _assert(test: TestResult) -> str:
     what = "more failed assertion" if all(reason.assertion is not None for reason in further) else "more reason"
     also = f" (and {counted(len(further), what)})" if further else ""
     hint = test.failure.hint if test.failure is not None else None
+    if test.failure is not None and test.failure.rerun_words:
+        also += f" ({test.failure.rerun_words})"
     return text + also + (f" (hint: {one_line(hint, ACTUAL_LIMIT)})" if hint else "")
 
 

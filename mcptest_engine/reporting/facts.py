@@ -202,6 +202,8 @@ def _root_cause(failure: Failure | None, found: list[Reason]) -> list[Reason]:
 def first_reason(test: TestResult) -> str:
     """Why a test failed, in one line, with what running it again has shown of the cause."""
     text = reasons(test)[0].text
+    if test.failure is not None and test.failure.rerun_words:
+        return f"{text}; {test.failure.rerun_words}"
     if test.failure is None or test.failure.cause is None or not test.failure.hint:
         return text
     return f"{text}; {one_line(test.failure.hint, MESSAGE_LIMIT)}"

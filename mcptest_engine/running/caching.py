@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine import __version__
 from mcptest_engine.core.clipping import truncate_deep_members
-from mcptest_engine.core.kinds import JUDGED_FAILURES, FailureKind, Verdict
+from mcptest_engine.core.kinds import FAILS_ALONE, JUDGED_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.validity import Validity
 from mcptest_engine.running.attempts import Decision
@@ -266,7 +266,10 @@ def _is_judged(outcome: Outcome) -> bool:
     if outcome.verdict not in {Verdict.PASS, Verdict.FAIL}:
         return False
     failure = outcome.failure
-    return failure is None or (failure.kind in JUDGED_FAILURES - {FailureKind.INVALID} and failure.cause is None)
+    if failure is None:
+        return True
+    is_its_own = failure.cause is None or failure.cause.kind == FAILS_ALONE
+    return is_its_own and failure.kind in JUDGED_FAILURES - {FailureKind.INVALID}
 
 
 def _opened(session: Session) -> OpenedSession:

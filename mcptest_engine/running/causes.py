@@ -16,6 +16,7 @@ from dataclasses import replace
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcptest_engine.core.kinds import FAILS_ALONE
 from mcptest_engine.core.results import Cause, FailureKind, Verdict
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.attempts import Decision, decide
@@ -369,10 +370,21 @@ def _decided_alone(one: Held, again: Decision) -> Decision:
         return one.decision
     kind = _kind(again)
     if one.is_open and not again.broken:  # its call has an answer now, and that is what is judged
-        return again._replace(attempts=one.decision.attempts)
-    if again.outcome.verdict is not Verdict.FAIL or (kind is _kind(one.decision) and kind is not FailureKind.BUDGET):
-        return one.decision
-    return again._replace(attempts=one.decision.attempts)
+        answered = again._replace(attempts=one.decision.attempts)
+        return _failed_alone(answered) if again.outcome.failure is not None else answered
+    if again.outcome.verdict is not Verdict.FAIL:
+        return _with_note(one.decision, f"run again alone: {again.outcome.verdict}", None, ())
+    if kind is _kind(one.decision) and kind is not FailureKind.BUDGET:
+        return _failed_alone(one.decision)
+    return _failed_alone(again._replace(attempts=one.decision.attempts))
+
+
+def _failed_alone(decision: Decision) -> Decision:
+    """The decision, with the fact that the test fails alone too."""
+    outcome = decision.outcome
+    assert outcome.failure is not None
+    cause = Cause(kind=FAILS_ALONE, beside=None, reruns=1)
+    return decision._replace(outcome=outcome._replace(failure=replace(outcome.failure, cause=cause)))
 
 
 def _not_tried(one: Held, why_not: str, victims: Sequence[Held] = ()) -> Decision:

@@ -153,14 +153,20 @@ def test_a_call_that_was_lost_to_the_fault_of_another_test_fails_nothing(record_
     assert verdicts(record) == {"a": "pass", "cut": "pass", "b": "pass"}
 
 
-def test_a_test_that_fails_alone_as_well_is_told_as_ever(record_of: Callable[..., RunRecord]) -> None:
+def test_every_report_says_that_a_test_fails_alone_too(record_of: Callable[..., RunRecord]) -> None:
     wrong = {"expect": [{"target": "result.content[0].text", "matcher": {"exact": "no"}}]}
     record = record_of(suite(row("wrong", "linger", **wrong), row("other", "linger")))
     assert verdicts(record) == {"wrong": "fail", "other": "pass"}
     failure = record.tests[0].failure
     assert failure is not None
-    assert (failure.hint, failure.cause) == (None, None)
+    assert (failure.hint, failure.cause) == (None, Cause(kind="fails_alone", beside=None, reruns=1))
+    assert failure.distrust is None
     assert record.warnings == ()
+    assert record_fault(record.to_json()) is None
+    for name in REPORTS:
+        rendered = render(name, record, RenderOptions())
+        told = "fails_alone" if name in ("json", "ndjson") else "run again alone: fails too"
+        assert told in rendered.stdout + rendered.stderr, name
 
 
 def test_what_runs_alone_is_not_tried_again(record_of: Callable[..., RunRecord]) -> None:
@@ -229,7 +235,7 @@ def test_one_crash_is_one_failure(record_of: Callable[..., RunRecord], server: s
     failure = record.tests[2].failure
     assert failure is not None
     assert failure.kind is FailureKind.SERVER
-    assert failure.cause is None
+    assert failure.cause == Cause(kind="fails_alone", beside=None, reruns=1)
     assert (record.servers[0].restarts > 0) == server.startswith("command")
 
 
@@ -507,7 +513,7 @@ def test_beside_eight_calls_the_culprit_alone_fails_and_whatever_else_is_red_say
             continue
         assert test.failure is not None
         if test.name == "culprit" and not is_gone:
-            assert test.failure.cause is None
+            assert test.failure.cause == Cause(kind="fails_alone", beside=None, reruns=1)
             continue
         assert is_gone or test.tool == "slow_call", test.name
         assert test.failure.cause == Cause(kind="not_tried", beside=None, reruns=0)

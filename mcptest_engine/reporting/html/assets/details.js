@@ -45,6 +45,7 @@ function reasonPart(test) {
   const stderr = (scorer && scorer.stderr_tail) || (failure && failure.stderr_tail);
   return titled(test.verdict === "fail" ? `Why it failed${failure ? ` (${failure.kind})` : ""}` : "Why",
     el("p", {class: "why"}, worded(message || "")),
+    failure && failure.cause && failure.cause.kind === "fails_alone" ? el("p", {}, "run again alone: fails too") : null,
     failure && failure.hint ? el("p", {}, el("strong", {}, "Hint: "), worded(failure.hint)) : null,
     scorer ? factsList([["Scorer", scorer.scorer], ["Scorer's fault", scorer.kind]]) : null, // whose message is the failure's
     stderr ? [el("h4", {}, scorer ? "stderr of the scorer" : "stderr"), plainBlock(stderr)] : null);
