@@ -3,13 +3,12 @@
 From it come the nearest name of an unknown tool or prompt, what is odd about arguments, and the `outputSchema` of results. A
 list that cannot be read fails nothing: that an answer could not be checked is a warning. A name counts as unknown only after
 a second look, since a server may list more than it did at first. A list is read again once the server has said that its tools
-changed, and where its server died over it.
+changed, and where its server died over it or hung in a call before it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -207,6 +206,7 @@ class RunCatalogs:
         self._unread: dict[tuple[str, str], str] = {}
         self._deaths: dict[tuple[str, str], int] = {}
         self._changes: dict[tuple[str, str], tuple[Session, int]] = {}
+        self._probes: dict[Session, asyncio.Task[bool]] = {}
         self._looked_again: set[tuple[str, str, str]] = set()
         self.warnings: dict[str, None] = {}
 
@@ -244,20 +244,33 @@ class RunCatalogs:
 
         A list that has been asked for longer than `timeout_seconds` is not waited for, so that a server that never lists its
         tools holds up a run once and not every test of it. `renew` gives a session to a server that was started again: a list
-        that died with its server is asked for over that.
+        that died with its server, or is stuck behind a call that hangs, is asked for over that.
         """
         what = LISTS.get(method)
         key = (session.spec.name, what or "")
         if what is None or not session.spec.reads_catalog:
             return None
-        task = self._listings.get(key)
-        listing = self._known.get(key) if task is None else await self._within(key, task, timeout_seconds)
-        if listing is None and key not in self._listings and key in self._deaths and renew is not None:
-            with contextlib.suppress(ServerError):
+        while True:
+            task = self._listings.get(key)
+            listing = self._known.get(key) if task is None else await self._within(key, task, timeout_seconds)
+            if listing is not None or renew is None:
+                break
+            if self._listings.get(key) is not task:  # it ended with its server, or another test has it read anew
+                continue
+            if not (key in self._deaths if task is None else self._is_stuck(key, task)):
+                break
+            try:
                 session = await renew()
-                if key not in self._listings:
-                    self._start(session, what)
-                listing = await self._within(key, self._listings[key], timeout_seconds)
+            except ServerError:
+                break
+            if self._listings.get(key) is not task:
+                continue
+            if task is None or session is not self._changes[key][0]:
+                if task is not None:
+                    task.cancel()
+                self._start(session, what)
+            elif self._is_stuck(key, task):  # a session of the test's own, which nobody replaces
+                break
         if listing is None:
             self._warn_unchecked(key, session, self._unread.get(key, _LATE))
             return None
@@ -296,16 +309,35 @@ class RunCatalogs:
     async def _within(
         self, key: tuple[str, str], task: asyncio.Task[Listing | None], timeout_seconds: float
     ) -> Listing | None:
-        """What the task reads, or where that is nothing, or late, what was read before."""
-        left = self._began[key] + timeout_seconds - asyncio.get_running_loop().time()
-        if not task.done() and left > 0:
-            try:
-                await asyncio.wait((task,), timeout=left)
-            except asyncio.CancelledError:
-                self._warn_unchecked(key, self._changes[key][0], _ENDED)
-                raise
+        """What the task reads, or where that is nothing, late, or stuck behind a call that hangs, what was read before."""
+        loop, reader = asyncio.get_running_loop(), self._changes[key][0]
+        deadline = self._began[key] + timeout_seconds
+        try:
+            while not task.done() and not self._is_stuck(key, task) and (left := deadline - loop.time()) > 0:
+                timed_out = loop.create_task(reader.call_timed_out.wait())
+                await asyncio.wait((task, timed_out), timeout=left, return_when=asyncio.FIRST_COMPLETED)
+                timed_out.cancel()
+                if reader.call_timed_out.is_set() and not task.done():
+                    await self._probe(reader)
+        except asyncio.CancelledError:
+            self._warn_unchecked(key, reader, _ENDED)
+            raise
         read = task.result() if task.done() and not task.cancelled() else None
         return read or self._known.get(key)
+
+    def _is_stuck(self, key: tuple[str, str], task: asyncio.Task[Listing | None]) -> bool:
+        """Whether a list is behind a call that hangs: over this session nothing is answered any more."""
+        reader = self._changes[key][0]
+        return not task.done() and reader.alive and reader.is_silent
+
+    async def _probe(self, session: Session) -> None:
+        """Find out, once for all who wait for its list, whether a server still answers after a call of it timed out."""
+        probe = self._probes.get(session)
+        if probe is None:
+            probe = self._probes[session] = asyncio.get_running_loop().create_task(session.is_responsive())
+        await asyncio.wait((probe,))
+        self._probes.pop(session, None)
+        session.call_timed_out.clear()
 
     async def _read(self, session: Session, what: str) -> Listing | None:
         server = session.spec.name

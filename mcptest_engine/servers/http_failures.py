@@ -10,7 +10,8 @@ import html
 import re
 import socket
 import ssl
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from mcptest_engine.core.errors import ProtocolBroken, ServerDied
 from mcptest_engine.servers import wire
@@ -18,7 +19,7 @@ from mcptest_engine.servers.failures import CallFailed, duration, out_of_memory
 from mcptest_engine.servers.urls import shown_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import httpx2
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.wire import Redact
 
 KEPT_BODY_CHARACTERS = 4096
+
+_USUAL_PATH = "/mcp"
+_NOT_HERE = frozenset({404, 405, 410})
+_OF_MESSAGES = frozenset({"application/json", "text/event-stream"})
 
 _LOOKED_AT = 64 * 1024
 _MARKUP = re.compile(r"\s*<(!doctype\s+html|html|head|body|h[1-6]|p|div|title|center|pre)\b", re.IGNORECASE)
@@ -99,6 +104,23 @@ def redirected(response: httpx2.Response, target: httpx2.URL | None, *, same_ori
         f'answered with a redirect (HTTP {status}) to "{where}", which is not followed',
         hint=f"if that is the server you mean, make it the `url`: {where}",
     )
+
+
+def media_type(http: Mapping[str, Any]) -> str:
+    """What a response says that its body is, such as "text/html"; "" when it does not say."""
+    return str((http.get("headers") or {}).get("content-type", "")).partition(";")[0].strip().lower()
+
+
+def endpoint_hint(url: str, http: Mapping[str, Any]) -> str | None:
+    """Where to look for MCP, when a server's first answer at `url` is that of another place; None when it is not."""
+    is_message = media_type(http) in _OF_MESSAGES and '"jsonrpc"' in str(http.get("body", '"jsonrpc"'))
+    if http.get("status") not in _NOT_HERE and (http.get("status") != 200 or is_message):
+        return None
+    parts = urlsplit(url)
+    if parts.path.rstrip("/") == _USUAL_PATH:
+        return "is the path right, and is this the server that you mean?"
+    usual = shown_url(f"{parts.scheme}://{parts.netloc}{_USUAL_PATH}")
+    return f"is the path right? most servers answer at {_USUAL_PATH}: try {usual}"
 
 
 def quoted(body: bytes, redact: Redact) -> str:

@@ -133,7 +133,8 @@ class Session:
     what it was answered; past 64 MiB of memory no more are kept. `remarks` are oddities that fail nothing, without secrets.
     `findings` are faults beside the answers, by kind: "stdout_noise", "outlives_stdin", "crashed"; each is a remark as well.
     `replaces` is how the session before this one ended, where the server had to be started again: a clause, or None.
-    `is_listing`: a list is being read that no test asked for.
+    `is_listing`: a list is being read that no test asked for. `call_timed_out` is set when a call times out, until somebody
+    clears it.
     `noise_count` is how many lines were no message. `ending` is set once the connection is gone. `heard`, where set, is told
     every exchange as it ends, and None before a request that is sent while none waits; it must be quick and not raise. `gate`,
     where set, decides about every `tools/call`; `tool_list_changes` is how often the server has said that its tools changed.
@@ -156,6 +157,7 @@ class Session:
         self._last_call: tuple[str, Mapping[str, Any]] | None = None
         self._ended_idle = False
         self.is_listing = False
+        self.call_timed_out = asyncio.Event()
         self._noise_lines: deque[tuple[float, bytes]] = deque(maxlen=_KEPT_NOISE)
         self.noise_count = 0
         self.traffic = Traffic()
@@ -445,6 +447,10 @@ class Session:
         except CallFailed as failure:
             tail = self.stderr_tail
             hint = withheld_variable_hint(tail, spec.withheld)
+            if spec.url is not None and failure.http is not None:
+                from mcptest_engine.servers.http_failures import endpoint_hint
+
+                hint = endpoint_hint(spec.url, failure.http)
             raise failure.at_start(self._opening_method, server=spec.name, stderr_tail=tail, hint=hint) from None
         if spec.client:
             from mcptest_engine.servers.asking import ask_for_notifications
@@ -550,8 +556,10 @@ class Session:
         if isinstance(failure, CallFailed) and failure.error is CallTimeout and self._calls.get(call.id) is call:
             self._abandon(call, "no answer within `http.timeout`")
         self._calls.drop(call)
-        if isinstance(failure, CallFailed) and failure.error is CallTimeout and self._answered_at < call.sent_at:
-            self._silent_since = call.sent_at
+        if isinstance(failure, CallFailed) and failure.error is CallTimeout:
+            self.call_timed_out.set()
+            if self._answered_at < call.sent_at:
+                self._silent_since = call.sent_at
         if not call.future.done():
             if call.http is not None and not call.size:
                 self.traffic.refused(monotonic(), {**call.http, "id": call.id})

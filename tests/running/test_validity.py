@@ -411,7 +411,8 @@ sys.path.insert(0, FOLDER)
 import minimcp
 how, marker = sys.argv[1:]
 number = {"type": "object", "properties": {"n": {"type": "number"}}, "required": ["n"]}
-tools = [{"name": name, "inputSchema": {"type": "object"}, "outputSchema": number} for name in ("get_it", "get_on")]
+names = ("get_it", "get_on", "get_stuck")
+tools = [{"name": name, "inputSchema": {"type": "object"}, "outputSchema": number} for name in names]
 waiting = []
 deep = None
 for _ in range(300):
@@ -432,6 +433,8 @@ def handle(method, params, message):
             threading.Timer(0.05, os._exit, (3,)).start()
             return minimcp.NO_ANSWER
         return {"tools": [*tools, {"name": "get_it", "inputSchema": {"type": "object"}}] if how == "twice" else tools}
+    if params["name"] == "get_stuck":
+        threading.Event().wait()
     if how == "refuses":
         waiting.append(message["id"])
         return minimcp.NO_ANSWER
@@ -445,7 +448,7 @@ def handle(method, params, message):
         result = {**result, "structuredContent": {}, "_meta": {"deep": deep}}
     if how == "deep":
         result["structuredContent"]["more"] = deep
-    if how in ("dies once", "banana", "once"):
+    if how in ("dies once", "banana", "once", "stuck"):
         result["structuredContent"] = {}
     return result
 
@@ -533,6 +536,23 @@ def test_an_answer_that_no_list_was_there_to_check_is_told(odd: Callable[..., Ru
     assert (record.exit_code, record.tests[0].verdict.value) == (0, "pass")
     (warning,) = [text for text in record.warnings if "could not be listed, so that names" in text]
     assert why in warning
+
+
+@pytest.mark.parametrize("restart", [True, False])
+def test_a_list_behind_a_call_that_hangs_is_read_of_a_fresh_server_or_said_to_be_missing(
+    run: Callable[..., RunRecord], tmp_path: Path, *, restart: bool
+) -> None:
+    """Not after the time that the other test gives to its call, which is half a minute."""
+    script = tmp_path / "odd.py"
+    script.write_text(ODD.replace("FOLDER", repr(str(SERVER.parent))))
+    tests = [calls("get_it"), calls("get_stuck", timeout_ms=200)]
+    server = {"command": [sys.executable, str(script), "stuck", str(tmp_path / "marker")]}
+    record = run(*tests, server=server, run_options={"restart": restart})
+    failure = by_name(record)["get_it"].failure
+    unread = [text for text in record.warnings if "could not be listed, so that names" in text]
+    assert (failure is not None, len(unread)) == (restart, not restart)
+    assert failure is None or "breaks the tool's `outputSchema`" in failure.message
+    assert record.totals.failed == 1 + restart
 
 
 def test_a_list_that_cannot_be_read_a_second_time_leaves_what_was_read(odd: Callable[..., RunRecord]) -> None:

@@ -455,3 +455,23 @@ def peak_mib() -> float:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        whole("404 Not Found", "nothing here"),
+        whole("405 Method Not Allowed", ""),
+        whole("200 OK", "<html>Welcome</html>", "text/html"),
+        whole("200 OK", '{"hello":"world"}', "application/json"),
+    ],
+    ids=["404", "405", "page", "json"],
+)
+def test_an_address_where_no_mcp_is_names_the_usual_path(
+    answer: list[Step], hostile: HostileServer, run: Callable
+) -> None:
+    """As a hint, with the URL to try; nobody asks there unasked."""
+    url = hostile.url({"initialize": [answer], "GET": [whole("405 No", "")]})
+    host = url.rpartition("/")[0]
+    assert f"try {host}/mcp" in (start_fails(run, web(url)).hint or "")
+    assert not hostile.seen(f"{host}/mcp")

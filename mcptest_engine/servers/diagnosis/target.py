@@ -16,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from mcptest_engine.core.errors import AuthFailed, ServerError
 from mcptest_engine.core.words import counted
@@ -24,6 +23,7 @@ from mcptest_engine.servers.catalog import read_catalog
 from mcptest_engine.servers.diagnosis.checks import Check, Status
 from mcptest_engine.servers.diagnosis.network import check_network
 from mcptest_engine.servers.failures import duration
+from mcptest_engine.servers.http_failures import media_type
 from mcptest_engine.servers.session import connect
 from mcptest_engine.servers.spec import is_own
 from mcptest_engine.servers.urls import login_command, shown_url
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     Learn = Callable[[Catalog], None]
 
 _PATIENCE_AT_END_SECONDS = 2.0
-_USUAL_PATH = "/mcp"
 _GATEWAY = frozenset({502, 503, 504})
 _REMARK_HINT = "what is no message belongs on stderr: with a library, look where its log goes"
 
@@ -110,8 +109,7 @@ def _http_check(status: Status, detail: str, began: float, hint: str | None = No
 
 
 def _answered(http: dict[str, Any]) -> str:
-    kind = str((http.get("headers") or {}).get("content-type", "")).partition(";")[0].strip()
-    return f"HTTP {http.get('status', '?')}" + (f", {kind}" if kind else ", no content type")
+    return f"HTTP {http.get('status', '?')}, {media_type(http) or 'no content type'}"
 
 
 def _tell_http_failure(spec: ServerSpec, wrong: ServerError, session: Session | None, began: float, tell: Tell) -> None:
@@ -129,7 +127,7 @@ def _tell_http_failure(spec: ServerSpec, wrong: ServerError, session: Session | 
         if "did not answer" in clause:
             hint = hint or "the port takes connections and nothing answers: is it an HTTP server, and not stuck?"
     else:
-        clause, hint = _told_status(spec, http, clause, hint)
+        clause, hint = _told_status(http, clause, hint)
     tell(_http_check(Status.FAILED, clause, began, hint))
 
 
@@ -140,26 +138,13 @@ def _clause(spec: ServerSpec, wrong: ServerError) -> str:
 
 
 def _speaks(http: dict[str, Any]) -> bool:
-    kind = str((http.get("headers") or {}).get("content-type", "")).partition(";")[0].strip().lower()
-    return kind in ("application/json", "text/event-stream")
+    return media_type(http) in ("application/json", "text/event-stream")
 
 
-def _told_status(spec: ServerSpec, http: dict[str, Any], clause: str, hint: str | None) -> tuple[str, str | None]:
+def _told_status(http: dict[str, Any], clause: str, hint: str | None) -> tuple[str, str | None]:
     status = int(http["status"])
-    url = urlsplit(spec.url or "")
-    usual = shown_url(f"{url.scheme}://{url.netloc}{_USUAL_PATH}")
-    elsewhere = f"is the path right? most servers answer at {_USUAL_PATH}: try {usual}"
-    if url.path.rstrip("/") == _USUAL_PATH:
-        elsewhere = "is the path right, and is this the server that you mean?"
-    kind = str((http.get("headers") or {}).get("content-type", "")).partition(";")[0].strip().lower()
-    if status < 300:
-        if kind in ("text/html", "application/xhtml+xml"):
-            return f"answers HTML (HTTP {status}): this is a web page and no MCP endpoint", elsewhere
-        return clause, hint or elsewhere
-    if status < 400:
-        return clause, hint
-    if status in (404, 405, 410):
-        return clause, elsewhere
+    if status < 300 and media_type(http) in ("text/html", "application/xhtml+xml"):
+        return f"answers HTML (HTTP {status}): this is a web page and no MCP endpoint", hint
     if status in _GATEWAY:
         return clause, "a gateway answers, and what is behind it does not: look whether the server runs"
     if status >= 500:
