@@ -10,12 +10,15 @@ import math
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.authoring.review_texts import value_at
 from mcptest_engine.authoring.shapes import type_of
 from mcptest_engine.core.clipping import show
 from mcptest_engine.suite.edit_steps import keep_form
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from mcptest_engine.suite.yaml import Pointer
 
 SHORT_TEXT = 80
 """A text of one line up to this length is stated whole."""
@@ -44,6 +47,19 @@ def restated(matcher: Mapping[str, Any], actual: Any) -> Restated | None:
         return None
     kept = keep_form(matcher, found.matcher)
     return found._replace(matcher=kept) if _holds(kept, actual) else found
+
+
+def find_loosening(matcher: Mapping[str, Any], part: Pointer, new: Any, actual: Any) -> str | None:
+    """How it demands less when only what stands at `part` of a matcher becomes `new`, as is proposed for `actual`."""
+    name, *inner = part
+    if name == "all-of" and len(inner) > 1:
+        return find_loosening(matcher[name][inner[0]], tuple(inner[1:]), new, actual)
+    if name in ("subset", "contains"):
+        lost: list[str] = []
+        _covered(value_at(matcher, part), new, "".join(f"{one}." for one in inner), lost)
+        return _loss(lost)
+    found = restated(matcher[name][inner[0]] if name == "all-of" and inner else matcher, actual)
+    return None if found is None else found.loosens
 
 
 def _holds(matcher: Mapping[str, Any], actual: Any) -> bool:
@@ -176,8 +192,11 @@ def _subset_of(name: str, argument: Any, actual: Any) -> Restated | None:
     value = _covered(argument, actual, "", lost)
     if value in ({}, []):
         return None
-    loosens = f"no longer asks for {', '.join(f'`{one}`' for one in lost[:3])}" if lost else None
-    return Restated({name: value}, loosens)
+    return Restated({name: value}, _loss(lost))
+
+
+def _loss(lost: Sequence[str]) -> str | None:
+    return f"no longer asks for {', '.join(f'`{one}`' for one in lost[:3])}" if lost else None
 
 
 def _covered(wanted: Any, actual: Any, path: str, lost: list[str]) -> Any:

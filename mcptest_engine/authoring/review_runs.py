@@ -12,7 +12,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.authoring.review_matchers import restated
+from mcptest_engine.authoring.review_matchers import find_loosening, restated
 from mcptest_engine.authoring.review_texts import value_at
 from mcptest_engine.core.clipping import show
 from mcptest_engine.core.errors import McptestError, RecordError
@@ -291,7 +291,8 @@ def _has_sent(test: Mapping[str, Any], result: Mapping[str, Any]) -> bool:
 class _Failed(NamedTuple):
     """What failed in one test: where its row stands in the record, what it was given, and the matcher proposed for it.
 
-    `about` is the assertion path; `inner` leads from the matcher to the part of it that is proposed.
+    `about` is the assertion path; `inner` leads from the matcher to the part of it that is proposed. `accepts_error`: the test
+    would pass on an error with any part of the proposal.
     """
 
     place: tuple[str | int, ...]
@@ -300,6 +301,7 @@ class _Failed(NamedTuple):
     matcher: Any = None
     about: str = ""
     inner: Pointer = ()
+    accepts_error: bool = False
 
     def stability(self, runs: Sequence[Sequence[Seen]]) -> tuple[str, bool]:
         """How many runs in a row come to the same proposal, and whether they differ. Those before it passed say nothing of it.
@@ -365,14 +367,16 @@ def _of_expect(
                 continue
             found = _restated(item, one, output, result)
             if found is not None:
+                value, loosens, accepts_error = found
                 failed = _Failed(
                     here,
                     one.get("actual"),
                     str(one.get("message", "")),
-                    found[0].get("matcher"),
+                    value.get("matcher"),
                     str(one.get("target")),
+                    accepts_error=accepts_error,
                 )
-                yield (*path, number, *inner), item, found[0], found[1], failed
+                yield (*path, number, *inner), item, value, loosens, failed
     if isinstance(expect, dict) and not place:
         yield from _budgets(expect, newest)
 
@@ -398,7 +402,10 @@ def _parts(
         around = value_at(was["matcher"], inner[:-1])
         expected = "nothing" if isinstance(around, dict) and inner[-1] not in around else show(old, 100)
         told = f"`{about}` is {show(new, 100)}, expected {expected}"
-        parts.append((at, old, new, loosens, failed._replace(message=told, about=about, inner=inner)))
+        its_own = loosens
+        if loosens is not None and not failed.accepts_error:
+            its_own = find_loosening(was["matcher"], inner, new, failed.actual)
+        parts.append((at, old, new, its_own, failed._replace(message=told, about=about, inner=inner)))
     return parts or [(path, was, value, loosens, failed)]
 
 
@@ -446,8 +453,8 @@ def _leaves(item: Any, row: Any) -> Iterator[tuple[Pointer, Mapping[str, Any], P
 
 def _restated(
     item: Mapping[str, Any], row: Mapping[str, Any], output: Any, result: Mapping[str, Any]
-) -> tuple[Any, str | None] | None:
-    """The assertion as it would be, and how that loosens."""
+) -> tuple[Any, str | None, bool] | None:
+    """The assertion as it would be, how that loosens, and whether it does so by accepting an error."""
     judged, target = row.get("matcher"), row.get("target")
     if not isinstance(judged, dict) or "actual" not in row or not isinstance(target, str):
         return None
@@ -465,8 +472,8 @@ def _restated(
         return None
     if written != judged and (written == found.matcher or not _is_partly_changed(judged, written, found.matcher)):
         return None
-    loosens = _accepts_error(target, judged, actual, output, result) or found.loosens
-    return {**item, "matcher": as_written(found.matcher, LITERAL)}, loosens
+    error = _accepts_error(target, judged, actual, output, result)
+    return {**item, "matcher": as_written(found.matcher, LITERAL)}, error or found.loosens, error is not None
 
 
 def _accepts_error(

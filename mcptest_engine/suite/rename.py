@@ -139,9 +139,8 @@ def rename(text: str, renaming: Renaming, name: str) -> str:
     after = apply(body, edits)
     spans = sorted(edit.start for edit in edits)
     try:
-        is_data_kept = inside_texts or list(_data_in(read_tree(after, file="").value)) == list(
-            _data_in(read_tree(body, file="").value)
-        )
+        was, now = read_tree(body, file="").value, read_tree(after, file="").value
+        is_data_kept = inside_texts or list(_data_in(now)) == list(_data_in(was))
         renamed = find_renaming(after, spans[0])
     except Exception as wrong:
         raise EditRefused("the text would not be YAML any more") from wrong
@@ -149,7 +148,33 @@ def rename(text: str, renaming: Renaming, name: str) -> str:
         raise EditRefused(
             "this name cannot stand here", hint="an anchor or a text block is in the way; edit it by hand"
         )
+    other = _entry_by_alias(body, renaming, was, now) if inside_texts else None
+    if other is not None:
+        raise EditRefused(
+            f"an alias brings the {renaming.kind} `{renaming.name}` into `{other}` as well, which would change with it",
+            hint="edit the names by hand",
+        )
     return text[: len(text) - len(body)] + after
+
+
+def _entry_by_alias(body: str, renaming: Renaming, was: Any, now: Any) -> str | None:
+    """The name of an entry that changes with the one in which all the places stand; None where there is none."""
+    root = compose(body)
+    for block, at, node in _entries_in(root) if root is not None else ():
+        if all(node.start <= place.start <= node.end for place in renaming.places):
+            for other in BLOCKS:
+                pairs = zip(was.get(other) or (), now.get(other) or (), strict=True) if other != CHECKS[0] else ()
+                for number, (one, changed) in enumerate(pairs):
+                    if (other, number) != (block, at) and one != changed:
+                        return str(one.get("name", other))
+    return None
+
+
+def _entries_in(root: Node) -> Iterator[tuple[str, int, Node]]:
+    for block in BLOCKS:
+        entries = root.child(block)
+        for at, node in enumerate(entries.items if entries is not None else ()):
+            yield block, at, node
 
 
 def count_names(text: str, renaming: Renaming) -> int:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcptest_engine.authoring.review_matchers import LARGEST_VALUE, restated
+from mcptest_engine.authoring.review_matchers import LARGEST_VALUE, find_loosening, restated
 from mcptest_engine.judging.matchers import compile_matcher
 
 LONG = (
@@ -85,6 +85,22 @@ def test_a_failed_matcher_states_what_came(
         return
     assert (None if found is None else found.matcher) == wanted
     assert (None if found is None else found.loosens) == loosens
+
+
+@pytest.mark.parametrize(
+    ("part", "new", "loosens"),
+    [
+        (("all-of", 0, "subset", "a"), 2, None),
+        (("all-of", 0, "subset", "b"), {"x": 1}, "no longer asks for `b.y`"),
+        (("all-of", 1), {"exact": 1}, None),
+        (("all-of", 2, "one-of"), [1, 2], "accepts {"),
+    ],
+)
+def test_only_the_part_that_asks_for_less_loosens(part: tuple[str | int, ...], new: Any, loosens: str | None) -> None:
+    matcher = {"all-of": [{"subset": {"a": 1, "b": {"x": 1, "y": 2}}}, {"exact": 0}, {"one-of": [1]}]}
+    found = find_loosening(matcher, part, new, {"a": 2, "b": {"x": 1}})
+    assert (found or "").startswith(loosens or "")
+    assert (found is None) == (loosens is None)
 
 
 _JSON = st.recursive(

@@ -144,6 +144,23 @@ def test_a_name_that_no_node_can_have_is_refused(name: str, message: str) -> Non
         rename(GRAPH, renaming, name)
 
 
+@pytest.mark.parametrize(
+    "other",
+    ["name: h, nodes: *shared, output: search", "name: h, nodes: [*first], output: search", "<<: *whole, name: h"],
+)
+def test_a_node_that_an_alias_brings_into_another_composition_is_not_renamed(other: str) -> None:
+    """Its own output and assertions would keep the old name."""
+    text = (
+        "servers: { s: { command: [x] } }\ncompositions:\n"
+        "  - &whole { name: g, nodes: &shared [&first { id: search, tool: t }], output: search }\n"
+        f"  - {{ {other} }}\n"
+    )
+    renaming = find_renaming(text, text.index("id: search") + 5)
+    assert renaming is not None
+    with pytest.raises(EditRefused, match="an alias brings the node `search` into `h` as well"):
+        rename(text, renaming, "find")
+
+
 def test_a_node_that_a_program_may_read_in_another_way_is_not_renamed() -> None:
     text = GRAPH.replace(".nodes.search.count", ".nodes | .search.count")
     renaming = find_renaming(text, text.index("id: search") + 5)
