@@ -9,7 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import events
 from textual.app import App
+from textual.errors import NoWidget
 
 from mcptest_engine.workspace.workspace import find_workspace
 from mcptest_tui.actions import id_of
@@ -109,6 +111,15 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
         self._tick: Timer | None = None
         self._title = Title()
 
+    async def on_event(self, event: events.Event) -> None:
+        """As the base class, but for the mouse over what is being removed: Textual would look for its parent, which is gone."""
+        if isinstance(event, events.MouseEvent) and not event.is_forwarded:
+            with suppress(NoWidget):
+                under, _ = self.get_widget_at(event.x, event.y)
+                if under is not self.screen and not under.is_attached:
+                    return
+        await super().on_event(event)
+
     # Starting
 
     def on_mount(self) -> None:
@@ -123,8 +134,12 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
         self.call_after_refresh(self._warm_up)
 
     def _warm_up(self) -> None:
-        for complaint in filter(None, (self.session_file.complaint, "\n".join(self.config.problems[:3]))):
-            self.tell(complaint, severity="warning")
+        if self.session_file.complaint:
+            self.tell(self.session_file.complaint, severity="warning")
+        if self.config.problems:
+            more = f"{key_of('app.settings')} opens the settings, which list them all"
+            told = self.config.problems[:3]
+            self.tell("\n".join(told), severity="warning", hint=more if told != self.config.problems else None)
         self.set_interval(SESSION_SECONDS, self.save_session)
         self.run_worker(self._open(), group="engine.read", exit_on_error=False)
 

@@ -47,24 +47,39 @@ class AppVoice(App[int]):
         return [*filters, AsciiOnly()]
 
     def tell(self, message: str, *, severity: SeverityLevel = "information", hint: str | None = None) -> None:
-        """A notification; nothing in it is markup. `hint` says what to do. Errors stay longer."""
+        """Tell what happened; nothing in it is markup. `hint` says what to do.
+
+        What went well is told in the status bar, over nothing; a warning or an error is a notification, and errors stay longer.
+        """
+        if severity == "information":
+            self.say(f"{message}; {hint}" if hint else message)
+            return
         text = safe_text(message) + (f"\n{safe_text(hint)}" if hint else "")
         timeout = ERROR_SECONDS if severity == "error" else SECONDS
         self.notify(text, severity=severity, markup=False, timeout=timeout)
 
     def say(self, message: str, severity: str = "information") -> None:
-        """A message in the status bar, for what is not worth a notification unless it is too long; it goes after a while."""
+        """A message in the status bar, which goes after a while; a warning that is too long for it is a notification too."""
         told = self.message = (message, severity)
-        self._speaker.refresh_status()
-        if cell_len(message) > self.size.width - 2 and severity != IDLE:
+        self._show_message()
+        if cell_len(message) > self.size.width - 2 and severity in ("warning", "error"):
             self.tell(message, severity=cast("SeverityLevel", severity))
 
         def forget() -> None:
             if self.message is told:
                 self.message = ("", "information")
-                self._speaker.refresh_status()
+                self._show_message()
 
-        self._speaker.set_timer(SAID_SECONDS, forget)
+        self._speaker.set_timer(SECONDS if len(self.screen_stack) > 1 else SAID_SECONDS, forget)
+
+    def _show_message(self) -> None:
+        """In the status bar; of a dialog, which may lie over that, in the place of its keys."""
+        self._speaker.refresh_status()
+        if len(self.screen_stack) > 1:
+            from mcptest_tui.screens.modals import Modal
+
+            if isinstance(self.screen, Modal):
+                self.screen.tell_keys()
 
     def clear_notices(self, *, errors: bool = False) -> None:
         """Take away what was told of the screen before: notifications, and the status bar's message."""

@@ -24,6 +24,9 @@ CHOICES = {
     "spare_servers": (True, False),
 }
 
+MOST_PROBLEMS = 20
+"""So many problems of one file are told; of the others only the number."""
+
 TEMPLATE = """\
 # Settings of the workbench, read when it starts. What is left out has the value that is shown here.
 #
@@ -91,12 +94,18 @@ def checked(value: dict[Any, Any]) -> Config:
     """`value` without keys that do not exist and values that cannot be."""
     found: dict[str, Any] = {}
     problems: list[str] = []
+    more = 0
     for key, given in value.items():
+        if len(problems) == MOST_PROBLEMS and key not in KEYS:
+            more += 1
+            continue
         wrong = _wrong(str(key), given)
         if wrong:
             problems.append(f"config.yml: {wrong}")
         else:
             found[str(key)] = given
+    if more:
+        problems.append(f"config.yml: {more:,} more unknown keys")
     return replace(Config(**found), problems=tuple(problems))
 
 

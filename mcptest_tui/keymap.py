@@ -14,6 +14,7 @@ from textual.binding import Binding, BindingType
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_tui.actions import ALIASES, actions_for, by_id
+from mcptest_tui.config import MOST_PROBLEMS
 from mcptest_tui.places import config_dir
 from mcptest_tui.words import key_of, key_shown, keys_shown
 
@@ -133,12 +134,16 @@ def checked(wanted: Mapping[str, object]) -> Keymap:
     keys: dict[str, str] = {}
     problems: list[str] = []
     wrong: list[str] = []
+    more: list[str] = []
     for written, value in wanted.items():
         name = ALIASES.get(written, written)
-        if name not in known:
+        if name not in known and len(problems) >= MOST_PROBLEMS:
+            more.append(str(written))
+        elif name not in known:
             wrong.append(str(written))
             hint = did_you_mean(str(name), known)
             problems.append(f'no action "{name}"' + (f"; {hint}" if hint else f"; {key_of('app.help')} lists them all"))
+        if name not in known:
             continue
         listed = [str(key).strip() for key in (value if isinstance(value, list) else str(value).split(","))]
         bad = next((key for key in listed if key in RESERVED or not key), None)
@@ -147,6 +152,9 @@ def checked(wanted: Mapping[str, object]) -> Keymap:
             problems.append(f'"{name}" cannot have the key "{bad}": {RESERVED.get(bad, "it is empty")}')
             continue
         keys[name] = ",".join(normal(key) for key in listed)
+    if more:
+        wrong.append(more[0])
+        problems.append(f'no action "{more[0]}", and {len(more) - 1:,} more names of no action')
     return Keymap(*_without_clashes(keys, problems, wrong))
 
 

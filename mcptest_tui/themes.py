@@ -59,7 +59,7 @@ def read_theme(path: Path) -> Theme:
     except (OSError, UnicodeDecodeError) as wrong:
         raise ThemeError(f"{path}: cannot be read: {getattr(wrong, 'strerror', None) or wrong}") from wrong
     plain = _plain(text)
-    if plain is not None and not list(_faults(plain)):
+    if plain is not None and next(_faults(plain), None) is None:
         return _built(plain, path)
     return _built(_carefully(path), path)
 

@@ -90,11 +90,9 @@ def duration_shown(seconds: float) -> str:
 
 
 def took_shown(duration_ms: float) -> str:
-    """What a test or a call took, where there is room for it: `0.4 ms`, `12 ms`, `3.4 s`, `2:05`."""
-    if duration_ms < 10:
-        return f"{duration_ms:.1f} ms"
+    """What a test or a call took: `<1 ms`, `12 ms`, `3.4 s`, `2:05`."""
     if duration_ms < 999.5:
-        return f"{duration_ms:.0f} ms"
+        return f"{duration_ms:.0f} ms" if duration_ms >= 1 else "<1 ms"
     return f"{duration_ms / 1000:.1f} s" if duration_ms < 59_950 else duration_shown(duration_ms / 1000)
 
 

@@ -5,10 +5,19 @@ from __future__ import annotations
 from mcptest_tui.actions import Action
 
 
-def _key(name: str, title: str, meaning: str, action: str, help: str, *, hidden: bool = False) -> Action:  # noqa: A002
+def _key(
+    name: str,
+    title: str,
+    meaning: str,
+    action: str,
+    help: str,  # noqa: A002
+    *,
+    hidden: bool = False,
+    idle: str = "",
+) -> Action:
     """A key of the dialog that the first part of its name says."""
     where = f"dialog.{name.partition('.')[0]}"
-    return Action(name, title, meaning, action, help, show=not hidden, where=where, palette=False)
+    return Action(name, title, meaning, action, help, show=not hidden, where=where, palette=False, idle=idle)
 
 
 def _line_key(name: str, title: str, key: str, action: str, help: str, *, hidden: bool = False) -> Action:  # noqa: A002
@@ -46,7 +55,17 @@ ACTIONS: tuple[Action, ...] = (
         where="dialog",
         palette=False,
     ),
-    Action("dialog.quit", "Quit", "quit", "app.quit", "Leave mcptest.", show=False, where="dialog", palette=False),
+    Action(
+        "dialog.quit",
+        "Quit",
+        "",
+        "app.quit",
+        "Leave mcptest.",
+        False,
+        where="dialog",
+        palette=False,
+        text_keys=("ctrl+q",),
+    ),
     _key("about.copy", "Copy", "copy", "copy", "Copy all this for an issue."),
     Action(
         "ask.complete",
@@ -65,8 +84,15 @@ ACTIONS: tuple[Action, ...] = (
     _key("value.close", "Close", "choose", "cancel", "Close the window.", hidden=True),
     _key("difference.close", "Back", "choose", "cancel", "Back to the question.", hidden=True),
     _key("matrix.close", "Close", "matrix", "cancel", "Back to the tests.", hidden=True),
-    _key("process.end", "End", "stop", "end", "End the process and its group."),
-    _key("process.restart", "Start again", "run", "restart", "End it and have it started again."),
+    _key("process.end", "End", "stop", "end", "End the process and its group.", idle="this ends with the workbench"),
+    _key(
+        "process.restart",
+        "Start again",
+        "run",
+        "restart",
+        "End it and have it started again.",
+        idle="nothing starts this again",
+    ),
     _key("process.copy", "Copy pid", "copy", "copy", "Copy the pid, or a session's URL."),
     _key(
         "assertion.write", "Write", "save", "write", "Add the assertion with the matcher under the cursor.", hidden=True

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.safe import one_line
 from mcptest_tui.screens.working import Working
-from mcptest_tui.state.about import milliseconds
 from mcptest_tui.state.forms import completion_of, completion_values
-from mcptest_tui.words import key_of
+from mcptest_tui.words import key_of, took_shown
 
 if TYPE_CHECKING:
     from mcptest_tui.screens.servers import ServersScreen
@@ -100,7 +99,7 @@ class Asking(Working):
     async def _ping(self, server: Server) -> None:
         called = await self._asked(server, "ping", {})
         if called is not None:
-            took = milliseconds(float(called.get("duration_ms") or 0))
+            took = took_shown(float(called.get("duration_ms") or 0))
             self._its.workbench.say(f"{server.name} answered the ping in {took}")
 
     def action_log_level(self) -> None:

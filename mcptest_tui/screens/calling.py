@@ -16,7 +16,7 @@ from mcptest_tui.engine_client import EngineError
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.tree_actions import fetch_up_to, find_everywhere
 from mcptest_tui.screens.working import Working
-from mcptest_tui.state.about import answer_line, milliseconds
+from mcptest_tui.state.about import answer_line
 from mcptest_tui.state.catalog import VERBS, unlisted
 from mcptest_tui.state.forms import as_json, completion_of, form_of
 from mcptest_tui.state.json_rows import whole
@@ -24,7 +24,7 @@ from mcptest_tui.state.saving import saving_of
 from mcptest_tui.widgets.choice import Choice, plain
 from mcptest_tui.widgets.filter_line import FilterLine
 from mcptest_tui.widgets.json_tree import text_of
-from mcptest_tui.words import key_of
+from mcptest_tui.words import key_of, took_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -375,7 +375,7 @@ class Calling(Working):
         """Say a long wait's end where it may not have been seen."""
         took = float((call.called or {}).get("duration_ms") or 0)
         if took > 10_000:
-            self._screen.workbench.say(f"{call.form.title} answered after {milliseconds(took)}")
+            self._screen.workbench.say(f"{call.form.title} answered after {took_shown(took)}")
 
     def told_path(self) -> None:
         """Where the cursor is in the answer."""

@@ -18,7 +18,7 @@ from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import shown
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.state.new_suite import free_path, server_name, shown_target, target_of, target_problem
-from mcptest_tui.words import MARKS, key_of
+from mcptest_tui.words import MARKS, key_of, key_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,7 +43,7 @@ class HomeScreen(WorkScreen):
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("home")
     typed = ""
     """The command or URL that was typed last."""
-    HELP = "There is no suite in this folder. Choose how to begin: its key, or the arrows and Enter."
+    HELP = f"There is no suite in this folder. Choose how to begin: its key, or the arrows and {key_shown('enter')}."
 
     def compose_body(self) -> Iterable[Widget]:
         """The sentence and the list."""

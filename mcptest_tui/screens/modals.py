@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.problems import Sturdy, title_of
-from mcptest_tui.safe import shown
+from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.base import size_classes
 from mcptest_tui.widgets.footer import HELP, hints_of
 from mcptest_tui.widgets.line import Prompt
@@ -52,7 +52,14 @@ class Modal(Sturdy, ModalScreen[Answer], Generic[Answer]):
         self.tell_keys()
 
     def tell_keys(self) -> None:
-        """The keys that work, on the frame: as many as fit."""
+        """The keys that work, on the frame: as many as fit; in their place what the app has to say."""
+        message, severity = self.app.message  # type: ignore[attr-defined]
+        if message:
+            style = {"error": "$verdict-fail", "warning": "$verdict-inconclusive"}.get(severity, "")
+            for dialog in self.query(".dialog"):
+                room = (dialog.size.width or self.app.size.width - 6) - 2
+                dialog.border_subtitle = shown(one_line(message, max(room, 1)), style=style)
+            return
         keys = [f"{key_shown('enter')} {self.ENTER}"] if self.ENTER else []
         found = [hint for hint in hints_of(self) if hint.action != HELP]
         to_the_next = ("next_field", "turn_focus")

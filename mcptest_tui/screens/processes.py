@@ -16,9 +16,8 @@ from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.modals import Modal
 from mcptest_tui.screens.working import Working
 from mcptest_tui.state.about import size_shown
-from mcptest_tui.state.processes import OURS, Process, processes_of, uptime_shown
+from mcptest_tui.state.processes import OURS, RESTARTED, Process, processes_of, uptime_shown
 from mcptest_tui.widgets.lines import Lines
-from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,6 +144,15 @@ class ProcessesWindow(Modal[None], Working):
         """The rows."""
         return self.query_one(ProcessList)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What can be done with the process under the cursor."""
+        one = self.list.process if self.is_mounted else None
+        if action == "end":
+            return one is not None and one.role not in OURS and one.key not in self.list.ended
+        if action == "restart":
+            return one is not None and one.role in RESTARTED
+        return one is not None if action == "copy" else super().check_action(action, parameters)
+
     def look(self) -> None:
         """Ask again, unless the last answer is still awaited."""
         if not any(worker.group == "processes" and worker.is_running for worker in self.workers):
@@ -167,11 +175,13 @@ class ProcessesWindow(Modal[None], Working):
         title = f"Live processes  {len(processes)}" + (f"  {size_shown(memory)}" if memory else "")
         self.query_one(".dialog").border_title = shown(title)
         self._show_command()
+        self.refresh_bindings()
 
     def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
-        """Its command."""
+        """Its command, and what can be done with it."""
         event.stop()
         self._say("")
+        self.refresh_bindings()
 
     def _say(self, note: str) -> None:
         self._note = note
@@ -191,14 +201,10 @@ class ProcessesWindow(Modal[None], Working):
     def action_end(self) -> None:
         """End the one under the cursor."""
         one = self.list.process
-        if one is None or one.key in self.list.ended:
-            return  # a second key that comes at once
-        if one.role in OURS:
-            told = "this is the workbench" if one.role == "workbench" else f"the {one.role} ends with the workbench"
-            self._say(f"{told}; {key_of('app.quit')} quits")
-            return
+        assert one is not None  # else the key is not in force
         self.list.ended.add(one.key)
         self.list.refresh()
+        self.refresh_bindings()
         if one.role == "hand":
             self._bench.engine.tell("disconnect", session=one.session)
         else:
@@ -207,11 +213,8 @@ class ProcessesWindow(Modal[None], Working):
     def action_restart(self) -> None:
         """End the one under the cursor and have it started again."""
         one = self.list.process
-        if one is None:
-            return
-        if one.role == "workbench":
-            self._say("the workbench cannot start itself again")
-        elif one.role == "engine":
+        assert one is not None
+        if one.role == "engine":
             self._bench.engine.restart()
         else:
             self.list.restarting = one
@@ -223,10 +226,8 @@ class ProcessesWindow(Modal[None], Working):
     def action_copy(self) -> None:
         """Its pid, or the URL of a session."""
         one = self.list.process
-        if one is not None:
-            self._bench.copy(
-                one.shown if one.pid is None else str(one.pid), "the URL" if one.pid is None else "the pid"
-            )
+        assert one is not None
+        self._bench.copy(one.shown if one.pid is None else str(one.pid), "the URL" if one.pid is None else "the pid")
 
     def _ask(self, do: str, one: Process, **arguments: Any) -> None:
         async def ask() -> None:

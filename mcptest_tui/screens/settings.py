@@ -11,43 +11,44 @@ from mcptest_tui.places import user_themes_dir
 from mcptest_tui.problems import versions
 from mcptest_tui.screens.about import colours
 from mcptest_tui.screens.picker import Choice
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from mcptest_tui.app import Workbench
 
 
 def settings_of(app: Workbench) -> list[Choice]:
-    """The rows of the settings; what Enter does on them stands in `app_actions`."""
+    """The rows of the settings; what choosing one does stands in `app_actions`."""
     changed = len(app._keymap)
-    keymap = keymap_file()
+    keymap, enter = keymap_file(), key_of("line.take")
     rows = [
-        Choice("theme", "Theme", app.theme, "Enter shows all themes, with a live preview.", "Looks and keys"),
+        Choice("theme", "Theme", app.theme, f"{enter} shows all themes, with a live preview.", "Looks and keys"),
         Choice(
             "watch",
             "What a save runs",
             app.watch_mode,
-            "Enter goes on to the next: off, affected, all.",
+            f"{enter} goes on to the next: off, affected, all.",
             "Looks and keys",
         ),
         Choice(
             "config",
             f"Settings file: {config_file()}",
             "" if config_file().is_file() else "none yet",
-            "Enter opens it in your editor: editor, clipboard, bell, title; read when mcptest starts.",
+            f"{enter} opens it in your editor: editor, clipboard, bell, title; read when mcptest starts.",
             "Looks and keys",
         ),
         Choice(
             "keymap",
             f"Keys: {keymap}",
             f"{changed} changed" if keymap.is_file() else "none yet",
-            "Enter opens it in your editor; lines such as `run.this: r`. Read again at every save.",
+            f"{enter} opens it in your editor; lines such as `run.this: r`. Read again at every save.",
             "Looks and keys",
         ),
         Choice(
             "themes",
             f"Own themes: {user_themes_dir()}",
             "",
-            "Copy one of ours there; Enter copies the path.",
+            f"Copy one of ours there; {enter} copies the path.",
             "Looks and keys",
         ),
     ]
@@ -56,9 +57,13 @@ def settings_of(app: Workbench) -> list[Choice]:
         for at, problem in enumerate((*app.config.problems, *app.keymap_problems))
     ]
     rows += [
-        Choice("session", f"Session: {app.session_file.path}", "", "Enter copies the path.", "About"),
+        Choice("session", f"Session: {app.session_file.path}", "", f"{enter} copies the path.", "About"),
         Choice(
-            "versions", f"mcptest {__version__}, {versions()}", "", "Enter shows more, to copy for an issue.", "About"
+            "versions",
+            f"mcptest {__version__}, {versions()}",
+            "",
+            f"{enter} shows more, to copy for an issue.",
+            "About",
         ),
         Choice("colours", f"Colours: {colours(app)}", "", "COLORTERM=truecolor when the terminal has more.", "About"),
     ]

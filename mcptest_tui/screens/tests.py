@@ -18,6 +18,7 @@ from mcptest_tui.screens.test_actions import TestActions
 from mcptest_tui.screens.tree_actions import TreeActions
 from mcptest_tui.state.filters import Known
 from mcptest_tui.state.matrix_rows import Several
+from mcptest_tui.state.result_rows import reason_of
 from mcptest_tui.state.run_view import RunView
 from mcptest_tui.state.store import TestRow
 from mcptest_tui.state.tree_rows import ORDER_WORDS, TreeRows
@@ -259,11 +260,15 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
     def _settle(self) -> None:
         if self._settling is not None:
             self._settling.pause()
+        if self.is_mounted:
+            self._entitle()
         if self.detail_open and self.is_mounted:
             self.feed.show(self.test_list.entry())
 
     def _refresh_detail(self, delta: Any) -> None:
         entry = self.feed.entry
+        if self.one_pane and delta.rows_changed:
+            self._entitle()
         if entry is None or not self.detail_open:
             return
         if isinstance(entry, TestRow):
@@ -323,8 +328,10 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
         title = "Tests" if not rows.filter else f"Tests {rows.shown} of {rows.total}"
         if rows.order != "file":
             title += f"  {ORDER_WORDS[rows.order]}"
-        pane = self.query_one("#list-pane")
-        pane.border_title = shown(title)
+        pane, test = self.query_one("#list-pane"), self.test()
+        if self.one_pane and test is not None and test.status in ("fail", "inconclusive", "skip"):
+            title += f"   {reason_of(test)}"
+        pane.border_title = shown(one_line(title, max(self.size.width - 4, 10)))
         pane.border_subtitle = shown(rows.filter.text, limit=40) if rows.filter and not self.filter_bar.display else ""
 
     def hints_first(self) -> dict[str, str]:

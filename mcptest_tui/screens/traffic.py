@@ -18,7 +18,7 @@ from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.working import Working
-from mcptest_tui.state.about import milliseconds, size_shown
+from mcptest_tui.state.about import size_shown
 from mcptest_tui.state.json_rows import whole
 from mcptest_tui.state.saving import BLOCKS, saving_of
 from mcptest_tui.state.traffic import Traffic
@@ -26,7 +26,7 @@ from mcptest_tui.widgets.filter_line import FilterLine
 from mcptest_tui.widgets.json_tree import JsonTree, text_of
 from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.widgets.traffic_list import TrafficList
-from mcptest_tui.words import key_of
+from mcptest_tui.words import key_of, took_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -327,7 +327,7 @@ class TrafficScreen(Working, WorkScreen):
         told = [row.method or row.kind, row.kind if row.kind in ("request", "response") else ""]
         told += [f"#{row.id}"] if row.id else []
         told += ["no answer"] if row.is_unanswered else []
-        told += [milliseconds(row.ms)] if row.ms is not None else []
+        told += [took_shown(row.ms)] if row.ms is not None else []
         told.append(size_shown(row.size))
         told += [f"HTTP {row.status}"] if row.status else []
         if pair:

@@ -15,7 +15,7 @@ from mcptest_tui.places import path_here
 from mcptest_tui.state.schema_rows import describes, rows_of
 from mcptest_tui.state.servers import state_words
 from mcptest_tui.state.text_lines import TextLine, line
-from mcptest_tui.words import MARKS
+from mcptest_tui.words import MARKS, took_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -113,7 +113,7 @@ def answer_line(answer: Mapping[str, Any], called: Mapping[str, Any]) -> list[tu
             ]
         if is_error not in (True, False, None):
             pieces.append((f"isError {one_line(compact(is_error, 20), 20)}", "hint"))
-    pieces.append((milliseconds(float(called.get("duration_ms") or 0)), "bold"))
+    pieces.append((took_shown(float(called.get("duration_ms") or 0)), "bold"))
     http = called.get("http")
     if isinstance(http, dict) and http.get("status") is not None:
         pieces.append((f"HTTP {one_line(str(http['status']), 8)}", "dim"))
@@ -123,13 +123,6 @@ def answer_line(answer: Mapping[str, Any], called: Mapping[str, Any]) -> list[tu
     if isinstance(heard, list) and heard:
         pieces.append((counted(len(heard), "notification"), "dim"))
     return pieces
-
-
-def milliseconds(duration_ms: float) -> str:
-    """`0.4 ms`, `12 ms`, `3.4 s`."""
-    if duration_ms < 10:
-        return f"{duration_ms:.1f} ms"
-    return f"{duration_ms:.0f} ms" if duration_ms < 9_999.5 else f"{duration_ms / 1000:.1f} s"
 
 
 def size_shown(size: int) -> str:
@@ -190,7 +183,7 @@ def _handshake(server: Server) -> Iterator[TextLine]:
     title = server.info.get("title")
     facts += [("title", str(title))] if isinstance(title, str) else []
     if server.duration_ms is not None:
-        facts.append(("ready in", milliseconds(server.duration_ms)))
+        facts.append(("ready in", took_shown(server.duration_ms)))
     if isinstance(capabilities, dict):
         for name, value in capabilities.items():
             facts.append((str(name), _able(value)))

@@ -13,7 +13,7 @@ from mcptest_tui.state.hook_rows import hook_lines
 from mcptest_tui.state.result_rows import outcome_lines
 from mcptest_tui.state.run_view import repro_command
 from mcptest_tui.state.text_lines import BLANK, TextLine, line
-from mcptest_tui.words import MARKS, key_of, mark
+from mcptest_tui.words import MARKS, key_of, mark, took_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -119,9 +119,7 @@ def _others(told: Mapping[str, Any]) -> Iterator[TextLine]:
 
 
 def _took(duration: object) -> str:
-    if not isinstance(duration, (int, float)):
-        return ""
-    return f"   {duration:.0f} ms" if duration >= 10 else f"   {duration:.1f} ms"
+    return f"   {took_shown(duration)}" if isinstance(duration, (int, float)) else ""
 
 
 def _listed(value: object) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.sanitise import one_line, sanitise
-from mcptest_tui.words import MARKS, mark
+from mcptest_tui.words import MARKS, mark, took_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ def hook_lines(hooks: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, tuple[
                 (f"{mark(verdict)} ", verdict),
                 (f"{_text(hook, 'phase'):<{width}}  ", "bold"),
                 (_text(hook, "command"), ""),
-                (f"   {took:.0f} ms" if isinstance(took, int | float) else "", "dim"),
+                (f"   {took_shown(took)}" if isinstance(took, int | float) else "", "dim"),
             ),
         )
         if hook.get("message"):

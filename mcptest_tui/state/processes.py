@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 OURS = ("guardian", "engine", "workbench")
 """What goes with the workbench: always there, and last in the list."""
+RESTARTED = ("run", "spare", "hand", "guardian", "engine")
+"""What can be started again."""
 
 
 class Process(NamedTuple):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from mcptest_engine.core.clipping import compact
+from mcptest_engine.core.kinds import FAILS_ALONE, FAILS_ALONE_WORDS
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import render, render_pointer
 from mcptest_engine.core.words import counted
@@ -37,6 +38,7 @@ from mcptest_tui.state.judged_rows import (
 from mcptest_tui.state.run_view import FAULTS, FAULTS_OF, ServerView, Summary, slowest
 from mcptest_tui.state.score_rows import bar, metrics, number, shares
 from mcptest_tui.state.text_lines import BLANK, LIMIT, TextLine, indented, line, readable_text, safe, safe_lines
+from mcptest_tui.state.verdict_notes import words_of
 from mcptest_tui.words import MARKS, is_ascii, key_of, mark, took_shown, took_told
 
 if TYPE_CHECKING:
@@ -112,6 +114,8 @@ def outcome_lines(result: Mapping[str, Any], server: ServerView | None = None) -
         lines += _deferred(str(result["message"]))
     elif result.get("message") and not judged:
         lines += [BLANK, line(safe(result["message"]))]
+        if result.get("verdict") == "inconclusive":
+            lines.append(line(("neither passed nor failed", "dim")))
     if isinstance(judgement, dict) and judged:
         lines += [BLANK, *judgement_lines(judgement)]
     if assertions:
@@ -138,6 +142,12 @@ def outcome_lines(result: Mapping[str, Any], server: ServerView | None = None) -
 
 def _is_not_failed(row: tuple[Mapping[str, Any], str]) -> bool:
     return row[0].get("passed") is not False
+
+
+def reason_of(row: TestRow) -> str:
+    """What a test came to and why, in one line: `! inconclusive: nothing was checked: every node was skipped`."""
+    words = words_of(row.result).removeprefix(f"{DEFERRED}: ")
+    return f"{mark(row.shown)} {WORDS.get(row.shown, row.shown)}{f': {words}' if words else ''}"
 
 
 def new_lines(row: TestRow, place: str, keys: Sequence[tuple[str, str]], repro: str) -> list[TextLine]:
@@ -201,6 +211,9 @@ def _failure(result: Mapping[str, Any], failure: Mapping[str, Any]) -> Iterator[
         yield BLANK
         for text in safe_lines(message):
             yield line((text, "fail"))
+    rerun = failure.get("cause")
+    if isinstance(rerun, dict) and rerun.get("kind") == FAILS_ALONE:
+        yield line((FAILS_ALONE_WORDS, "dim"))
     if failure.get("hint"):
         yield line(("hint: ", "hint"), (safe(failure["hint"]), "hint"))
 
@@ -334,7 +347,7 @@ def _verify(result: Mapping[str, Any]) -> Iterator[TextLine]:
     for step in steps:
         verdict = str(step.get("verdict", ""))
         called = step.get("name") or step.get("tool") or step.get("server")
-        took = f"   {step['duration_ms']:.0f} ms" if isinstance(step.get("duration_ms"), (int, float)) else ""
+        took = f"   {took_shown(step['duration_ms'])}" if isinstance(step.get("duration_ms"), (int, float)) else ""
         yield line((f"{mark(verdict)} ", verdict), f"#{step.get('index', '')} {safe(called)}", (took, "dim"), at=2)
         if verdict != "pass" and step.get("message"):
             yield line(safe(step["message"]), at=4)
@@ -354,7 +367,7 @@ def _attempts(result: Mapping[str, Any]) -> Iterator[TextLine]:
         fault = f"  fault: {safe(attempt['fault'])}" if attempt.get("fault") else ""
         yield line(
             (f"{mark(verdict)} ", verdict),
-            f"{place}  {attempt.get('duration_ms', 0):.0f} ms",
+            f"{place}  {took_shown(attempt.get('duration_ms', 0))}",
             (fault, "inconclusive"),
             (f"  {safe(attempt['message'])}" if attempt.get("message") else "", "dim"),
             at=2,
@@ -552,11 +565,13 @@ def problem_lines(document: Document, since: float | None, *, editor: bool = Tru
             lines.append(line((safe(item.hint), "hint"), at=4))
     if len(document.diagnostics) > 20:
         lines += [BLANK, line((f"and {len(document.diagnostics) - 20} more", "dim"))]
-    return [*lines, BLANK, *key_lines((("e", "opens the editor at the first one"),))] if editor else lines
+    return (
+        [*lines, BLANK, *key_lines(((key_of("open.edit"), "opens the editor at the first one"),))] if editor else lines
+    )
 
 
 def _slowest(timed: Sequence[tuple[str, float]]) -> list[TextLine]:
-    texts = [f"{took:.0f} ms" if took < 999.5 else took_shown(took) for _, took in timed]
+    texts = [took_shown(took) for _, took in timed]
     width = max(map(len, texts))
     return [line((f"{text:>{width}}  ", "dim"), safe(name), at=2) for text, (name, _) in zip(texts, timed, strict=True)]
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_tui.words import took_shown
+
 if TYPE_CHECKING:
     from mcptest_tui.state.store import TestRow
 
-_LEAD = re.compile(r"^assertion \S+ \(.*?\) failed:\s*", re.DOTALL)
+_LEAD = re.compile(r"^assertion [^(]+\(.*?\) failed:\s*", re.DOTALL)
 _LONGEST = 300
 
 
@@ -27,7 +29,7 @@ def note_of(row: TestRow, digest: str, *, told: bool = False) -> Note:
         return Note(row.status)
     text = words_of(row.result) if row.status != "pass" else ""
     if row.status == "pass" and told and row.own_ms is not None and not stale:
-        text = f"passed in {row.own_ms:.0f} ms"
+        text = f"passed in {took_shown(row.own_ms)}"
     return Note(row.status, text, stale)
 
 

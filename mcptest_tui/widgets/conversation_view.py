@@ -49,8 +49,9 @@ class ConversationView(Lines):
     }
     """
     PANE = "The conversation"
-    HELP = """What was said between the test, the model and the tools, turn by turn. Enter on a call shows its arguments and its
-result as a tree; on a text that is cut it shows all of it; on the head of one of several runs it folds that run."""
+    HELP = """What was said between the test, the model and the tools, turn by turn. {conversation.open} on a call shows its
+arguments and its result as a tree; on a text that is cut it shows all of it; on the head of one of several runs it folds
+that run."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)

@@ -75,7 +75,7 @@ class GraphView(Lines):
     """
     PANE = "The graph"
     HELP = """Each row is a node below the nodes that it needs. Its bar is when it ran; the bars of the critical path, which the
-end waited for, stand out. Enter shows a node's arguments, its output before and after the transform, and its calls."""
+end waited for, stand out. {graph.open} shows a node's arguments, its output before and after the transform, and its calls."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
@@ -180,4 +180,4 @@ def _took(node: GraphNode) -> str:
         return "…" if not IS_PLAIN else "..."
     if node.duration_ms is None:
         return "" if node.status == "waiting" else node.status
-    return f"{node.duration_ms:.0f} ms" if node.duration_ms >= 10 else f"{node.duration_ms:.1f} ms"
+    return took_shown(node.duration_ms)

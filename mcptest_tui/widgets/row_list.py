@@ -19,7 +19,7 @@ from mcptest_tui.safe import NEAR, name_among, one_line, without_middle
 from mcptest_tui.state.store import BUSY, STATUSES, TestRow
 from mcptest_tui.state.tree_rows import Group, Note, TreeRows
 from mcptest_tui.widgets.lines import Lines
-from mcptest_tui.words import MARKS, is_ascii, mark
+from mcptest_tui.words import MARKS, is_ascii, mark, took_shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -297,10 +297,10 @@ class RowList(Lines):
     def _time(self, row: TestRow) -> str:
         if row.status == "running":
             elapsed = time.time() - row.started
-            return "" if elapsed < 1 else f"{elapsed:.0f} s" if elapsed < 60 else milliseconds(elapsed * 1000)
+            return "" if elapsed < 1 else f"{elapsed:.0f} s" if elapsed < 60 else took_shown(elapsed * 1000)
         if row.own_ms is None or row.shown in ("queued", "stopped", "skip", "deferred"):
             return ""
-        return milliseconds(row.own_ms)
+        return took_shown(row.own_ms)
 
     def _group(self, group: Group, width: int) -> list[Piece]:
         fold = MARKS["open" if group.open else "closed"]
@@ -364,11 +364,3 @@ class RowList(Lines):
         """Others are in view."""
         super().watch_scroll_y(old_value, new_value)
         self._wake()
-
-
-def milliseconds(duration_ms: float) -> str:
-    """`12 ms`, `3.4 s`, `2:05`."""
-    if duration_ms < 999.5:
-        return f"{duration_ms:.0f} ms"
-    seconds = duration_ms / 1000
-    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds) // 60}:{int(seconds) % 60:02d}"

@@ -8,10 +8,10 @@ from rich.cells import cell_len
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line
-from mcptest_tui.state.about import milliseconds, size_shown
+from mcptest_tui.state.about import size_shown
 from mcptest_tui.state.traffic import clock_shown, essence
 from mcptest_tui.widgets.lines import Lines
-from mcptest_tui.words import MARKS, is_ascii
+from mcptest_tui.words import MARKS, is_ascii, took_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -163,7 +163,7 @@ class TrafficList(Lines):
         if width >= FULL:
             told.append((f"{one_line(row.id, 5):>5} ", "traffic--dim"))
         took, pending = row.took, "no answer" if row.is_unanswered else "waits" if row.waits else ""
-        time = pending or ("" if took is None else milliseconds(took))
+        time = pending or ("" if took is None else took_shown(took))
         told.append((f"{time:>8} ", "traffic--waiting" if pending else ""))
         if width >= WIDEST:
             size = row.answer.size if folded and row.answer is not None else row.size

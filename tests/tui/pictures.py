@@ -12,7 +12,7 @@ from textual._compositor import visible_screen_stack
 
 PICTURES = Path(__file__).parent / "pictures"
 UPDATE = "MCPTEST_UPDATE_GOLDEN"
-_DURATION = re.compile(r"[ ━]*(?:\(time\)|\b\d+(?:\.\d+)? m?s\b)")
+_DURATION = re.compile(r"[ ━]*(?:\(time\)|<1 ms|\b\d+(?:\.\d+)? m?s\b)")
 _LIVE = re.compile(
     r"(   \d+ (?:live process(?:es)?|HTTP sessions?)(?:, \d+ HTTP sessions?)?)( *)(?=watch: |$)", re.MULTILINE
 )

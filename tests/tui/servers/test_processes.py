@@ -87,9 +87,8 @@ async def test_a_spare_server_is_counted_listed_and_ended(workbench, place):
         await until(pilot, lambda: all(one.role != "spare" for one in window.list.processes), what="its end")
         assert window.list.cursor == 0
         await pilot.press("x")
-        await until(
-            pilot, lambda: "the guardian ends with the workbench; " in text_of(pilot.app), what="why x ends no row"
-        )
+        await until(pilot, lambda: "this ends with the workbench" in text_of(pilot.app), what="why x ends no row")
+        assert "x end" not in text_of(pilot.app)
         await pilot.press("escape")
         assert "not started" in text_of(pilot.app)
         assert "live process" not in text_of(pilot.app)
@@ -174,8 +173,8 @@ async def test_the_engine_is_started_again(workbench, demo):
         await until(pilot, lambda: "engine of the workbench" in text_of(pilot.app))
         window = pilot.app.screen
         window.list.move_to([one.role for one in window.list.processes].index("engine"))
-        await pilot.press("x")
-        assert "the engine ends with the workbench" in text_of(pilot.app)
+        await until(pilot, lambda: "r start again" in text_of(pilot.app), what="the keys that work here")
+        assert "x end" not in text_of(pilot.app)
         await pilot.press("r")
         await until(pilot, lambda: pilot.app.engine.pid not in (None, before), what="another engine")
 

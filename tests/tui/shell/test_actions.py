@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -80,6 +81,29 @@ def test_the_page_names_no_key_of_a_mode_that_does_nothing_there(module):
 
 LEADING_TO = {"edit": ("open.edit",), "review": ("test.propose", "review.open")}
 """Actions of other modes that lead to a mode, and are named on the page where that is described."""
+
+
+def test_no_letter_quits_in_a_dialog():
+    """Whoever wants a list or a window gone presses q; there it must not end the program."""
+    quits = [one for _, one in ACTIONS if one.where.startswith("dialog") and one.method == "action_quit"]
+    assert [one.keys for one in quits] == [("ctrl+q",)]
+
+
+def test_no_text_names_a_key_by_hand():
+    """It is taken from the registry, so that it is the person's own."""
+    named = []
+    for path in sorted((Path(__file__).parents[3] / "mcptest_tui").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
+        named += [
+            (path.name, node.value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in bare
+            and re.search(r"\b(Enter|Escape|Backspace|Arrows)\b", node.value)
+        ]
+    assert {file for file, _ in named} <= {"keymap.py"}, named
 
 
 def test_every_meaning_is_of_an_action():

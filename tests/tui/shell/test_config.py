@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcptest_tui.config import KEYS, TEMPLATE, Config, _plain, config_file, load_config
-from mcptest_tui.keymap import load_keymap
+from mcptest_tui.keymap import checked, load_keymap
 from mcptest_tui.outside import editor_command
 from mcptest_tui.themes import read_theme, theme_files
 from tests.tui.waiting import until
@@ -43,6 +43,18 @@ def test_what_is_set_is_taken(own):
     short = own("watch: off\nclipboard: osc52  # over ssh\nbell_seconds: 0\ntitle: false\ntheme: paper\n")
     assert short == Config(theme="paper", watch="off", clipboard="osc52", bell_seconds=0, title=False)
     assert own("{watch: all, editor: 'code --wait'}\n") == Config(watch="all", editor="code --wait")
+
+
+def test_of_many_wrong_names_the_first_are_told_and_how_many_more_there_are(own):
+    """In the settings and in the keymap; what is right below them is taken."""
+    names = [f"wrong{number}" for number in range(2_000)]
+    told = own("".join(f"{name}: off\n" for name in names) + "watch: off\n")
+    assert told.watch == "off"
+    assert (len(told.problems), told.problems[-1]) == (21, "config.yml: 1,980 more unknown keys")
+    keymap = checked({**dict.fromkeys(names, "f5"), "run.this": "r"})
+    assert keymap.keys == {"run.this": "r"}
+    assert len(keymap.problems) == len(keymap.wrong) == 21
+    assert keymap.problems[-1] == 'no action "wrong20", and 1,979 more names of no action'
 
 
 @pytest.mark.parametrize(

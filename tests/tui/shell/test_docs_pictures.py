@@ -186,4 +186,4 @@ def words(svg):
     texts = [unescape(text).replace("\xa0", " ") for text in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
     text = re.sub(r"(\d{4}-\d\d-\d\d )?\b\d\d:\d\d(:\d\d)?(\.\d+)?", "CLOCK", " ".join(map(left_of, texts)))
     text = re.sub(r"━+", "BAR", re.sub(r"\b01[0-9A-Z]{24}\b", "RUN", text))
-    return re.sub(r"\d+(\.\d+)? *m?s\b", "TIME", text).split()
+    return re.sub(r"<?\d+(\.\d+)? *m?s\b", "TIME", text).split()

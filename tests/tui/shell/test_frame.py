@@ -6,10 +6,12 @@ import asyncio
 import random
 
 import pytest
-from textual.containers import Horizontal
-from textual.widgets import OptionList
+from textual import events
+from textual.containers import Horizontal, Vertical
+from textual.widgets import OptionList, Static
 
 from mcptest_tui.screens.base import WorkScreen
+from mcptest_tui.screens.modals import Question
 from mcptest_tui.screens.picker import Choice, Picker, ranked
 from mcptest_tui.suites import Suites
 from mcptest_tui.widgets.footer import HELP, Hint, fitted
@@ -248,7 +250,7 @@ async def test_a_worker_that_fails_is_told_too(workbench, demo):
 async def test_notifications_take_text_as_it_is(workbench, demo):
     """Neither markup nor escapes."""
     async with workbench() as pilot:
-        pilot.app.tell("[red]\x1b[2J[/red]", hint="[b]press[/b] x")
+        pilot.app.tell("[red]\x1b[2J[/red]", severity="warning", hint="[b]press[/b] x")
         await until(pilot, lambda: "[red]␛[2J[/red]" in text_of(pilot.app))
         assert "[b]press[/b] x" in text_of(pilot.app)
 
@@ -445,6 +447,38 @@ async def test_what_a_key_had_nothing_to_do_goes_with_the_next_key(workbench, de
         await until(pilot, lambda: "nothing is running" in text_of(pilot.app))
         await pilot.press("j")
         await until(pilot, lambda: "nothing is running" not in text_of(pilot.app))
+
+
+async def test_a_click_on_what_is_being_removed_is_left_out(workbench, demo):
+    """Until the screen is laid out again it is found under the mouse, and Textual asks it for its parent."""
+    async with workbench() as pilot:
+        app = pilot.app
+        box = Vertical(Static("going", id="going"))
+        await app.screen.mount(box)
+        await until(pilot, lambda: app.screen.query_one("#going").region.area)
+        x, y = app.screen.query_one("#going").region.offset
+        await box.remove()
+        for kind in (events.MouseMove, events.MouseDown, events.MouseUp):
+            await app.on_event(kind(None, x, y, 0, 0, 1, False, False, False, x, y))
+        assert app.problems.last is None
+
+
+async def test_what_went_well_is_told_in_the_status_bar_and_covers_nothing(workbench, demo):
+    """Also in words that are longer than the row: they are cut off."""
+    async with workbench(size=(80, 24)) as pilot:
+        pilot.app.tell("wrote mcptest.yml", hint="a runs its tests")
+        await until(pilot, lambda: "wrote mcptest.yml; a runs its tests" in rows_of(pilot.app)[-2])
+        pilot.app.say(f"wrote {'very/' * 30}long.yml")
+        await until(pilot, lambda: "wrote very/very/" in rows_of(pilot.app)[-2])
+        pilot.app.push_screen(Question("Which?", ["?"], [("y", "yes")]))
+        await until(pilot, lambda: "esc close" in text_of(pilot.app))
+        pilot.app.say("copied")
+        await until(
+            pilot, lambda: "copied ─╯" in text_of(pilot.app), what="the message in the place of the dialog's keys"
+        )
+        await pilot.press("q")
+        assert isinstance(pilot.app.screen, Question)
+        assert not pilot.app._notifications
 
 
 async def test_a_notification_covers_neither_the_mode_bar_nor_the_last_rows(workbench, demo):

@@ -14,6 +14,7 @@ from mcptest_tui.state.result_rows import (
     log_lines,
     new_lines,
     problem_lines,
+    reason_of,
     result_lines,
     spark,
     summary_lines,
@@ -44,6 +45,26 @@ def shown(row, server=None):
 def test_who_refused_the_credentials_is_told_by_what_was_asked(kind, who):
     failure = {"kind": "auth", "message": "401"}
     assert who in shown(result_of(verdict="fail", kind=kind, failure=failure))
+
+
+def test_a_failure_that_was_run_again_alone_says_so():
+    failure = {"kind": "timeout", "message": "late", "cause": {"kind": "fails_alone", "reruns": 1}, "hint": "wait"}
+    assert "late\nrun again alone: fails too\nhint: wait" in shown(result_of(verdict="fail", failure=failure))
+
+
+def test_an_inconclusive_test_says_why_in_one_line_and_on_its_page():
+    row = result_of(verdict="inconclusive", message="nothing was checked: every node was skipped")
+    assert reason_of(row) == "! inconclusive: nothing was checked: every node was skipped"
+    assert "every node was skipped\nneither passed nor failed" in shown(row)
+    row = result_of(verdict="inconclusive", message="deferred: no model provider")
+    assert reason_of(row) == "! deferred: no model provider"
+
+
+def test_the_reason_of_a_failed_assertion_is_what_it_found():
+    message = "assertion 1, line 10 (`result.content[0].text`) failed: expected `no`, got `hi`"
+    failed = {"index": 0, "passed": False, "message": message, "target": "x", "matcher": {"exact": 1}}
+    row = result_of(verdict="fail", failure={"kind": "assertion", "message": message}, assertions=[failed])
+    assert reason_of(row) == "✗ failed: expected `no`, got `hi`"
 
 
 def test_a_first_run_that_is_on_is_not_called_not_run_yet():
@@ -479,8 +500,8 @@ def test_a_suites_page_says_which_tool_is_slow():
     table = text(group_lines(rows, ())).split("tool")[1].split("\n")
     assert [line.split() for line in table[:3]] == [
         ["calls", "median", "p95", "worst"],
-        ["slow", "3", "6.0", "ms", "900", "ms", "900", "ms"],
-        ["fast", "3", "2.0", "ms", "3.0", "ms", "3.0", "ms"],
+        ["slow", "3", "6", "ms", "900", "ms", "900", "ms"],
+        ["fast", "3", "2", "ms", "3", "ms", "3", "ms"],
     ]
 
 

@@ -37,6 +37,10 @@ async def test_a_run_gives_every_test_its_mark(workbench, mixed, size):
         assert "✗ the service is broken" in text
         assert "~ nothing is deleted" in text
         assert_picture(pilot.app, "ran", folder="tests_screen")
+        if size[0] == 80:  # where no detail stands beside it, the title tells why
+            for name, why in (("another", "✗ failed: "), ("deleted", "~ skipped: ")):
+                await on(pilot, name)
+                await until(pilot, lambda why=why: f"Tests   {why}" in rows_of(pilot.app)[1])
 
 
 async def test_r_runs_what_is_under_the_cursor(workbench, mixed):
