@@ -330,7 +330,8 @@ def test_a_call_knows_how_long_it_was_behind_one_that_was_sent_earlier(
         first, slow, *behind = await asyncio.gather(
             call(session, "echo"), call(session, "slow", ms=60), *(call(session, "echo") for _ in range(4))
         )
-        assert (first.behind, slow.behind) == (None, None)
+        assert first.behind is None
+        assert slow.behind is None or slow.behind["tool"] == "echo"  # which may take long on a busy machine
         for exchange in behind:
             assert exchange.behind["tool"] == "slow"
             assert 1 <= exchange.behind["ms"] <= round(exchange.duration_ms, 3)
