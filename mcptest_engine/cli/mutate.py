@@ -23,6 +23,7 @@ from mcptest_engine.core.errors import ExitCode, McptestError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcptest_engine.core.events import Event
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.mutation.recording import Recording
     from mcptest_engine.mutation.replay import Mutated
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from mcptest_engine.workspace.workspace import Workspace
 
 _BAR_COLUMNS = 30
-_STEP = 100
 
 
 @click.command()
@@ -93,49 +93,66 @@ def command(
     workspace = find_here()
     suite = load(suite_path(file, config), workspace, parse_variables(variables))
     redactor = Redactor(suite.secrets)
-    recording = _record(suite, workspace, cassettes)
-    mutated = _judge(recording, suite, workspace, Options(names, budget, seed), redactor)
+    bar = _Bar()
+    try:
+        recording = _record(suite, workspace, cassettes, bar)
+        mutated = _judge(recording, suite, workspace, Options(names, budget, seed), redactor, bar)
+    finally:
+        bar.clear()
     proposals = 0 if no_proposals else _propose(workspace, mutated, redactor)
     report = to_json(mutated, suite=workspace.relative(suite.path), redact=redactor.redact)
     write_out(_render(report, form, proposals=proposals, to_file=output is not None), output)
     ctx.exit(_exit_code(report, mutated, threshold))
 
 
-def _record(suite: LoadedSuite, workspace: Workspace, cassettes: tuple[str, ...]) -> Recording:
+class _Bar:
+    """One line on a terminal's stderr that says how far it is; nothing elsewhere."""
+
+    def __init__(self) -> None:
+        self._is_shown = is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
+        self._last = ""
+
+    def show(self, what: str, done: int, total: int) -> None:
+        filled = _BAR_COLUMNS * done // max(total, 1)
+        line = f"{'█' * filled}{'░' * (_BAR_COLUMNS - filled)} {what}"
+        if self._is_shown and line != self._last:
+            self._last = line
+            sys.stderr.write(f"\r\x1b[K{line} {done:,} of {total:,}")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self._last:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def _record(suite: LoadedSuite, workspace: Workspace, cassettes: tuple[str, ...], bar: _Bar) -> Recording:
     """Run the suite, or the cassettes. Ctrl-C ends that, and the command: there is nothing to report yet."""
     import asyncio
 
     from mcptest_engine.cli.ending import ending_on_signals
-    from mcptest_engine.cli.sinks import Sink, live_progress
+    from mcptest_engine.core.events import CaseFinished, RunStarted
     from mcptest_engine.mutation.recording import record_answers
-    from mcptest_engine.running.listening import Listeners
     from mcptest_engine.running.settings import RunSettings
 
+    runs = len(cassettes) or 2
+    run = done = total = 0
+
+    def tell(event: Event) -> None:
+        nonlocal run, done, total
+        match event:
+            case RunStarted(tests=tests):
+                run, done, total = run + 1, 0, len(tests)
+            case CaseFinished():
+                done += 1
+                bar.show(f"run {run} of {runs}: tests", done, total)
+
     async def main() -> Recording | None:
-        progresses = [live_progress([Sink(format="pretty")]) for _ in cassettes or (0, 0)]
-        listening = iter(progresses)
-        hearing = next(listening)
-
-        def tell(event: Any) -> None:
-            nonlocal hearing
-            from mcptest_engine.core.events import RunFinished
-
-            if hearing is not None:
-                hearing.on_event(event)
-            if isinstance(event, RunFinished):
-                hearing = next(listening, None)
-
-        recording = record_answers(
-            suite, RunSettings(), workspace=workspace, emit=Listeners([tell]), cassettes=cassettes
+        task = asyncio.ensure_future(
+            record_answers(suite, RunSettings(), workspace=workspace, emit=tell, cassettes=cassettes)
         )
-        task = asyncio.ensure_future(recording)
-        try:
-            with ending_on_signals(task):
-                return await task
-        finally:
-            for progress in progresses:
-                if progress is not None:
-                    progress.close()
+        with ending_on_signals(task):
+            return await task
 
     try:
         recording = asyncio.run(main())
@@ -148,35 +165,32 @@ def _record(suite: LoadedSuite, workspace: Workspace, cassettes: tuple[str, ...]
 
 
 def _judge(
-    recording: Recording, suite: LoadedSuite, workspace: Workspace, options: Options, redactor: Redactor
+    recording: Recording, suite: LoadedSuite, workspace: Workspace, options: Options, redactor: Redactor, bar: _Bar
 ) -> Mutated:
-    """Judge the mutants, with a bar on a terminal; Ctrl-C ends it with what is known by then."""
+    """Judge the mutants; Ctrl-C ends it with what is known by then."""
     import signal
 
     from mcptest_engine.mutation.session import replay_for
 
     stopped = False
-    shows_bar = is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
 
     def stop(*_: object) -> None:
         nonlocal stopped
         stopped = True
 
-    def tell(done: int, total: int) -> None:
-        if shows_bar and (done % _STEP == 0 or done == total):
-            filled = _BAR_COLUMNS * done // total
-            bar = "█" * filled + "░" * (_BAR_COLUMNS - filled)
-            sys.stderr.write(f"\r{bar} {done:,} of {total:,} mutants" if done < total else "\r\x1b[K")
-            sys.stderr.flush()
-
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        return replay_for(suite, workspace, options, redactor=redactor, tell=tell, stop=lambda: stopped).run(recording)
+        return replay_for(
+            suite,
+            workspace,
+            options,
+            redactor=redactor,
+            tell=lambda done, total: bar.show("mutants", done, total),
+            stop=lambda: stopped,
+        ).run(recording)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        if shows_bar and stopped:
-            sys.stderr.write("\r\x1b[K")
 
 
 def _propose(workspace: Workspace, mutated: Mutated, redactor: Redactor) -> int:

@@ -117,6 +117,13 @@ RECORD = _object(
     name=_text("The cassette's name: letters, digits, `.`, `_` and `-`."),
     config=_text("A suite of this workspace; mcptest.yaml or mcptest.yml when left out."),
 )
+MUTATE = _object(
+    config=_text("A suite of this workspace; mcptest.yaml or mcptest.yml when left out."),
+    cassette=_text("Take the answers of this cassette and start no server."),
+    operators={"type": "array", "items": _STRING, "description": "Make only these kinds of wrong answers."},
+    budget={"type": "integer", "minimum": 1, "default": 5000, "description": "How many mutants are judged at most."},
+    seed={"type": "integer", "default": 0, "description": "Which mutants are drawn where there are more."},
+)
 COVERAGE = _object(run_id=_text("Of this run; the latest when left out."))
 LIST_RUNS = _object(
     limit={"type": "integer", "minimum": 1, "maximum": 200, "default": 20, "description": "How many."},
@@ -216,6 +223,32 @@ RAN = _given(
             **_given(("test", "assert", "repro"), test=_STRING, actual=_STRING, full=_STRING, repro=_STRING),
         }
     ),
+    notes=_list(_STRING),
+)
+_SCORE = _or_null({"type": "number"})
+MUTATED = _given(
+    ("score", "interval", "killed", "survived", "equivalent", "mutants", "tests"),
+    score=_SCORE,
+    interval=_list({"type": "number"}),
+    killed=_COUNT,
+    survived=_COUNT,
+    equivalent=_COUNT,
+    undecided=_COUNT,
+    mutants=_list(
+        _given(
+            ("test", "operator", "path", "status", "change", "assertion"),
+            test=_STRING,
+            tool=_STRING,
+            operator=_STRING,
+            path=_STRING,
+            status={"enum": ["killed", "survived", "equivalent", "undecided"]},
+            change=_STRING,
+            assertion=_or_null(_STRING),
+        )
+    ),
+    tests=_list(_given(("name", "score", "strength"), name=_STRING, score=_SCORE, strength=_STRING)),
+    left_out=_list(OBJECT),
+    proposals=_COUNT,
     notes=_list(_STRING),
 )
 PROPOSED = _given(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcptest_engine.core.errors import McptestError, Severity, SuiteError, UsageError
 from mcptest_engine.core.results import Verdict
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.front_door.door import Door, Request
     from mcptest_engine.front_door.verbs import Answer
-    from mcptest_engine.suite.load import LoadOptions
+    from mcptest_engine.suite.load import LoadedSuite, LoadOptions
+
+_T = TypeVar("_T")
 
 MOST_TEXT = 2_000_000
 ROOM_FOR_RESULTS = 24_000
@@ -100,19 +102,9 @@ async def _run(
 ) -> Answer:
     from mcptest_engine.running.launch import launch
     from mcptest_engine.running.settings import RunSettings, Selection
-    from mcptest_engine.suite.load import load_suite
 
     door = request.door
-    check_places(request.workspace)
-    try:
-        suite = await asyncio.to_thread(load_suite, path, _options(door))
-    except SuiteError as broken:
-        errors = [problem for problem in broken.problems if problem.severity is Severity.ERROR]
-        told = "; ".join(
-            _in_a_line(problem, request, inline=None if run_id is None else path) for problem in errors[:5]
-        )
-        raise UsageError(f"the suite does not load: {told}", hint="validate_suite tells every problem") from None
-    door.keep_secrets(suite.secrets)
+    suite = await _load(request, path, inline=run_id is not None)
     selection = Selection(filter=filter_text)
     requested_by = {"via": "mcp-server", **({} if request.client is None else {"client": request.client})}
     settings = RunSettings(
@@ -136,6 +128,70 @@ async def _run(
     return _answer(ran, save_problem)
 
 
+async def _load(request: Request, path: Path, *, inline: bool = False) -> LoadedSuite:
+    """The suite, its secrets registered. Raises: UsageError with the first of its problems."""
+    from mcptest_engine.suite.load import load_suite
+
+    check_places(request.workspace)
+    try:
+        suite = await asyncio.to_thread(load_suite, path, _options(request.door))
+    except SuiteError as broken:
+        errors = [problem for problem in broken.problems if problem.severity is Severity.ERROR]
+        told = "; ".join(_in_a_line(problem, request, inline=path if inline else None) for problem in errors[:5])
+        raise UsageError(f"the suite does not load: {told}", hint="validate_suite tells every problem") from None
+    request.door.keep_secrets(suite.secrets)
+    return suite
+
+
+async def mutate_suite(request: Request) -> Answer:
+    """Measure how many wrong answers a suite of the workspace notices; what would notice the others waits for review."""
+    from threading import Event as Flag
+
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.mutation.proposing import save_proposals
+    from mcptest_engine.mutation.recording import record_answers
+    from mcptest_engine.mutation.report import survivor_groups, to_json
+    from mcptest_engine.mutation.session import DEFAULT_BUDGET, Options, replay_for
+    from mcptest_engine.running.settings import RunSettings
+    from mcptest_engine.workspace.cassettes import load_cassette
+
+    door, given, workspace = request.door, request.arguments, request.workspace
+    suite = await _load(request, _suite_of(request))
+    cassette = given.get("cassette")
+    if cassette is not None:
+        load_cassette(workspace, cassette)  # by its name only: a file may lie anywhere
+    options = Options(tuple(given.get("operators", ())), given.get("budget", DEFAULT_BUDGET), given.get("seed", 0))
+    redactor, called_off, telling = Redactor(suite.secrets), Flag(), _Telling(request)
+    replay = replay_for(suite, workspace, options, redactor=redactor, stop=called_off.is_set)
+
+    async def go() -> dict[str, Any]:
+        settings = RunSettings(environ=door.environ)
+        cassettes = () if cassette is None else (cassette,)
+        recording = await record_answers(suite, settings, workspace=workspace, emit=telling, cassettes=cassettes)
+        if recording is None:
+            raise asyncio.CancelledError
+        try:
+            mutated = await asyncio.to_thread(replay.run, recording)
+        except asyncio.CancelledError:
+            called_off.set()
+            raise
+        report = to_json(mutated, suite=workspace.relative(suite.path), redact=redactor.redact)
+        return {**report, "proposals": save_proposals(workspace, mutated, redact=redactor.redact)}
+
+    report = await _awaited(door.runs.begin(go()), telling, door)
+    survivors = [mutant for group in survivor_groups(report) for mutant in group.mutants]
+    answer = {key: value for key, value in report.items() if key not in ("mutants", "tests", "left_out")}
+    answer["tests"], more_tests = page(report["tests"], 0, room=ROOM_FOR_RESULTS)
+    answer["left_out"], more_left_out = page(report["left_out"], 0, room=ROOM_FOR_WARNINGS)
+    answer["mutants"], more = page(survivors, 0, room=ROOM_FOR_FAILURES)
+    notes = ["`mutants` are the survivors, those of the weakest tests first"]
+    if (more_tests, more_left_out, more) != (None, None, None):
+        notes.append("not all are shown here: `mcptest mutate --format json` has everything")
+    if report["proposals"]:
+        notes.append("the assertions wait as proposals: a person accepts them with `mcptest review`")
+    return {**answer, "notes": notes}
+
+
 def _in_a_line(problem: Problem, request: Request, *, inline: Path | None) -> str:
     """A problem as an agent is told it, its file by the path that it knows: an inline suite is "suite"."""
     from pathlib import Path
@@ -155,10 +211,8 @@ def _save(request: Request, record: RunRecord) -> str | None:
     return None
 
 
-async def _awaited(
-    run: asyncio.Task[tuple[RunRecord, str | None]], telling: _Telling, door: Door
-) -> tuple[RunRecord, str | None]:
-    """The record; when nobody wants it or can be told any longer, the run is ended in order, its servers with it."""
+async def _awaited(run: asyncio.Task[_T], telling: _Telling, door: Door) -> _T:
+    """What the run gives; when nobody wants it or can be told any longer, the run is ended in order, its servers with it."""
     try:
         while not run.done():
             await asyncio.wait((run, telling.news()), return_when=asyncio.FIRST_COMPLETED)
@@ -185,7 +239,7 @@ class _Telling:
         from mcptest_engine.core.events import CaseFinished, RunStarted
 
         if isinstance(event, RunStarted):
-            self._total = len(event.tests)
+            self._total += len(event.tests)
         elif isinstance(event, CaseFinished):
             self._done += 1
             self._last = f"{event.result.verdict.value} {event.result.name}"

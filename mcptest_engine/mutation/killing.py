@@ -6,9 +6,10 @@ a suite reads its YAML as what was judged.
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.block_text import expect_text, reads_back
 from mcptest_engine.authoring.demands import ASSERTIONS
@@ -18,11 +19,12 @@ from mcptest_engine.authoring.targets import untemplated
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.judging.assertions import judge_assertions
 from mcptest_engine.judging.differences import equal
-from mcptest_engine.mutation.operators import FROM_JSON, MISSING, Path, assertion_path, read_json
+from mcptest_engine.judging.matchers import Context, compile_judge
+from mcptest_engine.mutation.operators import FROM_JSON, MISSING, Path, assertion_path, get_at, read_json
 from mcptest_engine.suite.yaml_text import Unwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
 Assertion = dict[str, Any]
 Envelope = Mapping[str, Any]
@@ -31,37 +33,68 @@ _ENDING = 40
 _NOT_ASSERTED: frozenset[Path] = frozenset({("nodes",)})
 
 
+class Killer(NamedTuple):
+    """An assertion, as a suite writes it, on the value at `path` of an envelope."""
+
+    path: Path
+    assertion: Assertion
+
+    def holds_for(self, envelope: Envelope) -> bool:
+        """As `holds` has it. A path into JSON is followed here as jq follows it, which takes a hundredth of asking jq."""
+        if FROM_JSON not in self.path:
+            return holds(self.assertion, envelope)
+        try:
+            value = _value_by_jq(envelope, self.path)
+        except (LookupError, TypeError, ValueError):
+            return False
+        return compile_judge(_read_text(self.assertion["matcher"]), Context())(value) is None
+
+
 @dataclass(frozen=True, slots=True)
 class Killing:
     """Finds assertions for survivors. `secrets` are those of the suite."""
 
     secrets: Secrets
 
-    def find(self, true: Envelope, wrong: Envelope, volatile: Collection[Path] = ()) -> Assertion | None:
-        """An assertion that holds for the envelope of the recorded answer and fails on that of the wrong one."""
-        for candidate in self._candidates(_judged_part(true), _judged_part(wrong), volatile):
-            if holds(candidate, true) and not holds(candidate, wrong):
-                return candidate
+    def find(
+        self,
+        true: Envelope,
+        wrong: Envelope,
+        *,
+        at: Path = (),
+        volatile: Collection[Path] = (),
+        known: Sequence[Killer] = (),
+    ) -> Killer | None:
+        """One that holds for the envelope of the recorded answer and fails on that of the wrong one; of `known` ones first.
+
+        `at` leads to the only place where the two differ, where that is known.
+        """
+        for killer in known:
+            if get_at(true, killer.path) != get_at(wrong, killer.path) and not killer.holds_for(wrong):
+                return killer
+        for killer in self._candidates(_judged_part(true), _judged_part(wrong), at, volatile):
+            if killer.holds_for(true) and not killer.holds_for(wrong) and _can_be_written(killer.assertion):
+                return killer
         return None
 
-    def _candidates(self, true: Any, wrong: Any, volatile: Collection[Path]) -> Iterator[Assertion]:
+    def _candidates(self, true: Any, wrong: Any, at: Path, volatile: Collection[Path]) -> Iterator[Killer]:
         """Assertions on what differs, the most telling first: values, then lengths and types, then that something is there."""
-        weaker: list[Assertion] = []
-        for path, value, other in differing_paths(true, wrong):
+        weaker: list[Killer] = []
+        differing = differing_paths(get_at(true, at), get_at(wrong, at), at)
+        around = ((at[:-1], get_at(true, at[:-1]), get_at(wrong, at[:-1])),) if len(at) > 1 else ()
+        for path, value, other in (*differing, *around):
             if path in volatile or not path or path in _NOT_ASSERTED:
                 continue
+            target, program = assertion_path(path)
             for strong, matcher in self._matchers(path, value, other):
-                target, program = assertion_path(path)
                 row: Assertion = {"target": untemplated(target)}
                 if program is not None:
                     row["transform"] = {"jq": program}
                 row["matcher"] = untemplated(matcher)
-                if not _can_be_written(row):
-                    continue
                 if strong:
-                    yield row
+                    yield Killer(path, row)
                 else:
-                    weaker.append(row)
+                    weaker.append(Killer(path, row))
         yield from weaker
 
     def _matchers(self, path: Path, value: Any, other: Any) -> Iterator[tuple[bool, dict[str, Any]]]:
@@ -92,6 +125,24 @@ def holds(assertion: Mapping[str, Any], envelope: Envelope) -> bool:
     return judge_assertions([read], envelope)[0].passed is True
 
 
+def _value_by_jq(envelope: Envelope, path: Path) -> Any:
+    """The value that the transform of a path gives: a member that is not there is null. Raises: what jq calls an error."""
+    at = path.index(FROM_JSON)
+    value = get_at(envelope, path[:at])
+    for segment in path[at:]:
+        if segment is FROM_JSON:
+            if not isinstance(value, str):
+                raise TypeError
+            value = json.loads(value)
+        elif isinstance(value, dict):
+            value = value.get(segment)
+        elif isinstance(value, list) and isinstance(segment, int):
+            value = value[segment] if segment < len(value) else None
+        elif value is not None:
+            raise TypeError
+    return value
+
+
 def _read_text(value: Any) -> Any:
     """Plain data as the loader has it: `$${` is `${` again."""
     if isinstance(value, str):
@@ -110,9 +161,9 @@ def _judged_part(envelope: Envelope) -> dict[str, Any]:
     return {key: envelope[key] for key in keys if envelope.get(key) is not None}
 
 
-def differing_paths(one: Any, other: Any) -> Iterator[tuple[Path, Any, Any]]:
-    """Where two values differ: their leaves and the containers that lack something, the shallow ones first."""
-    waiting: deque[tuple[Path, Any, Any]] = deque([((), one, other)])
+def differing_paths(one: Any, other: Any, above: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
+    """Where two values at the path `above` differ: their leaves and the containers around them, the shallow ones first."""
+    waiting: deque[tuple[Path, Any, Any]] = deque([(above, one, other)])
     looked_at = 0
     while waiting and looked_at < MOST_LOOKED_AT:
         path, first, second = waiting.popleft()

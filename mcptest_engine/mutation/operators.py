@@ -427,38 +427,27 @@ def _members(path: Path, value: Any) -> Iterator[Site]:
             yield from _data_sites((*path, number), item, Kind.DATA)
 
 
-@lru_cache(maxsize=512)
 def read_json(text: str) -> Any:
     """The object or array that a text is, where it can be written again exactly as it stands; None for any other text."""
-    if text.lstrip()[:1] not in ("{", "["):
-        return None
+    return _read_json(text)[0] if text.lstrip()[:1] in ("{", "[") else None
+
+
+@lru_cache(maxsize=64)
+def _read_json(text: str) -> tuple[Any, dict[str, Any]]:
+    """The value of a JSON text and the style in which it is written; None and no style where that is not known."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        return None
-    return value if _style_of(text, value) is not None else None
-
-
-def _style_of(text: str, value: Any) -> dict[str, Any] | None:
-    for style in _STYLES:
-        if json.dumps(value, **style) == text:
-            return style
-    return None
-
-
-@lru_cache(maxsize=512)
-def _style_of_json(text: str) -> dict[str, Any]:
-    style = _style_of(text, json.loads(text))
-    assert style is not None
-    return style
+        return None, {}
+    style = next((style for style in _STYLES if json.dumps(value, **style) == text), None)
+    return (None, {}) if style is None else (value, style)
 
 
 def _written_like(text: str, value: Any, copy: Copy | None = None) -> str:
     """A value as JSON in the style of `text`; a copy that is plain text as plain text."""
     if copy is not None and copy.as_text and isinstance(value, str):
         return value
-    style = _style_of_json(text) if read_json(text) is not None else _STYLES[0]
-    return json.dumps(value, **style)
+    return json.dumps(value, **(_STYLES[0] if read_json(text) is None else _read_json(text)[1]))
 
 
 def find_copies(answer: Answer) -> tuple[Copy, ...]:

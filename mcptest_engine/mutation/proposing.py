@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring.block_text import expect_text
@@ -13,14 +14,16 @@ from mcptest_engine.authoring.review_sources import path_of, proposal_id
 from mcptest_engine.authoring.review_texts import SuiteText, Unreadable
 from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.words import counted
-from mcptest_engine.mutation.operators import show_path
+from mcptest_engine.mutation.killing import holds
+from mcptest_engine.mutation.operators import apply, show_path
+from mcptest_engine.mutation.recording import envelope_with
 from mcptest_engine.mutation.replay import Status
 from mcptest_engine.suite.yaml_text import Unwritable
 from mcptest_engine.workspace.proposals import StoredProposal, drop_proposal, read_proposals, save_proposal
 from mcptest_engine.workspace.ulid import new_ulid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from mcptest_engine.mutation.replay import Mutant, Mutated, MutatedTest
     from mcptest_engine.workspace.workspace import Workspace
@@ -70,7 +73,8 @@ def _proposal_of(test: MutatedTest, text: SuiteText, redact: Callable[[Any], Any
     for mutant in survivors:
         if mutant.assertion is not None:
             killers.setdefault(repr(mutant.assertion), (mutant.assertion, []))[1].append(mutant)
-    chosen = sorted(killers.values(), key=lambda one: -len(one[1]))[:MOST_OFFERED]
+    sound = (one for one in sorted(killers.values(), key=lambda one: -len(one[1])) if _is_judged_so(*one))
+    chosen = list(islice(sound, MOST_OFFERED))
     block = _BLOCKS.get(case.kind)
     if not chosen or block is None or case.row_name is not None:
         return None
@@ -101,3 +105,13 @@ def _proposal_of(test: MutatedTest, text: SuiteText, redact: Callable[[Any], Any
             redact(f"{mutants[0].change.operator}: {show_path(mutants[0].change.path)}") for _, mutants in chosen
         ),
     )
+
+
+def _is_judged_so(assertion: Mapping[str, Any], mutants: Sequence[Mutant]) -> bool:
+    """Whether a run judges an assertion with a transform as it was found to be: jq has the last word on its program."""
+    recorded = mutants[0].recorded
+    if "transform" not in assertion or recorded.call is not None:
+        return True
+    wrong = apply(recorded.source.answer, mutants[0].change)
+    true, false = (envelope_with(recorded.judged, answer) for answer in (recorded.source.answer, wrong))
+    return holds(assertion, true) and not holds(assertion, false)

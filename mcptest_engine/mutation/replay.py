@@ -20,7 +20,6 @@ from mcptest_engine.core.kinds import Verdict
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.judging.intervals import Interval, wilson_interval
 from mcptest_engine.judging.strength import Strength, strength_of
-from mcptest_engine.mutation.killing import Killing, holds
 from mcptest_engine.mutation.operators import OPERATORS, Answer, apply, changes_of
 from mcptest_engine.mutation.recording import envelope_with
 from mcptest_engine.running.calling import find_call_invalidity
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mcptest_engine.judging.snapshots import SnapshotStore
+    from mcptest_engine.mutation.killing import Killer, Killing
     from mcptest_engine.mutation.operators import Change, Operator
     from mcptest_engine.mutation.recording import Recorded, RecordedTest, Recording
 
@@ -233,7 +233,7 @@ class Replay:
     def _mutants(self, test: RecordedTest, drawn: Sequence[tuple[Recorded, Change]]) -> Iterator[Mutant]:
         """Judge them. What kills a survivor is tried first on the next ones."""
         true: dict[int, Mapping[str, Any]] = {}
-        killers: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+        killers: dict[int, list[Killer]] = defaultdict(list)
         for recorded, change in drawn:
             outcome, wrong = self.judge(test, recorded, apply(recorded.source.answer, change))
             if outcome is None:
@@ -246,11 +246,17 @@ class Replay:
                 place = id(recorded)
                 if place not in true:
                     true[place] = self.judge(test, recorded, recorded.source.answer)[1]
-                killer = next((one for one in killers[place] if not holds(one, wrong)), None)
-                if killer is None:
-                    killer = self.killing.find(true[place], wrong, recorded.volatile)
-                    killers[place] += [] if killer is None else [killer]
-                yield Mutant(recorded, change, Status.SURVIVED, killer)
+                known = killers[place]
+                killer = self.killing.find(
+                    true[place],
+                    wrong,
+                    at=change.path if recorded.call is None else (),
+                    volatile=recorded.volatile,
+                    known=known,
+                )
+                if killer is not None and killer not in known:
+                    known.append(killer)
+                yield Mutant(recorded, change, Status.SURVIVED, None if killer is None else killer.assertion)
 
     async def _walk(self, test: RecordedTest, changed: int, answer: Answer) -> Outcome | None:
         """Walk a composition again over its recorded answers, one of them changed; None where another call is made."""

@@ -189,12 +189,10 @@ def remarks(report: Mapping[str, Any]) -> Iterator[str]:
     judged = len(report["mutants"])
     if report["made"] > judged and not report["partial"]:
         yield f"{judged:,} of {report['made']:,} mutants were judged, drawn with seed {report['seed']}"
-    if report["volatile"]:
-        yield f"left out: {counted(report['volatile'], 'value')} that change from run to run"
-    if report["equivalent"]:
-        yield f"equivalent: {counted(report['equivalent'], 'mutant')} that no client can notice, in no score"
-    if report["undecided"]:
-        yield f"undecided: {counted(report['undecided'], 'mutant')} that need a model or a call that was not recorded"
+    unscored = [("volatile", "volatile value"), ("undecided", "undecided mutant"), ("equivalent", "equivalent mutant")]
+    if any(report[key] for key, _ in unscored):
+        told = ", ".join(counted(report[key], word) for key, word in unscored if report[key])
+        yield f"not in the score: {told}"
     reasons: dict[str, list[str]] = {}
     for one in report["left_out"]:
         reasons.setdefault(one["reason"], []).append(one["test"])
@@ -211,25 +209,29 @@ def render_text(report: Mapping[str, Any], *, color: bool, width: int, height: i
     ink = Ink(on=color)
     notes = list(remarks(report))
     tests, groups = weakest(report), survivor_groups(report)
-    room = 10**9 if height is None else height - len(notes) - 11
-    shown_tests = tests[: _SHOWN_TESTS if height is None else max(min(len(tests), room // 3), 2)]
-    most = _SHOWN_SURVIVORS if height is None else max((room - len(shown_tests)) // 3, 1)
-    judged = len(report["mutants"])
-    about = f"{judged:,} mutants of {counted(len(report['tests']), 'test')}"
+    shown_tests = tests[: _SHOWN_TESTS if height is None else max((height - 12) // 4, 2)]
+    about = f"{len(report['mutants']):,} mutants of {counted(len(report['tests']), 'test')}"
     lines = [f"{ink.bold(one_line(report['suite'], 200))}: {about}", f"  {_headline(report, ink)}"]
     if shown_tests:
         lines += ["", *_table_lines(shown_tests, len(tests), ink, width)]
+    end = ["", *(ink.dim(clip(f"  {note}", (width or 400) - 1)) for note in notes)] if notes else []
+    if proposals:
+        end += ["", f"  add assertions: mcptest review {report['suite']}   ({counted(proposals, 'proposal')})"]
     if groups:
-        lines += ["", "  survivors: wrong answers that the test passes too, and the assertion that would notice them"]
-        for group in groups[:most]:
-            lines += _group_lines(group, ink, width)
-        left = sum(len(group.mutants) for group in groups[most:])
+        lines += ["", "  survivors: wrong answers that pass, and the assertion that notices them"]
+        room = None if height is None else height - len(lines) - len(end) - 3
+        shown = 0
+        for group in groups:
+            made = list(_group_lines(group, ink, width))
+            rows = sum(1 + (len(line) - 1) // width if width else 1 for line in made)
+            if shown and (shown == _SHOWN_SURVIVORS if room is None else rows > room):
+                break
+            room = None if room is None else room - rows
+            shown, lines = shown + 1, lines + made
+        left = sum(len(group.mutants) for group in groups[shown:])
         if left:
             lines.append(ink.dim(f"  … {counted(left, 'more survivor')}; --format json has all of them"))
-    lines += ["", *(ink.dim(f"  {note}") for note in notes)] if notes else []
-    if proposals:
-        lines += ["", f"  add assertions: mcptest review {report['suite']}   ({counted(proposals, 'proposal')})"]
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(f"{line}\n" for line in (*lines, *end))
 
 
 def _headline(report: Mapping[str, Any], ink: Ink) -> str:

@@ -230,6 +230,7 @@ def test_answers_fit_the_schemas_that_are_declared(open_door: Callable[..., Door
         "run_tool_test": {"suite": SUITE},
         "trigger_run": {},
         "record_cassette": {"name": "tape"},
+        "mutate_suite": {"budget": 50},
         "propose_assertions": {**demo, "tool": "status"},
         "list_runs": {},
         "list_cassettes": {},
