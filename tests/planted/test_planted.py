@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.planted.bugs_found import DOMAINS, FOUND, LEVELS, bugs_of, failed_tests
+from tests.planted.bugs_found import DOMAINS, FOUND, HERE, LEVELS, bugs_of, failed_tests
+from tests.planted.mutation_scores import SCORES, correlations, score_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,3 +39,12 @@ def test_a_bug_is_found_as_it_is_stored(domain: str, tmp_path: Path) -> None:
     place = DOMAINS.index(domain)
     level, bug = LEVELS[place % len(LEVELS)], sorted(bugs_of(domain))[place % 6]
     assert bool(asyncio.run(failed_tests(domain, level, bug, tmp_path))) is STORED[domain][level][bug]
+
+
+def test_the_docs_say_how_the_mutation_score_goes_with_the_bugs_found(tmp_path: Path) -> None:
+    """`python -m tests.planted.mutation_scores` renews the scores; one of them is measured again here."""
+    scores = json.loads(SCORES.read_text(encoding="utf-8"))
+    page = (HERE.parent.parent / "docs" / "how-to" / "mutation.md").read_text(encoding="utf-8")
+    for name, value in correlations(scores).items():
+        assert f"| {name} | {value:.2f} |" in page
+    assert score_suite("builds", "3", tmp_path) == scores["builds"]["3"]
