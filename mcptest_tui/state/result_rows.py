@@ -146,6 +146,8 @@ def _is_not_failed(row: tuple[Mapping[str, Any], str]) -> bool:
 
 def reason_of(row: TestRow) -> str:
     """What a test came to and why, in one line: `! inconclusive: nothing was checked: every node was skipped`."""
+    if row.result is None:  # of an earlier session; the detail asks for it
+        return f"{mark(row.shown)} {WORDS.get(row.shown, row.shown)}: {key_of('open.detail')} shows why"
     words = words_of(row.result).removeprefix(f"{DEFERRED}: ")
     return f"{mark(row.shown)} {WORDS.get(row.shown, row.shown)}{f': {words}' if words else ''}"
 
@@ -296,7 +298,8 @@ def _assertion(assertion: Mapping[str, Any], share: str, is_answered: bool) -> I
     if own_words:
         yield line(own_words, at=4)
     is_told = is_answered and name in EQUALITY and "actual" in assertion
-    if reason and not (is_told and (found or not isinstance(expected, (dict, list, str)))):
+    both = f"expected `{_value(expected, FOLDED)}`, got `{_value(assertion.get('actual'), FOLDED)}`"
+    if reason and not (is_told and (found or reason == both or not isinstance(expected, (dict, list, str)))):
         yield line((reason, "dim"), at=4)
     place = render_pointer(str(assertion.get("pointer") or ""))
     if place and not found and f"`{place}`" not in reason:

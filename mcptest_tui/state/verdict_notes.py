@@ -10,8 +10,10 @@ from mcptest_tui.words import took_shown
 if TYPE_CHECKING:
     from mcptest_tui.state.store import TestRow
 
-_LEAD = re.compile(r"^assertion [^(]+\(.*?\) failed:\s*", re.DOTALL)
+_LEAD = re.compile(r"^assertion [^(]+\((.*?)\) failed:\s*(?=(?P<words>\w*))", re.DOTALL)
 _LONGEST = 300
+_COMPARED = 60
+"""Characters of an assertion's message that tell it from what precedes it."""
 
 
 class Note(NamedTuple):
@@ -38,11 +40,15 @@ def words_of(result: dict[str, Any] | None) -> str:
     if result is None:
         return ""
     failed = [one for one in result.get("assertions") or () if isinstance(one, dict) and one.get("passed") is False]
-    if failed and not any("implicit" in one for one in failed):
-        return _short(_LEAD.sub("", str(failed[0].get("message") or "")))
     failure = result.get("failure")
-    message = failure.get("message") if isinstance(failure, dict) else None
-    return _short(str(message or result.get("message") or ""))
+    message = str((failure.get("message") if isinstance(failure, dict) else None) or result.get("message") or "")
+    if failed and not any("implicit" in one for one in failed):
+        first = str(failed[0].get("message") or "")
+        cause, follows, _ = message.partition(f"; {first[:_COMPARED]}")
+        if not follows:  # else a node of a composition failed before it
+            return _short(_LEAD.sub(lambda lead: f"{lead[1]} " if lead["words"] == "does" else "", first))
+        message = cause
+    return _short(message)
 
 
 def _short(text: str) -> str:

@@ -13,6 +13,7 @@ import mcptest_tui
 from mcptest_engine.core.shipped import shipped
 from mcptest_tui.session import remember, theme_at_start
 from mcptest_tui.themes import ThemeError, _carefully, _plain, in_256_colours, read_theme, theme_files, token_defaults
+from tests.tui.pictures import text_of
 from tests.tui.tests_screen.conftest import MIXED
 from tests.tui.waiting import until
 
@@ -111,6 +112,9 @@ async def test_a_terminal_with_sixteen_colours_is_drawn_with_its_own(workbench, 
                 if color is not None and color.type.name not in ("DEFAULT", "STANDARD")
             }
             assert {text for text, _ in wrong if not set(text) <= set("▁▂▃▄▅▆▇█ ")} == set(), mode
+        await pilot.press("apostrophe")
+        await until(pilot, lambda: app.screen is not app.work_screen)
+        assert "Traffic" in text_of(app)  # what the letters of the jump lead to is seen below them
 
 
 @pytest.mark.parametrize("path", [path for path in OURS if path.stem != "terminal"], ids=lambda path: path.stem)

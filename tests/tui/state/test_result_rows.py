@@ -65,6 +65,13 @@ def test_the_reason_of_a_failed_assertion_is_what_it_found():
     failed = {"index": 0, "passed": False, "message": message, "target": "x", "matcher": {"exact": 1}}
     row = result_of(verdict="fail", failure={"kind": "assertion", "message": message}, assertions=[failed])
     assert reason_of(row) == "✗ failed: expected `no`, got `hi`"
+    message = "assertion 2 (`output.text`) failed: does not exist: `output` is null"
+    failure = {"kind": "assertion", "message": message}
+    row = result_of(verdict="fail", failure=failure, assertions=[{**failed, "message": message}])
+    assert reason_of(row) == "✗ failed: `output.text` does not exist: `output` is null"
+    failure = {"kind": "assertion", "message": f"node `both` failed: no `city`; {message}"}
+    row = result_of(verdict="fail", failure=failure, assertions=[{**failed, "message": message}])
+    assert reason_of(row) == "✗ failed: node `both` failed: no `city`"
 
 
 def test_a_first_run_that_is_on_is_not_called_not_run_yet():
