@@ -48,9 +48,6 @@ _KEYS = {
 }  # fmt: skip
 
 
-SHORT_WAIT_MS = 10
-
-
 def mark(status: str) -> str:
     """The mark of a verdict or state: `✓` for "pass"."""
     return MARKS.get(status, " ")
@@ -100,12 +97,9 @@ def took_shown(duration_ms: float) -> str:
 
 
 def took_told(duration_ms: float, behind: Mapping[str, Any] | None) -> str:
-    """What a test took, and how much of that it waited for an earlier call: `919 ms, 906 ms of it behind stock_report`.
-
-    A wait is told that is long, or that is most of the time, without which the list has another number.
-    """
+    """What a test took, and how much of that it waited for an earlier call: `919 ms, 906 ms of it behind stock_report`."""
     took, waited = took_shown(duration_ms), waited_ms(behind)
-    if behind is None or waited < min(LONG_WAIT_MS, max(SHORT_WAIT_MS, duration_ms / 2)):
+    if behind is None or waited < LONG_WAIT_MS:
         return took
     called = one_line(str(behind.get("tool") or behind.get("method") or "another call"), 60)
     return f"{took}, {took_shown(waited)} of it behind {called}"

@@ -14,7 +14,7 @@ from mcptest_tui.safe import told_apart
 from mcptest_tui.screens.edit_help import problem_help
 from mcptest_tui.screens.review import empty_hints, empty_words
 from mcptest_tui.widgets.status_bar import Status, laid_out
-from mcptest_tui.words import took_shown, took_told
+from mcptest_tui.words import took_shown
 
 AFTER_A_RUN = Status(text="15 tests", counts=(("pass", 10), ("fail", 5)), elapsed=0.2, watch="affected")
 LONG = "nothing is proposed for look_up_everything_there_is: valid arguments"
@@ -83,9 +83,3 @@ def test_an_empty_review_says_why_when_tests_have_failed():
 )
 def test_what_took_long_is_told_in_seconds(duration_ms, told):
     assert took_shown(duration_ms) == told
-
-
-@pytest.mark.parametrize(("waited", "told"), [(8, "78 ms"), (30, "78 ms"), (78, "78 ms, 78 ms of it behind slow")])
-def test_a_wait_is_told_without_which_the_list_has_another_time(waited, told):
-    """The list has the time without it."""
-    assert took_told(78, {"ms": waited, "tool": "slow"}) == told
