@@ -28,6 +28,7 @@ import cluster
 import compositions
 import door
 import evals
+import mutation
 import report
 import viewer
 import workbench
@@ -243,6 +244,7 @@ SECTIONS = (
     killed,
     *compositions.SECTIONS,
     *evals.SECTIONS,
+    *mutation.SECTIONS,
     *agents.SECTIONS,
     *door.SECTIONS,
     *report.SECTIONS,
