@@ -43,6 +43,8 @@ AGENT = "agent"
 UNKNOWN_TYPE = "x-unknown"
 ERROR_ANSWER: dict[str, Any] = {"error": {"code": -32603, "message": "Internal error"}}
 MOST_NUMBERS_IN_TEXT = 5
+MOST_ITEMS = 20
+"""Of a longer list only so many items are changed one by one: the others are like them."""
 DEEPEST = 40
 _NUMBER = re.compile(r"(?<![\w.,:/-])-?\d+(?:\.\d+)?(?![\w:/-]|[.,]\d)")
 _STYLES: tuple[dict[str, Any], ...] = tuple(
@@ -423,7 +425,7 @@ def _members(path: Path, value: Any) -> Iterator[Site]:
     elif isinstance(value, list):
         if path[-1] is FROM_JSON:
             yield Site(path, value, Kind.VALUE)
-        for number, item in enumerate(value):
+        for number, item in enumerate(value[:MOST_ITEMS]):
             yield from _data_sites((*path, number), item, Kind.DATA)
 
 

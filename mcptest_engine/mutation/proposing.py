@@ -100,7 +100,7 @@ def _proposal_of(test: MutatedTest, text: SuiteText, redact: Callable[[Any], Any
         expect=expect,
         text=shown,
         why=f"the test passes on {counted(len(survivors), 'wrong answer')}; these assertions notice {killed} of them",
-        stability="seen in the recorded answer, not known to be right",
+        stability="seen, not known to be right",
         notes=tuple(
             redact(f"{mutants[0].change.operator}: {show_path(mutants[0].change.path)}") for _, mutants in chosen
         ),

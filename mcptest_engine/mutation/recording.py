@@ -105,7 +105,9 @@ class Recorded:
 
     @property
     def tool(self) -> str:
-        """What was called: the tool, the URI or the prompt."""
+        """What was called: the tool, the URI or the prompt; "agent" for what a model did."""
+        if self.source.method == AGENT:
+            return AGENT
         params = self.judged.envelope["request"]["params"] or {}
         return str(params.get("name", params.get("uri", self.source.method)))
 
@@ -121,8 +123,6 @@ class RecordedTest:
     @property
     def tool(self) -> str:
         """What the test is about."""
-        if self.case.agent is not None:
-            return "agent"
         if self.case.composition is not None:
             return " → ".join(dict.fromkeys(call.tool for call in self.calls))
         return self.answers[0].tool

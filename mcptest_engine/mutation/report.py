@@ -214,12 +214,15 @@ def render_text(report: Mapping[str, Any], *, color: bool, width: int, height: i
     lines = [f"{ink.bold(one_line(report['suite'], 200))}: {about}", f"  {_headline(report, ink)}"]
     if shown_tests:
         lines += ["", *_table_lines(shown_tests, len(tests), ink, width)]
+        tools = sorted((one for one in report["tools"] if one["score"] is not None), key=lambda one: one["score"])
+        told = ", ".join(f"{one_line(one['name'], 60)} {percent(one['score'])}" for one in tools)
+        lines += [clip(f"  tools: {told}", (width or 400) - 1)] if len(tools) > 1 else []
     end = ["", *(ink.dim(clip(f"  {note}", (width or 400) - 1)) for note in notes)] if notes else []
     if proposals:
         end += ["", f"  add assertions: mcptest review {report['suite']}   ({counted(proposals, 'proposal')})"]
     if groups:
         lines += ["", "  survivors: wrong answers that pass, and the assertion that notices them"]
-        room = None if height is None else height - len(lines) - len(end) - 3
+        room = None if height is None else height - len(lines) - len(end) - 2
         shown = 0
         for group in groups:
             made = list(_group_lines(group, ink, width))
@@ -296,13 +299,9 @@ def render_markdown(report: Mapping[str, Any]) -> str:
         "",
         *(f"- {_md(note)}" for note in notes),
         *([""] if notes else []),
-        "| test | score | interval | killed | strength |",
-        "|---|---:|---:|---:|---|",
-        *(
-            f"| {_md(test['name'])} | {percent(test['score'])} | {_interval(test)} "
-            f"| {test['killed']} of {test['killed'] + test['survived']} | {test['strength']} |"
-            for test in weakest(report)
-        ),
+        *_md_table("test", weakest(report), strength=True),
+        "",
+        *_md_table("tool", report["tools"], strength=False),
     ]
     groups = survivor_groups(report)
     if groups:
@@ -314,6 +313,15 @@ def render_markdown(report: Mapping[str, Any]) -> str:
         if len(groups) > _MARKDOWN_GROUPS:
             lines.append(f"- … {sum(len(group.mutants) for group in groups[_MARKDOWN_GROUPS:]):,} more survivors")
     return "".join(f"{line}\n" for line in lines)
+
+
+def _md_table(what: str, rows: Iterable[Mapping[str, Any]], *, strength: bool) -> Iterator[str]:
+    yield f"| {what} | score | interval | killed |{' strength |' if strength else ''}"
+    yield f"|---|---:|---:|---:|{'---|' if strength else ''}"
+    for row in rows:
+        of = row["killed"] + row["survived"]
+        figures = f"| {_md(row['name'])} | {percent(row['score'])} | {_interval(row)} | {row['killed']} of {of} |"
+        yield f"{figures} {row['strength']} |" if strength else figures
 
 
 def _interval(row: Mapping[str, Any]) -> str:
@@ -336,7 +344,7 @@ def _fenced(text: str) -> list[str]:
 
 def render_html(report: Mapping[str, Any]) -> str:
     """One page that loads nothing and runs nothing."""
-    from mcptest_engine.reporting.html.markup import Html, joined, name_text, plain_table, section, tag
+    from mcptest_engine.reporting.html.markup import Html, joined, name_text, plain_table, section, tag, worded
     from mcptest_engine.reporting.html.page import assets, policy
 
     style = assets()[0]
@@ -369,7 +377,7 @@ def render_html(report: Mapping[str, Any]) -> str:
         ],
         "\n",
     )
-    notes = tag("ul", *(tag("li", note) for note in remarks(report)))
+    notes = tag("ul", *(tag("li", worded(note)) for note in remarks(report)))
     head = Html(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy(style, "")}">\n'
