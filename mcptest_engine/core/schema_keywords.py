@@ -33,6 +33,18 @@ _PLAIN = frozenset(
         "required", "title", "type", "uniqueItems", "writeOnly"
     ]
 )  # fmt: skip
+_MEMBERS = frozenset(
+    [
+        "additionalProperties", "dependentRequired", "dependentSchemas", "maxProperties", "minProperties",
+        "patternProperties", "properties", "propertyNames", "required", "unevaluatedProperties"
+    ]
+)  # fmt: skip
+_ITEMS = frozenset(
+    ["contains", "items", "maxItems", "minItems", "prefixItems", "unevaluatedItems", "uniqueItems"]
+)  # fmt: skip
+_NARROWING = frozenset(
+    ["$dynamicRef", "$recursiveRef", "$ref", "allOf", "anyOf", "const", "enum", "else", "if", "not", "oneOf", "then", "type"]
+)  # fmt: skip
 _OPENAPI = frozenset({"discriminator", "externalDocs", "nullable", "xml"})
 _OPENAPI_FORMATS = frozenset({"binary", "byte", "double", "float", "int32", "int64", "password"})
 KEYWORDS = _SINGLE | _LISTS | _NAMED | _PLAIN | OPAQUE
@@ -93,6 +105,14 @@ def ineffective_parts(schema: Any) -> Iterator[Ineffective]:
                 met.extend((member, (*here, at)) for at, member in enumerate(value))
             elif key in _SINGLE:
                 met.append((value, here))
+
+
+def missing_type(schema: Any) -> str | None:
+    """The type that a schema describes without asking for it, "object" or "array": it takes every value of another type."""
+    if not isinstance(schema, dict) or not _NARROWING.isdisjoint(schema):
+        return None
+    members, items = (not names.isdisjoint(schema) for names in (_MEMBERS, _ITEMS))
+    return ("object" if members else "array") if members != items else None
 
 
 def _leads_through(references: Sequence[str], place: str) -> bool:

@@ -17,16 +17,20 @@ from mcptest_engine.suite.compliance import revision_of
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.cases import AnswerObserver
     from mcptest_engine.running.settings import RunSettings
+    from mcptest_engine.servers.session import Session
     from mcptest_engine.servers.spec import ServerSpec
     from mcptest_engine.suite.load import LoadedSuite, TestEntry
     from mcptest_engine.workspace.workspace import Workspace
+
+    Connect = Callable[[ServerSpec], Awaitable[Session]]
+    Heard = Callable[[Callable[[], Redactor], Connect], Connect]
 
 DEFAULT_CONNECT_TIMEOUT_MS = 15_000
 TURNS_TO_SPAWN = 3
@@ -38,7 +42,7 @@ def server_specs(
     settings: RunSettings,
     *,
     redact: Callable[[str], str],
-    keep_secret: Callable[[str], None] | None = None,
+    keep_secret: Callable[[str], None],
 ) -> dict[str, ServerSpec]:
     """How each of the suite's servers is started or reached.
 
@@ -72,9 +76,12 @@ def server_specs(
     return specs
 
 
-def open_pool(suite: LoadedSuite, settings: RunSettings, workspace: Workspace | None = None) -> Pool:
+def open_pool(
+    suite: LoadedSuite, settings: RunSettings, workspace: Workspace | None = None, heard: Heard | None = None
+) -> Pool:
     """A pool over the suite's servers, none of them started yet. Recording and replaying need the workspace.
 
+    `heard` makes a `connect` whose sessions somebody listens to, with the run's secrets taken out.
     Raises: UsageError for a cassette that cannot be replayed.
     """
     from mcptest_engine.servers.session import connect
@@ -91,7 +98,7 @@ def open_pool(suite: LoadedSuite, settings: RunSettings, workspace: Workspace | 
         redact=lambda text: redactor().redact_text(text),
         keep_secret=lambda secret: redactor().register(secret),
     )
-    pool = Pool(specs, connect, redactor)
+    pool = Pool(specs, connect if heard is None else heard(redactor, connect), redactor)
     if settings.policy is not None:
         from mcptest_engine.servers.gate import Gate
 

@@ -206,7 +206,7 @@ class AssertionChecks:
     def _compile_schemas(self) -> None:
         if not self._schemas:
             return
-        from mcptest_engine.core.schema_keywords import ineffective_parts
+        from mcptest_engine.core.schema_keywords import ineffective_parts, missing_type
 
         listed = 0
         for schema, spots in self._schemas.values():
@@ -216,6 +216,10 @@ class AssertionChecks:
                 for file, path in spots:
                     self._places.tell(file, (*path, *below), message, hint)
                 continue
+            if (forgotten := missing_type(schema)) is not None:
+                told = f"this schema takes every value that is not an {forgotten}, such as a text"
+                for file, path in spots:
+                    self._places.warn(file, path, told, f"add `type: {forgotten}`")
             for part in islice(ineffective_parts(schema), MOST_PROBLEMS + 1 - listed):
                 listed += 1
                 for file, path in spots:

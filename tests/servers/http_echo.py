@@ -1,7 +1,7 @@
 """A Streamable HTTP server whose path chooses how it behaves. Prints its port, then serves on 127.0.0.1 until stdin ends.
 
 /json /sse            answer properly; /sse with a notification and a `ping` before the answer, in dribbled events
-/session              like /json, with a session id that every further request must carry; DELETE ends it
+/session /session/ID  like /json, with a session id (s-1) that every further request must carry; DELETE ends it
 /bearer/TOKEN         401 with WWW-Authenticate unless the token is sent
 /forbidden            403
 /plain401             401 without a challenge
@@ -56,7 +56,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "http", "version": "1"},
             }
-            self.answer(place, message["id"], result)
+            self.answer(place, rest, message["id"], result)
         else:
             self.call(place, rest, message)
 
@@ -95,12 +95,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.connection.shutdown(2)
         elif place == "slow":
             threading.Event().wait()
-        elif place == "session" and self.headers.get("mcp-session-id") != "s-1":
+        elif place == "session" and self.headers.get("mcp-session-id") != (rest or "s-1"):
             self.reply(404, b"no session", "text/plain")
         else:
-            self.answer(place, request_id, {"content": [{"type": "text", "text": json.dumps(message["params"])}]})
+            self.answer(
+                place, rest, request_id, {"content": [{"type": "text", "text": json.dumps(message.get("params"))}]}
+            )
 
-    def answer(self, place, request_id, result):
+    def answer(self, place, rest, request_id, result):
         line = json.dumps({"jsonrpc": "2.0", "id": request_id, "result": result}).encode()
         if place == "sse":
             events = (
@@ -110,7 +112,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             )
             self.stream([events[start : start + 7] for start in range(0, len(events), 7)])
         else:
-            self.reply(200, line, "application/json", {"Mcp-Session-Id": "s-1"} if place == "session" else {})
+            self.reply(200, line, "application/json", {"Mcp-Session-Id": rest or "s-1"} if place == "session" else {})
 
     def stream(self, chunks):
         self.send_response(200)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.worker.conftest import SERVERS, Refusal
+from tests.worker.conftest import SERVERS, Refusal, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from tests.worker.conftest import Child
 
@@ -40,6 +41,28 @@ def test_a_url_is_connected_called_and_heard(child: Child, url: str) -> None:
         )
     )
     assert {row["server"] for row in told["rows"]} == {"web"}
+
+
+def test_the_id_of_a_session_is_not_told_where_a_server_repeats_it(child: Child, place: Path, url: str) -> None:
+    """Whoever has it may speak in the session's name: in what a person calls, and in a run."""
+    secret = "correct-horse-battery-staple"
+    (place / "mcptest.yml").write_text(
+        f"servers: {{ s: {{ url: '{url}/session/{secret}' }} }}\n"
+        f"tools: [{{ name: t, tool: x, args: {{ a: {secret} }}, "
+        "expect: [{ target: 'result.content[0].text', matcher: { exact: other } }] }]\n",
+        encoding="utf-8",
+    )
+    child.ask("connect", session="h", target={"url": f"{url}/session/{secret}"})
+    child.ask("connect", session="s", target={"suite": "mcptest.yml", "server": "s"})
+    for session in "hs":
+        params = {"name": "x", "arguments": {"a": secret}}
+        answer = str(child.ask("call", session=session, method="tools/call", params=params)["answer"])
+        assert "REDACTED" in answer
+        assert secret not in answer
+    run(child)
+    (finished,) = child.events("case.finished")
+    assert "REDACTED" in str(finished)
+    assert secret not in str(finished)
 
 
 def test_a_token_is_sent_and_never_told(start: Callable[..., Child], url: str) -> None:

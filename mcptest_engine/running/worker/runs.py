@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.live import OWNER, Owner
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.settings import RunSettings
@@ -194,22 +192,15 @@ class Runs:
 
     def _open(self, suite: LoadedSuite, settings: RunSettings, role: str) -> Pool:
         """A pool whose sessions are heard by the traffic log."""
-        from mcptest_engine.running.launch import server_specs
-        from mcptest_engine.running.pool import Pool
-        from mcptest_engine.servers.session import connect
-
-        @cache
-        def redactor() -> Redactor:
-            from mcptest_engine.core.redaction import Redactor
-
-            return Redactor(suite.secrets)
+        from mcptest_engine.running.launch import open_pool
 
         def redact(text: str) -> str:
-            return redactor().redact_text(text)
+            return pool.redactor.redact_text(text)
 
         owner = Owner(role, str(suite.path), redact=redact)
-        specs = server_specs(suite, settings, redact=redact)
-        pool = Pool(specs, self._traffic().connecting("", redactor, connect, owner), redactor)
+        pool = open_pool(
+            suite, settings, heard=lambda redactor, connect: self._traffic().connecting("", redactor, connect, owner)
+        )
         pool.owner = owner
         return pool
 

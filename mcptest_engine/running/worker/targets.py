@@ -42,7 +42,14 @@ def target_of(told: Mapping[str, Any], surroundings: Surroundings, *, name: str)
     environ = surroundings.environ
     redactor = Redactor((*secret_values({name: settings}, {}, {}, environ), *_typed_secrets(settings)))
     try:
-        spec = spec_from_settings(name, settings, suite_env={}, environ=environ, redact=redactor.redact_text)
+        spec = spec_from_settings(
+            name,
+            settings,
+            suite_env={},
+            environ=environ,
+            redact=redactor.redact_text,
+            keep_secret=redactor.register,
+        )
     except SuiteError as wrong:
         raise _refused(wrong) from None
     return Target(spec, redactor)
@@ -61,7 +68,12 @@ def _of_suite(told: Mapping[str, Any], surroundings: Surroundings) -> Target:
         raise Refused(f"the suite has no server `{server}`", hint=did_you_mean(server, suite.servers), kind="gone")
     redactor = Redactor(suite.secrets)
     try:
-        specs = server_specs(suite, RunSettings(environ=surroundings.environ), redact=redactor.redact_text)
+        specs = server_specs(
+            suite,
+            RunSettings(environ=surroundings.environ),
+            redact=redactor.redact_text,
+            keep_secret=redactor.register,
+        )
     except SuiteError as wrong:
         raise _refused(wrong) from None
     item = server_item(server, suite.servers[server], start_dir=surroundings.start_dir, secrets=suite.secrets)
