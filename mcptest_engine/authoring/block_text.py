@@ -87,15 +87,15 @@ def _fits(head: str, value: Any) -> bool:
 
 
 def _flow(value: Any) -> str:
-    return _shown(in_flow(value, as_json=True) if isinstance(value, (dict, list)) else scalar(value, quoted=True))
+    return spell_unsafe(in_flow(value, as_json=True) if isinstance(value, (dict, list)) else scalar(value, quoted=True))
 
 
 def _key(key: Any) -> str:
     if not isinstance(key, str):
         raise Unwritable("a key must be text")
-    return _shown(scalar(key))
+    return spell_unsafe(scalar(key))
 
 
-def _shown(text: str) -> str:
+def spell_unsafe(text: str) -> str:
     r"""Characters that nobody sees spelt out; such a one stands in double quotes, where `\u` is read."""
     return replace_unsafe(text, lambda char: f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}")

@@ -11,6 +11,7 @@ import click
 from mcptest_engine.cli.common import (
     find_here,
     is_terminal,
+    json_text,
     load,
     parse_variables,
     suite_options,
@@ -209,7 +210,7 @@ def _render(report: Mapping[str, Any], form: str, *, proposals: int, to_file: bo
 
     match form:
         case "json":
-            return forms.render_json(report)
+            return json_text(report)
         case "md":
             return forms.render_markdown(report)
         case "html":

@@ -46,7 +46,8 @@ MOST_NUMBERS_IN_TEXT = 5
 MOST_ITEMS = 20
 """Of a longer list only so many items are changed one by one: the others are like them."""
 DEEPEST = 40
-_NUMBER = re.compile(r"(?<![\w.,:/-])-?\d+(?:\.\d+)?(?![\w:/-]|[.,]\d)")
+_NUMBER = re.compile(r"(?<![\w.,:/-])-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?(?![\w:/-]|[.,]\d)")
+"""A number in a sentence; no part of a date, a time, a version, a path or a code such as `007`."""
 _STYLES: tuple[dict[str, Any], ...] = tuple(
     {"indent": indent, "separators": separators, "ensure_ascii": ascii_only}
     for indent, separators in ((None, (", ", ": ")), (None, (",", ":")), (2, (",", ": ")), (4, (",", ": ")))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.authoring.block_text import spell_unsafe
 from mcptest_engine.core.clipping import show
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
@@ -284,7 +284,7 @@ def one_assertion(text: str) -> str:
     from mcptest_engine.suite.yaml_text import in_flow
 
     (row,) = read_tree(text, file="").value
-    return f"- {in_flow(row)}"
+    return f"- {spell_unsafe(in_flow(row))}"
 
 
 def render_markdown(report: Mapping[str, Any]) -> str:
@@ -411,10 +411,6 @@ def _change_lines(group: Group) -> Iterator[str]:
         yield f"{mutant['path']}: {mutant['change']} ({mutant['operator']})"
     if len(group.mutants) > _CHANGES_OF_A_GROUP:
         yield f"… {len(group.mutants) - _CHANGES_OF_A_GROUP:,} more"
-
-
-def render_json(report: Mapping[str, Any]) -> str:
-    return json.dumps(report, ensure_ascii=False, indent=1) + "\n"
 
 
 def page_rows(operators: Iterable[str] = BY_NAME) -> Iterator[str]:

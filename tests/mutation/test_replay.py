@@ -12,21 +12,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 
+from mcptest_engine.authoring.observing import Secrets
 from mcptest_engine.authoring.review import Choice, decide, look, undo
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.core.redaction import Redactor
-from mcptest_engine.mutation.killing import holds
-from mcptest_engine.mutation.operators import apply
+from mcptest_engine.mutation.killing import Killing, assertion_text, holds
+from mcptest_engine.mutation.operators import Source, apply, changes_of
 from mcptest_engine.mutation.proposing import save_proposals
 from mcptest_engine.mutation.recording import envelope_with, record_answers
 from mcptest_engine.mutation.replay import Mutated, Replay, Status, share_budget
-from mcptest_engine.mutation.report import render_html, render_markdown, render_text, to_json
+from mcptest_engine.mutation.report import one_assertion, render_html, render_markdown, render_text, to_json
 from mcptest_engine.mutation.session import Options, replay_for
 from mcptest_engine.running.settings import RunSettings
 from mcptest_engine.suite.load import LoadOptions, load_suite
+from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.workspace.proposals import read_proposals
 from mcptest_engine.workspace.workspace import Workspace
+from tests.mutation.test_operators import results
 
 if TYPE_CHECKING:
     from mcptest_engine.mutation.recording import Recording
@@ -334,6 +338,32 @@ agents:
     recording = record(load(tmp_path, text), Workspace(tmp_path))
     assert [test.case.name for test in recording.tests] == ["stock"]
     assert {name for name, _ in recording.left_out} == {"judged", "asks"}
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(results())
+def test_an_assertion_is_found_for_nearly_every_wrong_answer_and_judges_as_a_run_does(result: dict[str, Any]) -> None:
+    """What is found without asking jq is what jq says."""
+    answer, killing = {"result": result}, Killing(Secrets(lambda text: text))
+    changes = [one for one in changes_of(Source("tools/call", answer)) if one.ignored is None]
+    missed = []
+    for change in changes[:40]:
+        wrong = apply(answer, change)
+        true, false = ({"error": None, **one} for one in (answer, wrong))
+        killer = killing.find(true, false, at=change.path)
+        if killer is None:
+            missed.append(change)
+        else:
+            assert holds(killer.assertion, true), (change, killer)
+            assert not holds(killer.assertion, false), (change, killer)
+    assert len(missed) <= len(changes[:40]) / 4, missed
+
+
+def test_what_a_server_sends_reaches_no_terminal_as_it_is() -> None:
+    row = assertion_text({"target": "result.content[0].text", "matcher": {"exact": "a\x1b[2Jb\u202e"}})
+    assert "\x1b" not in one_assertion(row)
+    assert "\u202e" not in one_assertion(row)
+    assert read_tree(one_assertion(row), file="").value[0]["matcher"]["exact"] == "a\x1b[2Jb\u202e"
 
 
 def test_mutated_nothing_has_no_score() -> None:
