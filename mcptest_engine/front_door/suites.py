@@ -180,12 +180,16 @@ async def mutate_suite(request: Request) -> Answer:
 
     report = await _awaited(door.runs.begin(go()), telling, door)
     survivors = [mutant for group in survivor_groups(report) for mutant in group.mutants]
-    answer = {key: value for key, value in report.items() if key not in ("mutants", "tests", "left_out")}
-    answer["tests"], more_tests = page(report["tests"], 0, room=ROOM_FOR_RESULTS)
-    answer["left_out"], more_left_out = page(report["left_out"], 0, room=ROOM_FOR_WARNINGS)
-    answer["mutants"], more = page(survivors, 0, room=ROOM_FOR_FAILURES)
+    rooms = {
+        "tests": ROOM_FOR_RESULTS,
+        "tools": ROOM_FOR_WARNINGS,
+        "left_out": ROOM_FOR_WARNINGS,
+        "mutants": ROOM_FOR_FAILURES,
+    }
+    shown = {key: page(survivors if key == "mutants" else report[key], 0, room=room) for key, room in rooms.items()}
+    answer = {**report, **{key: entries for key, (entries, _) in shown.items()}}
     notes = ["`mutants` are the survivors, those of the weakest tests first"]
-    if (more_tests, more_left_out, more) != (None, None, None):
+    if any(more is not None for _, more in shown.values()):
         notes.append("not all are shown here: `mcptest mutate --format json` has everything")
     if report["proposals"]:
         notes.append("the assertions wait as proposals: a person accepts them with `mcptest review`")
