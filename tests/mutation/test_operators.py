@@ -35,7 +35,8 @@ VALUES = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
 )
 OBJECTS = st.dictionaries(st.text(max_size=4), VALUES, max_size=3)
-TEXTS = st.text(max_size=12) | st.builds(json.dumps, VALUES) | st.sampled_from(["7 of tea", "from 8 to 18.5", "-3", "007", "9" * 5000])
+SENTENCES = st.sampled_from(["7 of tea", "from 8 to 18.5", "-3", "007", "9" * 5000])
+TEXTS = st.text(max_size=12) | st.builds(json.dumps, VALUES) | SENTENCES
 
 
 @st.composite
