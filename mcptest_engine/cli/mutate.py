@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.events import Event
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.mutation.recording import Recording
-    from mcptest_engine.mutation.replay import Mutated
-    from mcptest_engine.mutation.session import Options
+    from mcptest_engine.mutation.replay import Mutated, Options
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
 
@@ -86,8 +85,8 @@ def command(
       mcptest mutate mcptest.yaml --threshold 80
     """
     from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.mutation.replay import Options, chosen_operators
     from mcptest_engine.mutation.report import to_json
-    from mcptest_engine.mutation.session import Options, chosen_operators
 
     names = tuple(name.strip() for name in (operators or "").split(",") if name.strip())
     chosen_operators(names)
@@ -171,7 +170,7 @@ def _judge(
     """Judge the mutants; Ctrl-C ends it with what is known by then."""
     import signal
 
-    from mcptest_engine.mutation.session import replay_for
+    from mcptest_engine.mutation.replay import replay_for
 
     stopped = False
 

@@ -150,8 +150,8 @@ async def mutate_suite(request: Request) -> Answer:
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.mutation.proposing import save_proposals
     from mcptest_engine.mutation.recording import record_answers
+    from mcptest_engine.mutation.replay import DEFAULT_BUDGET, Options, replay_for
     from mcptest_engine.mutation.report import survivor_groups, to_json
-    from mcptest_engine.mutation.session import DEFAULT_BUDGET, Options, replay_for
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.workspace.cassettes import load_cassette
 

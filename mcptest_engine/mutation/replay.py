@@ -8,37 +8,53 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections import defaultdict
 from dataclasses import field
 from enum import StrEnum
 from random import Random
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.errors import ServerError
+from mcptest_engine.authoring.observing import Secrets
+from mcptest_engine.core.errors import ServerError, UsageError, did_you_mean
 from mcptest_engine.core.kinds import Verdict
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.judging.intervals import Interval, wilson_interval
+from mcptest_engine.judging.snapshots import SnapshotStore
 from mcptest_engine.judging.strength import Strength, strength_of
-from mcptest_engine.mutation.operators import OPERATORS, Answer, apply, changes_of
+from mcptest_engine.mutation.killing import Killing
+from mcptest_engine.mutation.operators import BY_NAME, OPERATORS, Answer, apply, changes_of
 from mcptest_engine.mutation.recording import envelope_with
 from mcptest_engine.running.calling import find_call_invalidity
 from mcptest_engine.running.kinds.composition.run import RunningWorld, run_composition
 from mcptest_engine.running.slow_work import SlowWork
 from mcptest_engine.running.verdicts import Outcome, judge
 from mcptest_engine.servers.session import Exchange
+from mcptest_engine.workspace.slug import slug
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from mcptest_engine.judging.snapshots import SnapshotStore
-    from mcptest_engine.mutation.killing import Killer, Killing
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.mutation.killing import Killer
     from mcptest_engine.mutation.operators import Change, Operator
     from mcptest_engine.mutation.recording import Recorded, RecordedTest, Recording
+    from mcptest_engine.suite.load import LoadedSuite
+    from mcptest_engine.workspace.workspace import Workspace
 
 CONFIDENCE_PCT = 95.0
+DEFAULT_BUDGET = 5_000
 MOST_PER_TEST = 200
 """Of the mutants of one test so many are judged, drawn at random: a long answer weighs no more than a short one."""
+
+
+class Options(NamedTuple):
+    """What whoever starts it may ask for. `operators` are names; none of them means all."""
+
+    operators: tuple[str, ...] = ()
+    budget: int = DEFAULT_BUDGET
+    seed: int = 0
 
 
 class Status(StrEnum):
@@ -145,11 +161,12 @@ class Replay:
     snapshots: SnapshotStore
     killing: Killing
     operators: Sequence[Operator] = OPERATORS
-    budget: int = 5_000
+    budget: int = DEFAULT_BUDGET
     seed: int = 0
     tell: Callable[[int, int], None] = lambda _done, _total: None
     stop: Callable[[], bool] = lambda: False
     _runner: asyncio.Runner = field(default_factory=asyncio.Runner)
+    _slow: SlowWork = field(default_factory=SlowWork)
 
     def run(self, recording: Recording) -> Mutated:
         """Judge the mutants of every test, as far as the budget reaches."""
@@ -211,7 +228,7 @@ class Replay:
             if outcome is None:
                 return "a model judges it, and its verdict on the recorded answer is not known"
             if outcome.verdict is not Verdict.PASS:
-                return f"judged again, its recorded answer does not pass: {outcome.message}"
+                return "judged again, its recorded answer does not pass"
         return None
 
     def _changes(self, test: RecordedTest) -> list[tuple[Recorded, Change]]:
@@ -285,10 +302,42 @@ class Replay:
             find_call_invalidity(given, test.calls[at].validity, server=server, redact=_as_it_is)
             return Exchange(method="tools/call", params=None, answer=given, duration_ms=0.0), None
 
-        world = RunningWorld(case, slow=SlowWork(), redact=_as_it_is, clock=monotonic, emit=None, call_tool=call_tool)
+        world = RunningWorld(case, slow=self._slow, redact=_as_it_is, clock=monotonic, emit=None, call_tool=call_tool)
         again = case._replace(composition=row._replace(program=program))
         outcome = await run_composition(again, world, number=1, snapshots=self.snapshots)
         return None if missed or outcome.verdict in (Verdict.INCONCLUSIVE, Verdict.SKIP) else outcome
+
+
+def replay_for(
+    suite: LoadedSuite,
+    workspace: Workspace,
+    options: Options,
+    *,
+    redactor: Redactor,
+    tell: Callable[[int, int], None] = lambda _done, _total: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Replay:
+    """What judges the mutants of the suite's answers. Raises: UsageError for an operator that there is not."""
+    name = os.path.splitext(workspace.relative(suite.path))[0]  # noqa: PTH122
+    return Replay(
+        snapshots=SnapshotStore(workspace.snapshots_dir / f"{slug(name)}.yml", redact=redactor.redact),
+        killing=Killing(Secrets(redactor.redact_text)),
+        operators=chosen_operators(options.operators),
+        budget=options.budget,
+        seed=options.seed,
+        tell=tell,
+        stop=stop,
+    )
+
+
+def chosen_operators(names: Sequence[str]) -> tuple[Operator, ...]:
+    """The operators of these names, in the order of the table; all of them for none. Raises: UsageError."""
+    for name in names:
+        if name not in BY_NAME:
+            raise UsageError(
+                f"there is no operator `{name}`", hint=did_you_mean(name, BY_NAME) or f"there are {', '.join(BY_NAME)}"
+            )
+    return tuple(operator for operator in OPERATORS if not names or operator.name in names)
 
 
 def share_budget(wanted: Sequence[int], budget: int) -> list[int]:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.mutation.recording import record_answers
-from mcptest_engine.mutation.replay import Status
+from mcptest_engine.mutation.replay import Options, Status, replay_for
 from mcptest_engine.mutation.report import to_json
-from mcptest_engine.mutation.session import Options, replay_for
 from mcptest_engine.running.launch import launch
 from mcptest_engine.running.settings import RunSettings
 from mcptest_engine.suite.load import LoadOptions, load_suite

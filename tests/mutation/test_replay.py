@@ -22,9 +22,8 @@ from mcptest_engine.mutation.killing import Killing, assertion_text, holds
 from mcptest_engine.mutation.operators import Source, apply, changes_of
 from mcptest_engine.mutation.proposing import save_proposals
 from mcptest_engine.mutation.recording import envelope_with, record_answers
-from mcptest_engine.mutation.replay import Mutated, Replay, Status, share_budget
+from mcptest_engine.mutation.replay import Mutated, Options, Replay, Status, replay_for, share_budget
 from mcptest_engine.mutation.report import one_assertion, render_html, render_markdown, render_text, to_json
-from mcptest_engine.mutation.session import Options, replay_for
 from mcptest_engine.running.settings import RunSettings
 from mcptest_engine.suite.load import LoadOptions, load_suite
 from mcptest_engine.suite.yaml import read_tree

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.mutation.recording import record_answers
-from mcptest_engine.mutation.session import Options, replay_for
+from mcptest_engine.mutation.replay import Options, replay_for
 from mcptest_engine.running.settings import RunSettings
 from mcptest_engine.suite.load import LoadOptions, load_suite
 from mcptest_engine.workspace.workspace import Workspace
