@@ -249,26 +249,33 @@ def _drop_last_item(site: Site) -> Iterator[Any]:
 
 
 OPERATORS: tuple[Operator, ...] = (
-    Operator("flip-is-error", "`isError` of a tool's result", "`false` → `true`", of_answer=_flip_is_error),
+    Operator(
+        "flip-is-error",
+        "`isError` of a tool's result has the other value",
+        "`false` → `true`",
+        of_answer=_flip_is_error,
+    ),
     Operator("drop-member", "a member of an object is left out", "`{id: 7, name: x}` → `{id: 7}`", _drop_member),
-    Operator("change-type", "a value of another JSON type", "`42` → `'42'`; `x` → `[x]`", _change_type),
-    Operator("set-null", "null in place of a text, number or boolean", "`42` → `null`", _set_null),
-    Operator("flip-boolean", "a boolean", "`true` → `false`", _flip_boolean),
-    Operator("number-plus-one", "a number, in a text too, one more", "`42` → `43`", _of_number(lambda n: n + 1)),
-    Operator("number-minus-one", "the same, one less", "`42` → `41`", _of_number(lambda n: n - 1)),
-    Operator("number-zero", "the same, zero", "`42` → `0`", _of_number(lambda n: n * 0)),
-    Operator("number-sign", "the same, with the other sign", "`42` → `-42`", _of_number(lambda n: -n)),
-    Operator("empty-text", "an empty text", "`operational` → ``''``", _empty_text),
-    Operator("truncate-text", "the first half of a text", "`operational` → `opera`", _truncate_text),
+    Operator("change-type", "a value has another JSON type", "`42` → `'42'`; `x` → `[x]`", _change_type),
+    Operator("set-null", "a text, number or boolean is null", "`42` → `null`", _set_null),
+    Operator("flip-boolean", "a boolean has the other value", "`true` → `false`", _flip_boolean),
+    Operator(
+        "number-plus-one", "a number is one more; numbers in a text too", "`42` → `43`", _of_number(lambda n: n + 1)
+    ),
+    Operator("number-minus-one", "a number is one less", "`42` → `41`", _of_number(lambda n: n - 1)),
+    Operator("number-zero", "a number is zero", "`42` → `0`", _of_number(lambda n: n * 0)),
+    Operator("number-sign", "a number has the other sign", "`42` → `-42`", _of_number(lambda n: -n)),
+    Operator("empty-text", "a text is empty", "`operational` → ``''``", _empty_text),
+    Operator("truncate-text", "a text ends in the middle", "`operational` → `opera`", _truncate_text),
     Operator("swap-items", "two items of a list change places", "`[1, 2, 3]` → `[2, 1, 3]`", _swap_items),
-    Operator("drop-last-item", "a list without its last item", "`[1, 2, 3]` → `[1, 2]`", _drop_last_item),
+    Operator("drop-last-item", "a list lacks its last item", "`[1, 2, 3]` → `[1, 2]`", _drop_last_item),
     Operator(
         "stale-answer",
-        "the answer to another call of the same tool, resource template or prompt",
+        "the answer is that to another call of the same tool or prompt, or that of another resource",
         "the weather of Rome for Oslo",
         of_answer=_give_stale_answer,
     ),
-    Operator("error-answer", "a JSON-RPC error in place of the result", "error -32603", of_answer=_give_error),
+    Operator("error-answer", "a JSON-RPC error comes in place of the result", "error -32603", of_answer=_give_error),
     Operator(
         "unknown-content-type",
         "the first content block has a type that no client knows",
@@ -277,7 +284,7 @@ OPERATORS: tuple[Operator, ...] = (
     ),
     Operator(
         "break-output-schema",
-        "structured content that the tool's `outputSchema` refuses",
+        "structured content breaks the tool's `outputSchema`",
         "`{temperature: 4}` → `{}`",
         of_answer=_break_output_schema,
     ),

@@ -68,7 +68,8 @@ def save_proposals(workspace: Workspace, mutated: Mutated, *, redact: Callable[[
 def _proposal_of(test: MutatedTest, text: SuiteText, redact: Callable[[Any], Any]) -> StoredProposal | None:
     """The `expect` of a test with the assertions that it lacks; None where nothing can be added where it is written."""
     case = test.test.case
-    survivors = [one for one in test.mutants if one.status is Status.SURVIVED and one.recorded.step is None]
+    unnoticed = (one for one in test.mutants if one.status is Status.SURVIVED and one.noticed_by is None)
+    survivors = [one for one in unnoticed if one.recorded.step is None]
     killers: dict[str, tuple[Any, list[Mutant]]] = {}
     for mutant in survivors:
         if mutant.assertion is not None:

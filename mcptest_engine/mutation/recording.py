@@ -5,6 +5,7 @@ A run is an ordinary one, of servers or of a cassette; nothing of it is saved. W
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import defaultdict
 from dataclasses import replace
@@ -25,6 +26,7 @@ from mcptest_engine.mutation.operators import (
     Source,
     find_copies,
     get_at,
+    put_at,
     read_json,
     sites_of,
 )
@@ -94,7 +96,8 @@ class RunAnswers:
 class Recorded:
     """One recorded answer of a test. `step` numbers the step of `verify` that saw it, `call` the call of a composition.
 
-    `volatile` are the paths of values that are another in each run.
+    `volatile` are the paths of values that are another in each run. Tests that got the same answer to the same call, but for
+    those, have the same `identity`.
     """
 
     source: Source
@@ -102,6 +105,7 @@ class Recorded:
     step: int | None = None
     call: int | None = None
     volatile: frozenset[Path] = frozenset()
+    identity: str = ""
 
     @property
     def tool(self) -> str:
@@ -163,18 +167,25 @@ async def record_answers(
 
 
 def _without_models(suite: LoadedSuite) -> tuple[LoadedSuite, list[tuple[str, str]]]:
-    """The suite without the tests that a model answers or judges, since that costs money."""
-    asks = [entry for entry in suite.tests if _asks_model(entry)]
-    kept = tuple(entry for entry in suite.tests if not _asks_model(entry))
-    return replace(suite, tests=kept), [(str(entry.data["name"]), NEEDS_MODEL) for entry in asks]
+    """The suite without what a model answers or judges, since that costs money: tests, and metrics of compositions."""
+    left_out, kept = [], []
+    for entry in suite.tests:
+        name = str(entry.data["name"])
+        if _asks_model(entry):
+            left_out.append((name, NEEDS_MODEL))
+            continue
+        if "eval" in entry.data:
+            left_out.append((f"{name}: its metrics", NEEDS_MODEL))
+            entry = replace(entry, data={key: value for key, value in entry.data.items() if key != "eval"})
+        kept.append(entry)
+    return replace(suite, tests=tuple(kept)), left_out
 
 
 def _asks_model(entry: TestEntry) -> bool:
     if entry.kind in (TestKind.AGENT, TestKind.EVAL):
         return True
     own = [entry.data, *entry.data.get("verify", ()), *entry.data.get("cases", ())]
-    has_judge = any("llm-judge" in json.dumps(one.get("expect", ""), default=str) for one in own)
-    return has_judge or "eval" in entry.data
+    return any("llm-judge" in json.dumps(one.get("expect", ""), default=str) for one in own)
 
 
 def _recording(
@@ -242,7 +253,10 @@ def _recorded_answer(judged: Judged, step: int | None, again: Judged | None) -> 
     source = Source(method, answer, output_schema=None if validity is None else validity.output_schema)
     other = None if again is None else answer_in(again)
     asked = scalars((judged.asked.params or {}).get("arguments", judged.asked.params))
-    return Recorded(source=source, judged=judged, step=step, volatile=find_volatile(source, other, asked))
+    volatile = find_volatile(source, other, asked)
+    params = None if method == AGENT else judged.asked.params
+    identity = _identity_of(judged.asked.server, source, params, volatile)
+    return Recorded(source=source, judged=judged, step=step, volatile=volatile, identity=identity)
 
 
 def answer_in(judged: Judged) -> Answer | None:
@@ -271,7 +285,18 @@ def _recorded_call(case: Case, calls: Sequence[Called], at: int, again: Answer |
     source = Source("tools/call", call.answer, output_schema=judge)
     request = {"method": "tools/call", "params": {"name": call.tool, "arguments": call.args}}
     judged = Judged(case, {"request": request}, call.validity, None)
-    return Recorded(source=source, judged=judged, call=at, volatile=find_volatile(source, again, scalars(call.args)))
+    volatile = find_volatile(source, again, scalars(call.args))
+    identity = _identity_of(call.server, source, request["params"], volatile)
+    return Recorded(source=source, judged=judged, call=at, volatile=volatile, identity=identity)
+
+
+def _identity_of(server: str, source: Source, params: Any, volatile: frozenset[Path]) -> str:
+    """What tells calls and their answers apart; what changes from run to run counts nothing."""
+    answer = source.answer
+    for path in sorted(volatile, key=str):
+        answer = put_at(answer, path, None)
+    told = json.dumps([server, source.method, params, answer], sort_keys=True, default=str)
+    return hashlib.sha256(told.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def _same_call(calls: Sequence[Called], at: int, others: Iterable[Called] | None) -> Answer | None:

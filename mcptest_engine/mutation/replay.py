@@ -10,7 +10,7 @@ import asyncio
 import json
 import os
 from collections import defaultdict
-from dataclasses import field
+from dataclasses import field, replace
 from enum import StrEnum
 from random import Random
 from time import monotonic
@@ -68,12 +68,21 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One wrong answer and what came of it. `assertion` is one that holds for the true answer and fails on this one."""
+    """One wrong answer and what came of it. `assertion` is one that holds for the true answer and fails on this one.
+
+    `noticed_by` is another test that got the same answer to the same call, and that kills it.
+    """
 
     recorded: Recorded
     change: Change
     status: Status
     assertion: Mapping[str, Any] | None = None
+    noticed_by: str | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The same for the same change of the same answer, whatever test saw it."""
+        return self.recorded.identity, self.change.path, repr(self.change.after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +142,8 @@ class Mutated:
 
     @property
     def score(self) -> Score:
-        return score_of(self.mutants)
+        """The score of the suite: a wrong answer that several tests saw is killed where one of them notices it."""
+        return score_together(self.mutants)
 
     @property
     def tools(self) -> dict[str, Score]:
@@ -141,13 +151,37 @@ class Mutated:
         found: dict[str, list[Mutant]] = {}
         for test in self.tests:
             found.setdefault(test.test.tool, []).extend(test.mutants)
-        return {tool: score_of(mutants) for tool, mutants in found.items()}
+        return {tool: score_together(mutants) for tool, mutants in found.items()}
 
 
 def score_of(mutants: Sequence[Mutant]) -> Score:
-    """The score of some mutants."""
+    """The score of some mutants, each counted by itself."""
     counts = [sum(mutant.status is status for mutant in mutants) for status in (Status.KILLED, Status.SURVIVED)]
     return Score(*counts)
+
+
+def score_together(mutants: Sequence[Mutant]) -> Score:
+    """The score of the mutants of several tests, those of the same answer counted once."""
+    killed = {mutant.key for mutant in mutants if mutant.status is Status.KILLED}
+    survived = {mutant.key for mutant in mutants if mutant.status is Status.SURVIVED}
+    return Score(len(killed), len(survived - killed))
+
+
+def _mark_noticed(tests: Sequence[MutatedTest]) -> tuple[MutatedTest, ...]:
+    """The tests, each survivor with another test that notices it."""
+    killers = {
+        mutant.key: test.test.case.name for test in tests for mutant in test.mutants if mutant.status is Status.KILLED
+    }
+    return tuple(
+        replace(
+            test,
+            mutants=tuple(
+                replace(mutant, noticed_by=killers.get(mutant.key)) if mutant.status is Status.SURVIVED else mutant
+                for mutant in test.mutants
+            ),
+        )
+        for test in tests
+    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -196,7 +230,7 @@ class Replay:
                 if self.stop():
                     break
         return Mutated(
-            tests=tuple(found),
+            tests=_mark_noticed(found),
             left_out=tuple(left_out),
             volatile=recording.volatile,
             is_partial=done < sum(quotas),

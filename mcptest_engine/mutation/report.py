@@ -11,7 +11,7 @@ from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 from mcptest_engine.mutation.killing import assertion_text
 from mcptest_engine.mutation.operators import BY_NAME, MISSING, show_path
-from mcptest_engine.mutation.replay import Status, score_of
+from mcptest_engine.mutation.replay import Status, score_together
 from mcptest_engine.reporting.layout import Ink, clip, pad
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def to_json(mutated: Mutated, *, suite: str, redact: Redact) -> dict[str, Any]:
         ],
         "tools": [{"name": redact(name), **_score_json(score)} for name, score in mutated.tools.items()],
         "operators": [
-            {"name": name, **_score_json(score_of([one for one in mutants if one.change.operator == name]))}
+            {"name": name, **_score_json(score_together([one for one in mutants if one.change.operator == name]))}
             for name in BY_NAME
             if any(one.change.operator == name for one in mutants)
         ],
@@ -110,6 +110,8 @@ def _mutant_json(mutant: Mutant, test: str, redact: Redact) -> dict[str, Any]:
         told["answer_of"] = where
     if change.copies:
         told["also"] = [f"result.content[{copy.block}].text" for copy in change.copies]
+    if mutant.noticed_by is not None:
+        told["noticed_by"] = redact(mutant.noticed_by)
     if change.ignored is not None:
         told["ignored"] = change.ignored
     told["assertion"] = None if mutant.assertion is None else assertion_text(mutant.assertion)
@@ -155,7 +157,7 @@ def percent(share: float | None) -> str:
 
 
 class Group(NamedTuple):
-    """Survivors of one test that the same assertion notices; `assertion` is None for those that none notices."""
+    """Survivors of one test that no other test notices, and the assertion that would; None where none does."""
 
     test: str
     assertion: str | None
@@ -166,7 +168,7 @@ def survivor_groups(report: Mapping[str, Any]) -> list[Group]:
     """The survivors by the assertion that a test lacks: one of each test in turn, those of the weakest tests first."""
     found: dict[str, dict[str | None, list[Mapping[str, Any]]]] = {test["name"]: {} for test in weakest(report)}
     for mutant in report["mutants"]:
-        if mutant["status"] == Status.SURVIVED:
+        if mutant["status"] == Status.SURVIVED and "noticed_by" not in mutant:
             found[mutant["test"]].setdefault(mutant["assertion"], []).append(mutant)
     by_test = [
         [Group(test, *one) for one in sorted(groups.items(), key=lambda one: (one[0] is None, -len(one[1])))]

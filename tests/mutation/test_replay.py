@@ -148,8 +148,33 @@ def test_the_figures_add_up(shop: Shop) -> None:
         assert low <= row["score"] <= high
         assert row["score"] == pytest.approx(row["killed"] / (row["killed"] + row["survived"]), abs=1e-4)
     by_status = {status.value: sum(one["status"] == status for one in report["mutants"]) for status in Status}
-    assert {key: report[key] for key in by_status} == by_status
+    assert {key: report[key] for key in ("equivalent", "undecided")} == {
+        key: by_status[key] for key in ("equivalent", "undecided")
+    }
+    assert sum(one["killed"] for one in report["tests"]) == by_status["killed"] >= report["killed"]
     assert sum(one["killed"] for one in report["operators"]) == report["killed"]
+
+
+def test_a_wrong_answer_that_another_test_notices_is_no_survivor_of_the_suite(tmp_path: Path) -> None:
+    """Two tests of the same call share its mutants; each has its own score, and the weak one gets no proposal."""
+    text = f"""\
+servers: {{ shop: {{ command: {json.dumps(SHOP)} }} }}
+tools:
+  - {{ name: weak, tool: stock, args: {{ item: tea }} }}
+  - name: strong
+    tool: stock
+    args: {{ item: tea }}
+    expect: [{{ target: "result.content[0].text", matcher: {{ exact: There are 7 of tea left. }} }}]
+"""
+    workspace = Workspace(tmp_path)
+    suite = load(tmp_path, text)
+    mutated = replay_for(suite, workspace, Options(), redactor=Redactor()).run(record(suite, workspace))
+    weak, strong = mutated.tests
+    assert weak.score.survived > 0
+    assert (strong.score.survived, mutated.score.survived) == (0, 0)
+    assert mutated.score.killed == strong.score.killed
+    assert {one.noticed_by for one in weak.mutants if one.status is Status.SURVIVED} == {"strong"}
+    assert save_proposals(workspace, mutated, redact=lambda value: value) == 0
 
 
 def test_each_killing_assertion_holds_for_the_true_answer_and_fails_on_the_wrong_one(shop: Shop) -> None:
