@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mcptest_engine.authoring.propose import Proposed
-    from mcptest_engine.servers.session import Exchange
+    from mcptest_engine.servers.calls import Exchange
 
 BUDGET = "max_duration_ms"
 _TOKENS = "max_response_tokens"

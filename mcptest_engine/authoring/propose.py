@@ -26,8 +26,9 @@ from mcptest_engine.suite.yaml_text import Unwritable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from mcptest_engine.servers.calls import Exchange
     from mcptest_engine.servers.gate import Gate
-    from mcptest_engine.servers.session import Exchange, Session
+    from mcptest_engine.servers.session import Session
 
 MOST_EXACT = 5
 MOST_LISTED = 200

@@ -30,7 +30,7 @@ from mcptest_engine.running.calling import find_call_invalidity
 from mcptest_engine.running.kinds.composition.run import RunningWorld, run_composition
 from mcptest_engine.running.slow_work import SlowWork
 from mcptest_engine.running.verdicts import Outcome, judge
-from mcptest_engine.servers.session import Exchange
+from mcptest_engine.servers.calls import Exchange
 from mcptest_engine.workspace.slug import slug
 
 if TYPE_CHECKING:

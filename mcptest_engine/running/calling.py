@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from mcptest_engine.running.kinds.eval.run import Graders
     from mcptest_engine.running.sessions import Sessions
     from mcptest_engine.safety.policy import ToolClass
-    from mcptest_engine.servers.calls import Fault
-    from mcptest_engine.servers.session import Exchange, Session
+    from mcptest_engine.servers.calls import Exchange, Fault
+    from mcptest_engine.servers.session import Session
 
 LISTENING_SECONDS = 1.0
 """How long a call whose notifications are looked at waits for the server's own stream (over HTTP) to be open."""

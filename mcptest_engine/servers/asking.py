@@ -15,13 +15,13 @@ from mcptest_engine.core.clipping import told_error
 from mcptest_engine.servers.failures import CallFailed
 
 if TYPE_CHECKING:
-    from mcptest_engine.servers.session import Session
+    from mcptest_engine.servers.calls import OpenSession
 
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 _FOR_EVER = 10 * 365 * 24 * 3600.0
 
 
-async def ask_for_notifications(session: Session) -> None:
+async def ask_for_notifications(session: OpenSession) -> None:
     """Ask for what `session.spec.client` wants; refusals become remarks. Raises: ServerDied, AuthFailed."""
     client = session.spec.client
     if session.stateless:
@@ -36,7 +36,7 @@ async def ask_for_notifications(session: Session) -> None:
         await _asked(session, "resources/subscribe", {"uri": uri})
 
 
-async def _asked(session: Session, method: str, params: dict[str, Any]) -> None:
+async def _asked(session: OpenSession, method: str, params: dict[str, Any]) -> None:
     try:
         exchange = await session.ask(method, params, session.spec.connect_timeout_seconds)
     except CallFailed as failure:
@@ -46,7 +46,7 @@ async def _asked(session: Session, method: str, params: dict[str, Any]) -> None:
         session.remarked(f"refused `{method}`: {told_error(exchange.answer['error'], session.spec.redact)}")
 
 
-async def _listen(session: Session) -> None:
+async def _listen(session: OpenSession) -> None:
     """Open the standing request and wait until it is acknowledged or refused."""
     wanted = _filter(session)
     if not wanted:
@@ -68,7 +68,7 @@ async def _listen(session: Session) -> None:
         session.remarked("did not acknowledge `subscriptions/listen`")
 
 
-def _filter(session: Session) -> dict[str, Any]:
+def _filter(session: OpenSession) -> dict[str, Any]:
     client = session.spec.client
     wanted: dict[str, Any] = {}
     if client.get("list_changed"):
@@ -80,7 +80,7 @@ def _filter(session: Session) -> dict[str, Any]:
     return wanted
 
 
-def _ended(session: Session, task: asyncio.Task[Any]) -> None:
+def _ended(session: OpenSession, task: asyncio.Task[Any]) -> None:
     if task.cancelled() or (failure := task.exception()) is not None:
         if not task.cancelled() and isinstance(failure, CallFailed) and session.alive:
             session.remarked(f"{failure.clause} (asked for by `client:`)")

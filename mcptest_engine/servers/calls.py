@@ -1,4 +1,4 @@
-"""The calls of a session that wait for their answers, and the one timer that ends them.
+"""The calls of a session: those that wait for their answers, the one timer that ends them, and the exchanges that they become.
 
 A timer for each call would cost more than the call's own bookkeeping. One timer stands at the earliest deadline instead; when
 it fires, the few waiting calls are looked through. Answered calls never touch it.
@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from mcptest_engine.core.kinds import Wanted
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from mcptest_engine.core.errors import ServerError
+    from mcptest_engine.servers.client_side import ClientSide
+    from mcptest_engine.servers.failures import CallFailed
+    from mcptest_engine.servers.param_headers import ParamHeaders
+    from mcptest_engine.servers.spec import ServerSpec
 
 OUR_STALL_SECONDS = 0.1
 _MOST_EXTENDED_SECONDS = 1.0
@@ -70,6 +77,72 @@ class Call:
         self.deadline = self.sent_at + timeout_seconds
         self.http: dict[str, Any] | None = None
         self.behind: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One call and its answer.
+
+    `answer` is the JSON-RPC response object as the server sent it, `result` or `error` inside. `duration_ms` runs from
+    handing the request over to the arrival of the answer's last byte; reading it is not counted. `http` is
+    {"status", "headers"} over HTTP, header names in lower case, else None. `size` is how many bytes the answer came in.
+    `behind` says how much of that time went by until an answer to an earlier call came, and to which: {"ms", and "tool", or the
+    "method" of what calls no tool}; None under 1 ms. `refusal` is the failure of a call that HTTP refused, which has an empty
+    `answer`; only `Session.heard` gets such.
+    """
+
+    method: str
+    params: Mapping[str, Any] | None
+    answer: dict[str, Any]
+    duration_ms: float
+    http: dict[str, Any] | None = None
+    size: int = 0
+    behind: dict[str, Any] | None = None
+    refusal: CallFailed | ServerError | None = None
+
+
+class OpenSession(Protocol):
+    """The session, as its opening, its rounds, its lists and its gate see it. `Session` says what each member is."""
+
+    spec: ServerSpec
+    stateless: bool
+    server_info: dict[str, Any] | None
+    protocol_version: str | None
+    capabilities: dict[str, Any]
+    instructions: str | None
+    notifications: list[dict[str, Any]]
+    tool_list_changes: int
+    request_meta: dict[str, Any]
+    param_headers: ParamHeaders | None
+
+    @property
+    def transport(self) -> str: ...
+    @property
+    def alive(self) -> bool: ...
+    @property
+    def stderr_tail(self) -> str: ...
+    @property
+    def client_side(self) -> ClientSide: ...
+    @property
+    def gate(self) -> object | None: ...
+
+    async def request(self, method: str, params: Mapping[str, Any] | None, *, timeout_seconds: float) -> Exchange: ...
+
+    async def ask(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        timeout_seconds: float,
+        fault: Fault | None = None,
+        *,
+        sent: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Exchange: ...
+
+    async def next_notification(self, timeout_seconds: float) -> bool: ...
+    def offering(self, revision: str, *, stateless: bool) -> None: ...
+    def remarked(self, clause: str) -> None: ...
+    def keep_request(self, request: dict[str, Any], *, size: int) -> None: ...
 
 
 class Calls:

@@ -20,7 +20,7 @@ from mcptest_engine.servers.wire import METHOD_NOT_FOUND, clip
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mcptest_engine.servers.session import Session
+    from mcptest_engine.servers.calls import OpenSession
 
 MAX_PAGES = 1000
 
@@ -55,7 +55,7 @@ class Catalog:
 
 
 async def read_catalog(
-    session: Session,
+    session: OpenSession,
     *,
     timeout_seconds: float | None = None,
     known: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
@@ -91,7 +91,7 @@ async def read_catalog(
     )
 
 
-async def list_all(session: Session, what: str, *, timeout_seconds: float | None = None) -> list[dict[str, Any]]:
+async def list_all(session: OpenSession, what: str, *, timeout_seconds: float | None = None) -> list[dict[str, Any]]:
     """Every entry of "tools", "resources", "prompts" or "resources/templates", in the server's order.
 
     `timeout_seconds` holds for each page; None takes the spec's. Raises: ServerError when the server answers with an error,
@@ -128,7 +128,7 @@ async def list_all(session: Session, what: str, *, timeout_seconds: float | None
 
 
 def _page(
-    session: Session, method: str, member: str, answer: dict[str, Any]
+    session: OpenSession, method: str, member: str, answer: dict[str, Any]
 ) -> tuple[list[dict[str, Any]], str | None]:
     if "error" in answer:
         raise ServerError(
@@ -149,6 +149,6 @@ def _page(
     return page, cursor
 
 
-def _broken(session: Session, what: str) -> ProtocolBroken:
+def _broken(session: OpenSession, what: str) -> ProtocolBroken:
     name = session.spec.name
     return ProtocolBroken(f'server "{name}" broke the protocol: {what}', server=name, stderr_tail=session.stderr_tail)

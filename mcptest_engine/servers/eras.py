@@ -20,7 +20,7 @@ from mcptest_engine.servers.wire import DEFAULT_REVISION, HANDSHAKE_REVISIONS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mcptest_engine.servers.session import Exchange, Session
+    from mcptest_engine.servers.calls import Exchange, OpenSession
 
 STATELESS_REVISIONS = ("2026-07-28",)
 NEWEST_STATELESS = STATELESS_REVISIONS[-1]
@@ -46,7 +46,7 @@ class Opened(NamedTuple):
     stateless: bool = False
 
 
-async def open_session(session: Session) -> Opened:
+async def open_session(session: OpenSession) -> Opened:
     """Open a session whose transport is open, as `session.spec.protocol` has it.
 
     Raises: CallFailed, AuthFailed; ProbeFatal when only the probe of `auto` did it.
@@ -87,14 +87,14 @@ def _client_info() -> dict[str, str]:
     return {"name": "mcptest", "version": mcptest_engine.__version__}
 
 
-async def _ask_initialize(session: Session, offer: str, seconds: float) -> Exchange:
+async def _ask_initialize(session: OpenSession, offer: str, seconds: float) -> Exchange:
     session.offering(offer, stateless=False)
     capabilities = declared_capabilities(session.spec.client)
     params = {"protocolVersion": offer, "capabilities": capabilities, "clientInfo": _client_info()}
     return await session.ask("initialize", params, seconds)
 
 
-async def _ask_discover(session: Session, revision: str, seconds: float) -> Exchange:
+async def _ask_discover(session: OpenSession, revision: str, seconds: float) -> Exchange:
     session.offering(revision, stateless=True)
     params = {"_meta": request_meta(session.spec.client, revision)}
     exchange = await session.ask("server/discover", params, seconds)
@@ -104,7 +104,7 @@ async def _ask_discover(session: Session, revision: str, seconds: float) -> Exch
     return exchange
 
 
-async def _probe(session: Session, seconds: float) -> Opened:
+async def _probe(session: OpenSession, seconds: float) -> Opened:
     """`server/discover`, and `initialize` where that leads nowhere."""
     probe = asyncio.ensure_future(_ask_discover(session, NEWEST_STATELESS, seconds))
     hello: asyncio.Task[Exchange] | None = None
@@ -141,7 +141,7 @@ def _answer(task: asyncio.Task[Exchange]) -> Mapping[str, Any]:
     return {} if task.cancelled() or task.exception() is not None else task.result().answer
 
 
-def _speaks_stateless(session: Session, probe: asyncio.Task[Exchange]) -> bool:
+def _speaks_stateless(session: OpenSession, probe: asyncio.Task[Exchange]) -> bool:
     """Whether the probe's answer offers the stateless revision; anything else but a refusal to talk leads to `initialize`."""
     failed = probe.exception()
     if isinstance(failed, AuthFailed):
@@ -170,7 +170,7 @@ def _supported(error: object) -> list[str]:
     return [version for version in supported if isinstance(version, str)] if isinstance(supported, list) else []
 
 
-def _shaken(session: Session, exchange: Exchange) -> Opened:
+def _shaken(session: OpenSession, exchange: Exchange) -> Opened:
     if "error" in exchange.answer:
         raise _refusal("initialize", exchange.answer["error"], session.spec.redact)
     result = exchange.answer["result"]
@@ -188,7 +188,7 @@ def _shaken(session: Session, exchange: Exchange) -> Opened:
     return opened
 
 
-def _discovered(session: Session, exchange: Exchange, revision: str) -> Opened:
+def _discovered(session: OpenSession, exchange: Exchange, revision: str) -> Opened:
     if "error" in exchange.answer:
         raise _refusal("server/discover", exchange.answer["error"], session.spec.redact)
     result = exchange.answer["result"]

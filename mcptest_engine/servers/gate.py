@@ -23,7 +23,7 @@ from mcptest_engine.servers.catalog import list_all
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 
-    from mcptest_engine.servers.session import Exchange, Session
+    from mcptest_engine.servers.calls import Exchange, OpenSession
 
     Sleep = Callable[[float], Coroutine[Any, Any, None]]
 
@@ -48,19 +48,19 @@ class ToolLists:
 
     def __init__(self, timeout_seconds: float | None = None) -> None:
         self._timeout_seconds = timeout_seconds
-        self._listings: WeakKeyDictionary[Session, Listing] = WeakKeyDictionary()
-        self._locks: WeakKeyDictionary[Session, asyncio.Lock] = WeakKeyDictionary()
+        self._listings: WeakKeyDictionary[OpenSession, Listing] = WeakKeyDictionary()
+        self._locks: WeakKeyDictionary[OpenSession, asyncio.Lock] = WeakKeyDictionary()
 
-    def last(self, session: Session) -> Listing | None:
+    def last(self, session: OpenSession) -> Listing | None:
         """The list that was read last; None where none was. Asks nobody."""
         return self._listings.get(session)
 
-    def is_current(self, session: Session) -> bool:
+    def is_current(self, session: OpenSession) -> bool:
         """Whether the list was read, and the server has announced no change since. Asks nobody."""
         known = self._listings.get(session)
         return known is not None and known.changes == session.tool_list_changes
 
-    async def read(self, session: Session) -> Listing:
+    async def read(self, session: OpenSession) -> Listing:
         """The tools as they are listed now. Raises: ServerError, also where the list changes each time that it is read."""
         async with self._locks.setdefault(session, asyncio.Lock()):
             known = self._listings.get(session)
@@ -111,24 +111,24 @@ class Gate:
         self._next_at = 0.0
         self._pace = asyncio.Lock()
 
-    async def descriptors(self, session: Session, name: str) -> tuple[Mapping[str, Any], ...]:
+    async def descriptors(self, session: OpenSession, name: str) -> tuple[Mapping[str, Any], ...]:
         """The tool as `tools/list` has it now, several descriptors where the server lists the name again.
 
         Raises: UsageError for a tool that the server does not list, since nothing is known of it; and what listing raises.
         """
         return _found(await self._lists.read(session), name)
 
-    async def tool_class(self, session: Session, name: str) -> ToolClass:
+    async def tool_class(self, session: OpenSession, name: str) -> ToolClass:
         """The class of a tool as it is listed now, the most dangerous where it is listed twice. Raises as `descriptors`."""
         return class_of(_found(await self._lists.read(session), name))
 
-    def last_class(self, session: Session, name: str) -> ToolClass | None:
+    def last_class(self, session: OpenSession, name: str) -> ToolClass | None:
         """The class of a tool in the list that was read last; None where it is not in it, or none was read. Asks nobody."""
         listing = self._lists.last(session)
         return None if listing is None or name not in listing.tools else class_of(listing.tools[name])
 
     async def call(
-        self, session: Session, name: str, arguments: Mapping[str, Any], *, timeout_seconds: float
+        self, session: OpenSession, name: str, arguments: Mapping[str, Any], *, timeout_seconds: float
     ) -> Exchange:
         """Call a tool. Raises: PolicyDenied when it may not be called (again), BudgetExhausted, and what a call raises."""
         params = {"name": name, "arguments": dict(arguments)}
@@ -138,7 +138,7 @@ class Gate:
             return await session.request("tools/call", params, timeout_seconds=timeout_seconds)
 
     @asynccontextmanager
-    async def admit(self, session: Session, name: str) -> AsyncIterator[ToolClass]:
+    async def admit(self, session: OpenSession, name: str) -> AsyncIterator[ToolClass]:
         """Wait for a call's turn and decide about it by the class that this gives; the call is sent in the block.
 
         Raises as `call` does, of itself.
@@ -153,7 +153,7 @@ class Gate:
                 if session.transport != "stdio":
                     self._next_at = max(self._next_at, self._clock() + self.policy.call_delay_seconds)
 
-    def _count(self, session: Session, name: str, tool_class: ToolClass) -> None:
+    def _count(self, session: OpenSession, name: str, tool_class: ToolClass) -> None:
         """Count the call, or raise."""
         decision, described = self.policy.decide_tool(name, tool_class, Purpose.CALL), tool_class.described
         if decision in (Decision.REFUSE, Decision.GENERATE_ONLY):
@@ -172,7 +172,7 @@ class Gate:
             raise
         self._called[key] = self._called.get(key, 0) + 1
 
-    async def _wait_for_pace(self, session: Session) -> None:
+    async def _wait_for_pace(self, session: OpenSession) -> None:
         """Between two calls over HTTP lies `call_delay_seconds`; a process on this machine needs none."""
         if session.transport == "stdio" or self.policy.call_delay_seconds <= 0:
             return
@@ -182,7 +182,7 @@ class Gate:
             self._next_at = self._clock() + self.policy.call_delay_seconds
 
 
-def may_miss_list_change(session: Session) -> bool:
+def may_miss_list_change(session: OpenSession) -> bool:
     """Whether a change of the list may not have been heard of when a call is sent."""
     return session.stateless or session.transport != "stdio"
 

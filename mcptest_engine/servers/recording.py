@@ -13,8 +13,9 @@ from mcptest_engine.core.errors import AuthFailed, ServerError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
+    from mcptest_engine.servers.calls import Exchange
     from mcptest_engine.servers.failures import CallFailed
-    from mcptest_engine.servers.session import Exchange, Session
+    from mcptest_engine.servers.session import Session
     from mcptest_engine.servers.spec import ServerSpec
 
     Connect = Callable[[ServerSpec], Awaitable[Session]]
@@ -93,7 +94,7 @@ class _Unasked:
 
 
 def _refused_opening(spec: ServerSpec, refusal: AuthFailed) -> Exchange:
-    from mcptest_engine.servers.session import Exchange
+    from mcptest_engine.servers.calls import Exchange
 
     method = "server/discover" if spec.protocol == "2026-07-28" else "initialize"
     return Exchange(method=method, params=None, answer={}, duration_ms=0.0, http=refusal.http, refusal=refusal)

@@ -23,8 +23,7 @@ from mcptest_engine.servers.param_headers import ParamHeaders
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mcptest_engine.servers.calls import Fault
-    from mcptest_engine.servers.session import Exchange, Session
+    from mcptest_engine.servers.calls import Exchange, Fault, OpenSession
 
 MAX_ROUNDS = 10
 _STATE_ONLY_WAIT_SECONDS = 0.05
@@ -32,7 +31,7 @@ _MAX_PAGES = 100
 
 
 async def ask_in_rounds(
-    session: Session, method: str, params: Mapping[str, Any] | None, timeout_seconds: float, fault: Fault | None
+    session: OpenSession, method: str, params: Mapping[str, Any] | None, timeout_seconds: float, fault: Fault | None
 ) -> Exchange:
     """The final exchange, its duration that of all rounds together; the time is for all of them. Raises: as `Session.ask`."""
     deadline = monotonic() + timeout_seconds
@@ -51,7 +50,7 @@ async def ask_in_rounds(
 
 
 async def _ask(
-    session: Session,
+    session: OpenSession,
     method: str,
     params: Mapping[str, Any] | None,
     further: Mapping[str, Any],
@@ -86,7 +85,7 @@ async def _ask(
     return exchange
 
 
-async def _answered(session: Session, exchange: Exchange) -> dict[str, Any] | None:
+async def _answered(session: OpenSession, exchange: Exchange) -> dict[str, Any] | None:
     """The members with which the call is made again; None when `exchange` is the end of it."""
     result = exchange.answer.get("result")
     if not isinstance(result, dict) or result.get("resultType") != "input_required":
@@ -107,7 +106,7 @@ async def _answered(session: Session, exchange: Exchange) -> dict[str, Any] | No
     return further
 
 
-def _headers(session: Session) -> ParamHeaders:
+def _headers(session: OpenSession) -> ParamHeaders:
     if session.param_headers is None:
         session.param_headers = ParamHeaders()
     return session.param_headers
@@ -118,7 +117,7 @@ def _lacks_headers(exchange: Exchange) -> bool:
     return isinstance(error, dict) and error.get("code") == wire.HEADER_MISMATCH
 
 
-async def _look_up_headers(session: Session, left: Callable[[], float]) -> float:
+async def _look_up_headers(session: OpenSession, left: Callable[[], float]) -> float:
     """Read the tools' schemas, all pages: what the server expects to find in headers stands there.
 
     `left` gives the seconds that the call still has, and raises where it has none. Returns how many milliseconds it took.

@@ -18,9 +18,8 @@ from mcptest_engine.core.errors import CallTimeout, ProtocolBroken, ServerDied, 
 from mcptest_engine.core.kinds import Wanted
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.safe_json import json_fault
-from mcptest_engine.core.values import dataclass
 from mcptest_engine.servers import wire
-from mcptest_engine.servers.calls import Call, Calls
+from mcptest_engine.servers.calls import Call, Calls, Exchange
 from mcptest_engine.servers.failures import (
     BY_HAND,
     CallFailed,
@@ -57,28 +56,6 @@ _MOST_TOLD_REPEATED = 20
 _MOST_REMARKS = 50
 _OPENING = frozenset({"initialize", "server/discover"})
 _ID_AS_TEXT = lazy_pattern(r"[0-9]{1,15}")  # not `isdecimal`: Python refuses to read thousands of digits
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
-    """One call and its answer.
-
-    `answer` is the JSON-RPC response object as the server sent it, `result` or `error` inside. `duration_ms` runs from
-    handing the request over to the arrival of the answer's last byte; reading it is not counted. `http` is
-    {"status", "headers"} over HTTP, header names in lower case, else None. `size` is how many bytes the answer came in.
-    `behind` says how much of that time went by until an answer to an earlier call came, and to which: {"ms", and "tool", or the
-    "method" of what calls no tool}; None under 1 ms. `refusal` is the failure of a call that HTTP refused, which has an empty
-    `answer`; only `Session.heard` gets such.
-    """
-
-    method: str
-    params: Mapping[str, Any] | None
-    answer: dict[str, Any]
-    duration_ms: float
-    http: dict[str, Any] | None = None
-    size: int = 0
-    behind: dict[str, Any] | None = None
-    refusal: CallFailed | ServerError | None = None
 
 
 async def connect(spec: ServerSpec, *, made: Callable[[Session], None] | None = None) -> Session:

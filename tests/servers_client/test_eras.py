@@ -13,7 +13,8 @@ from mcptest_engine.servers.session import connect
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcptest_engine.servers.session import Exchange, Session
+    from mcptest_engine.servers.calls import Exchange
+    from mcptest_engine.servers.session import Session
 
 STATELESS = "2026-07-28"
 META = "io.modelcontextprotocol/"

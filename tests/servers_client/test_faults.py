@@ -13,7 +13,8 @@ from mcptest_engine.servers.calls import Fault
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcptest_engine.servers.session import Exchange, Session
+    from mcptest_engine.servers.calls import Exchange
+    from mcptest_engine.servers.session import Session
 
 
 async def counted(session: Session, fault: Fault | None = None, timeout_seconds: float = 30) -> Exchange:

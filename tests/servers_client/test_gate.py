@@ -10,8 +10,8 @@ import pytest
 
 from mcptest_engine.core.errors import BudgetExhausted, PolicyDenied, ServerError, UsageError
 from mcptest_engine.safety.execution import CallBudget, ExecutionPolicy
+from mcptest_engine.servers.calls import Exchange
 from mcptest_engine.servers.gate import Gate
-from mcptest_engine.servers.session import Exchange
 from mcptest_engine.servers.spec import ServerSpec
 from tests.authoring.scripts import Scripted, tool
 

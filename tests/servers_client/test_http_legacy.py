@@ -20,7 +20,8 @@ from tests.servers_client.http_scripts import rpc_method, start_fails, web
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcptest_engine.servers.session import Exchange, Session
+    from mcptest_engine.servers.calls import Exchange
+    from mcptest_engine.servers.session import Session
 
 SERVER = Path(__file__).resolve().parents[1] / "servers" / "http_sse.py"
 

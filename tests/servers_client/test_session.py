@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from mcptest_engine.servers.session import Exchange, Session
+    from mcptest_engine.servers.calls import Exchange
+    from mcptest_engine.servers.session import Session
 
 
 def call(session: Session, tool: str, *, timeout: float = 30, **arguments: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.judging.conformance import assertions_for
-from mcptest_engine.servers.session import Exchange
+from mcptest_engine.servers.calls import Exchange
 from mcptest_engine.suite.compliance import OPENINGS, STATELESS_REVISION, has_request
 
 if TYPE_CHECKING:

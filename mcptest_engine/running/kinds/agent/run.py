@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from mcptest_engine.running.kinds.agent.conversation import ToolCall
     from mcptest_engine.running.kinds.agent.plan import AgentProgram, Trials
     from mcptest_engine.running.sessions import Sessions
-    from mcptest_engine.servers.session import Exchange, Session
+    from mcptest_engine.servers.calls import Exchange
+    from mcptest_engine.servers.session import Session
 
 
 EXCERPT = 200

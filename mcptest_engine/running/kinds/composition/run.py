@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.kinds.composition.freezing import Freezer
     from mcptest_engine.running.kinds.composition.trace import Call, NodeTrace, Trace
     from mcptest_engine.running.slow_work import SlowWork
-    from mcptest_engine.servers.session import Exchange
+    from mcptest_engine.servers.calls import Exchange
 
 
 _SHOWN = 3

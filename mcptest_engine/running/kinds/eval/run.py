@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.judged import Judged
     from mcptest_engine.running.kinds.eval.plan import Candidate, EvalRow
     from mcptest_engine.running.sessions import Sessions
-    from mcptest_engine.servers.session import Exchange
+    from mcptest_engine.servers.calls import Exchange
 
 
 _TOLD = 300
