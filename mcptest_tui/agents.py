@@ -14,7 +14,8 @@ from mcptest_tui.words import MARKS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcptest_tui.app import Workbench
+    from mcptest_tui.base_app import BaseApp
+    from mcptest_tui.reviews import Reviews
     from mcptest_tui.state.agents import AgentRow
 
 MODE = "agents"
@@ -24,8 +25,8 @@ NEWEST = 300
 class Agents:
     """Asks the engine; the screen shows `view`."""
 
-    def __init__(self, app: Workbench) -> None:
-        self._app = app
+    def __init__(self, app: BaseApp, reviews: Reviews) -> None:
+        self._app, self._reviews = app, reviews
         self.view = AgentsView()
         self.is_read = False
         self.problem = ""
@@ -55,7 +56,7 @@ class Agents:
         """Files have changed, or are watched from now on; returns those that are of interest to others."""
         folders = self.folders
         paths = list(paths)
-        if any(path in folders or path == self._app.reviews.folder for path in paths):
+        if any(path in folders or path == self._reviews.folder for path in paths):
             self.read()
         return [path for path in paths if path not in folders]
 
@@ -85,7 +86,7 @@ class Agents:
         fresh = self.view.put((row_of(told) for told in answer["rows"]), more=bool(answer["more"]), further=further)
         if not fresh:
             return
-        self._app.reviews.read()  # what failed may have something to propose
+        self._reviews.read()  # what failed may have something to propose
         for row in reversed(fresh):  # the newest has the last word
             if not row.inline and str(self._app.workspace.root / row.suite) in self._app.store.documents:
                 self._app.run_worker(self._adopt(row), group="agents.adopt", exit_on_error=False)

@@ -10,29 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
-from textual.app import App
 from textual.errors import NoWidget
 
 from mcptest_engine.workspace.workspace import find_workspace
 from mcptest_tui.actions import id_of
 from mcptest_tui.agents import Agents
 from mcptest_tui.app_actions import AppActions
-from mcptest_tui.app_looks import AppLooks
-from mcptest_tui.app_voice import AppVoice
 from mcptest_tui.bridge import FLUSH_SECONDS, Bridge, Event
 from mcptest_tui.config import load_config
 from mcptest_tui.engine_client import EngineClient, EngineError
-from mcptest_tui.key_order import KeyOrder
 from mcptest_tui.keymap import Keymap, bindings_for, keymap_file, load_keymap
 from mcptest_tui.leaving import Leaving
 from mcptest_tui.left_behind import tell_left_behind
-from mcptest_tui.places import absolute
-from mcptest_tui.problems import Problems, Sturdy
+from mcptest_tui.problems import Problems
 from mcptest_tui.reviews import Reviews
 from mcptest_tui.runs import Runs
-from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.make import MODES, make_screen
-from mcptest_tui.session import Saved, SessionFile, theme_at_start
+from mcptest_tui.session import Saved, SessionFile, remember, theme_at_start
 from mcptest_tui.state.command_log import CommandLog
 from mcptest_tui.state.processes import processes_of
 from mcptest_tui.state.store import Store
@@ -45,20 +39,20 @@ from mcptest_tui.title import Title
 from mcptest_tui.words import OWN_KEYS, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from textual.binding import BindingType
     from textual.dom import DOMNode
     from textual.timer import Timer
 
-    from mcptest_tui.state.processes import Process
+    from mcptest_tui.mode_screen import ModeScreen
 
 TICK_SECONDS = 0.25
 SESSION_SECONDS = 5.0
 RESUMED = frozenset(MODES) - {"home"}
 
 
-class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inherit_bindings=False):
+class Workbench(AppActions, inherit_bindings=False):
     """One workbench: the suites under `paths`, one engine child, six modes."""
 
     TITLE = "mcptest"
@@ -72,7 +66,6 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
     def __init__(self, paths: list[str] | None = None) -> None:
         self.config = load_config()
         self.folder = Path.cwd()
-        """Where mcptest was started; it may be deleted meanwhile."""
         self.workspace = find_workspace(self.folder)
         self.session_file = SessionFile(self.workspace.root)
         saved = Saved.of(self.session_file.load())
@@ -87,21 +80,17 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
         self.commands = CommandLog(self._name_of, time.time)
         self.engine = EngineClient(self.bridge.take, self._engine_changed, self.commands.asked)
         self.engine_ready = asyncio.Event()
-        self.processes: tuple[Process, ...] = ()
         self.copying = asyncio.Lock()
-        self.runs = Runs(self)
-        self.reviews = Reviews(self)
-        self.agents = Agents(self)
-        self.leaving = Leaving(self)
+        self.runs = Runs(self, self.suites)
+        self.reviews = Reviews(self, self.runs)
+        self.agents = Agents(self, self.reviews)
+        self.leaving = Leaving(self, self.runs, self.reviews)
         self.tips = Tips(self)
         self.session = saved.screens
         self.watch_mode = saved.watch or self.config.watch
-        self.keymap_problems: tuple[str, ...] = ()
-        self.places: list[str] = []
-        self.entered_servers: list[str] = _texts(saved.screens.get("servers"), "recent")
-        """Commands and URLs that were entered in prompts, the newest first."""
-        self.entered_paths: list[str] = list(reversed(saved.files))
-        """Paths likewise."""
+        self.places = []
+        self.entered_servers = _texts(saved.screens.get("servers"), "recent")
+        self.entered_paths = list(reversed(saved.files))
         self.themes = ThemeBook(self)
         self.themes.use(theme_at_start(saved.theme, self.config.theme, colours=self.console.color_system))
         self.themes.chosen = saved.theme or None
@@ -226,7 +215,7 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
 
     def documents_read(self) -> None:
         """The store has other documents than before."""
-        if self.leaving.is_done:
+        if self.is_ending:
             return
         for screen in self.work_screens():
             screen.documents_read()
@@ -245,38 +234,6 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
         """The terminal's title is somebody else's again."""
         if self._driver is not None and not self.is_headless:
             self._title.give_back(self._driver.write)
-
-    # What screens ask for
-
-    @property
-    def work_screen(self) -> WorkScreen | None:
-        """The mode's screen that is shown, also when a list or a question lies over it."""
-        stack = self._screen_stacks.get(self.current_mode, ())
-        shown = next((screen for screen in reversed(stack) if isinstance(screen, WorkScreen)), None)
-        if shown is None or not shown.children or self.leaving.is_done:
-            return None  # at the end it is taken apart before its timers are
-        return shown
-
-    def work_screens(self) -> Iterator[WorkScreen]:
-        """The screens that exist, whether shown or not; none at the end, when what was read last finds them half gone."""
-        for stack in () if self.leaving.is_done else self._screen_stacks.values():
-            for screen in stack[:1]:
-                if isinstance(screen, WorkScreen) and screen.is_mounted and screen.children:
-                    yield screen
-
-    def run_tests(self, path: str | None, ids: list[str] | None = None) -> list[str]:
-        """Run these tests, or all of a suite, or of every suite; the keys of the runs."""
-        return self.runs.start(path, ids)
-
-    def cancel_runs(self) -> None:
-        """Stop what is on, and what waits."""
-        self.runs.cancel()
-
-    async def open_document(self, path: str) -> None:
-        """Make a suite one of those that are open, also in the next session."""
-        await self.suites.open(absolute(path))
-        if self.engine_ready.is_set():
-            self.suites.watch()
 
     # What is shown around every screen
 
@@ -298,7 +255,7 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
             found.update(screen.badges())
         return found
 
-    def screen_shown(self, screen: WorkScreen) -> None:
+    def screen_shown(self, screen: ModeScreen) -> None:
         """A screen came to the front: what happened meanwhile is on it at once."""
         if screen is self.work_screen:
             with self.problems.kept("a screen's news"):
@@ -333,6 +290,13 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
                 hint=f"{key_of('app.settings')} opens the settings, which list them all",
             )
         self.keymap_problems = keymap.problems
+
+    def theme_chosen(self, name: str) -> None:
+        """Keep a theme that was picked."""
+        self.themes.chosen = name
+        with suppress(OSError):
+            remember(theme=name)
+        self.save_session()
 
     def save_session(self) -> None:
         """Write the session when it is different from what is on the disk. Folders without a suite are left alone."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, cast
-
-from textual.app import App
-from textual.screen import ModalScreen
+from typing import TYPE_CHECKING, Any
 
 from mcptest_tui.config import TEMPLATE as CONFIG_TEMPLATE
 from mcptest_tui.config import config_file, load_config
+from mcptest_tui.interface import AppInterface
 from mcptest_tui.keymap import diagnose_keymap, keymap_file, keymap_template, load_keymap, put_key
 from mcptest_tui.outside import edit_outside
 from mcptest_tui.places import absolute, longer_path, user_themes_dir
@@ -21,40 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from mcptest_tui.app import Workbench
     from mcptest_tui.widgets.jump import Target
 
 
-class AppActions(App[int]):
-    """A mixin of `Workbench`, apart only to keep both readable."""
-
-    @property
-    def _bench(self) -> Workbench:
-        return cast("Workbench", self)
-
-    def go(self, mode: str, **where: Any) -> None:
-        """Show a mode, at a place in it. With a place, Escape leads back to where one came from."""
-        bench = self._bench
-        before = self.current_mode
-        if where and before != mode:
-            bench.places.append(before)
-        elif not where:
-            bench.places.clear()
-        while isinstance(self.screen, ModalScreen):
-            self.pop_screen()
-        if before != mode:
-            bench.tips.take_away()
-        self.switch_mode(mode)
-        while where and len(self.screen_stack) > 1:
-            self.pop_screen()
-        screen = self.screen
-        if where and isinstance(screen, WorkScreen):
-            screen.call_after_refresh(screen.arrive, **where)
-        bench.refresh_status()
+class AppActions(AppInterface):
+    """A base of `Workbench`, apart only to keep both readable."""
 
     def action_go(self, mode: str) -> None:
         """A mode by its key."""
-        self._bench.clear_notices()
+        self.clear_notices()
         self.go("home" if mode == "tests" and self._is_homeless() else mode)
 
     def on_mode_bar_chosen(self, event: Any) -> None:
@@ -64,24 +37,23 @@ class AppActions(App[int]):
     async def action_back(self) -> None:
         """One level back; never out."""
         screen = self.screen
-        told = self._bench.tips.take_away()
+        told = self.tips.take_away()
         if not isinstance(screen, WorkScreen) or screen.back() or screen.leave_zoom() or told:
             return
-        places = self._bench.places
+        places = self.places
         if len(self.screen_stack) > 1:
             self.pop_screen()
         elif places:
-            self._bench.clear_notices()
+            self.clear_notices()
             self.switch_mode(places.pop())
-            self._bench.refresh_status()
+            self.refresh_status()
 
     def action_watch(self) -> None:
         """Off, affected, all."""
-        bench = self._bench
-        bench.watch_mode = WATCH[(WATCH.index(bench.watch_mode) + 1) % len(WATCH)]
-        bench.say(
+        self.watch_mode = WATCH[(WATCH.index(self.watch_mode) + 1) % len(WATCH)]
+        self.say(
             {"off": "a save runs nothing", "affected": "a save runs what it affects", "all": "a save runs all"}[
-                bench.watch_mode
+                self.watch_mode
             ]
         )
 
@@ -89,16 +61,16 @@ class AppActions(App[int]):
 
     def action_command_palette(self) -> None:
         """Every action by its name."""
-        from mcptest_tui.palette import HINT, Palette
+        from mcptest_tui.screens.palette import HINT, Palette
         from mcptest_tui.screens.picker import Picker
 
-        palette = Palette(self._bench, self.screen)
+        palette = Palette(self, self.screen)
         self.push_screen(Picker("Palette", palette.source, placeholder=HINT), self._then(palette.do))
 
     def action_help(self) -> None:
         """The keys of the focused pane; Enter does one."""
+        from mcptest_tui.screens.help_panel import about, choices_of, rows_of
         from mcptest_tui.screens.picker import Picker
-        from mcptest_tui.widgets.help_panel import about, choices_of, rows_of
 
         if isinstance(self.screen, Picker):
             return  # a list to choose from says on its frame what its keys do
@@ -114,17 +86,16 @@ class AppActions(App[int]):
         """What runs because of us, in a window."""
         from mcptest_tui.screens.processes import ProcessesWindow
 
-        self.push_screen(ProcessesWindow(self._bench))
+        self.push_screen(ProcessesWindow(self))
 
     def action_pick_theme(self) -> None:
         """All themes; the one under the cursor is on, and Escape gives the old one back."""
         from mcptest_tui.screens.picker import Choice, Picker
 
-        bench = self._bench
         before = self.theme
-        bench.themes.register_all()
-        bench.suites.watch()  # themes that were added meanwhile are read again at a save too
-        own = bench.themes.own()
+        self.themes.register_all()
+        self.suites.watch()  # themes that were added meanwhile are read again at a save too
+        own = self.themes.own()
         rest = [name for name in self.available_themes if name not in own]
         choices = [
             Choice(name, name, "dark" if self.available_themes[name].dark else "light", group=group)
@@ -135,7 +106,7 @@ class AppActions(App[int]):
         def answer(name: str | None) -> None:
             self.theme = name or before
             if name:
-                bench.theme_chosen(name)
+                self.theme_chosen(name)
 
         self.push_screen(
             Picker(
@@ -152,11 +123,10 @@ class AppActions(App[int]):
         from mcptest_tui.screens.picker import Picker
         from mcptest_tui.screens.settings import settings_of
 
-        rows = settings_of(self._bench)
+        rows = settings_of(self)
         self.push_screen(Picker("Settings", lambda typed: (rows, typed)), self._then(self._set))
 
     async def _set(self, name: str) -> None:
-        bench = self._bench
         if name == "theme":
             self.action_pick_theme()
         elif name == "watch":
@@ -165,9 +135,9 @@ class AppActions(App[int]):
         elif name == "keymap":
             self.action_edit_keymap()
         elif name == "themes":
-            bench.copy(str(user_themes_dir()), "the path of the themes' folder")
+            self.copy(str(user_themes_dir()), "the path of the themes' folder")
         elif name == "session":
-            bench.copy(str(bench.session_file.path), "the path of the session file")
+            self.copy(str(self.session_file.path), "the path of the session file")
         elif name == "config":
             self.action_edit_config()
         elif name == "versions":
@@ -175,12 +145,12 @@ class AppActions(App[int]):
 
     def action_edit_keymap(self) -> None:
         """The keymap in the editor, which marks what is wrong with it; it is read again at every save."""
-        self._bench.go("edit", path=str(keymap_file()))
+        self.go("edit", path=str(keymap_file()))
 
     def action_press_key(self) -> None:
         """Choose an action, press the key that it shall have, and it stands in the keymap."""
         from mcptest_tui.actions import by_id
-        from mcptest_tui.palette import keys_of
+        from mcptest_tui.screens.palette import keys_of
         from mcptest_tui.screens.picker import Choice, Picker
 
         rows = [
@@ -190,7 +160,7 @@ class AppActions(App[int]):
         self.push_screen(Picker("A key for which action?", lambda typed: (rows, typed)), self._then(self._ask_key))
 
     async def _ask_key(self, name: str) -> None:
-        from mcptest_tui.screens.modals import PressKey
+        from mcptest_tui.widgets.modals import PressKey
 
         async def pressed(key: str) -> None:
             self._give_key(name, key)
@@ -201,51 +171,50 @@ class AppActions(App[int]):
         from mcptest_engine.suite.text_edits import EditRefused
         from mcptest_engine.workspace.suite_file import write_suite
 
-        bench, path = self._bench, keymap_file()
+        path = keymap_file()
         try:
             before = path.read_text(encoding="utf-8") if path.exists() else keymap_template()
             after = put_key(before, name, key)
             fresh = [one for one in diagnose_keymap(after, str(path)) if one not in diagnose_keymap(before, str(path))]
             if fresh:
-                bench.tell(f"not written: {fresh[0].message}", severity="warning", hint=fresh[0].hint)
+                self.tell(f"not written: {fresh[0].message}", severity="warning", hint=fresh[0].hint)
                 return
             path.parent.mkdir(parents=True, exist_ok=True)
             write_suite(str(path), after.encode())
         except (OSError, UnicodeDecodeError, EditRefused) as wrong:
-            bench.tell(f"{path} was not written: {wrong}", severity="error")
+            self.tell(f"{path} was not written: {wrong}", severity="error")
             return
-        bench.use_keymap(load_keymap())
-        bench.say(f"{key_shown(key)} is {name} now, in {path.name}")
+        self.use_keymap(load_keymap())
+        self.say(f"{key_shown(key)} is {name} now, in {path.name}")
 
     def action_edit_config(self) -> None:
         """The settings file likewise; it is taken at the next start."""
         self._edit_own(config_file(), CONFIG_TEMPLATE, "it is read when mcptest starts")
         problems = load_config().problems
         if problems:
-            self._bench.tell("\n".join(problems[:3]), severity="warning")
+            self.tell("\n".join(problems[:3]), severity="warning")
 
     def _edit_own(self, path: Path, template: str, hint: str) -> None:
-        bench = self._bench
         try:
             if not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(template, encoding="utf-8")
         except OSError as wrong:
-            bench.tell(f"cannot write {path}: {wrong.strerror}", severity="error")
+            self.tell(f"cannot write {path}: {wrong.strerror}", severity="error")
             return
         if not edit_outside(self, path):
-            bench.tell(f"set EDITOR to open {path}", severity="warning", hint=hint)
+            self.tell(f"set EDITOR to open {path}", severity="warning", hint=hint)
 
     def action_commands(self) -> None:
         """What was done here, as commands; Enter copies one."""
         from mcptest_tui.screens.commands import command_choices
         from mcptest_tui.screens.picker import Picker
 
-        done = self._bench.commands.newest_first()
+        done = self.commands.newest_first()
         choices = command_choices(done)
 
         async def copied(name: str) -> None:
-            self._bench.copy(done[int(name)].command, "the command")
+            self.copy(done[int(name)].command, "the command")
 
         empty = "nothing yet: runs and calls that are made here stand here as `mcptest` commands"
         picker = Picker("Command log", lambda typed: (choices, typed), empty=empty, verb="copy")
@@ -255,13 +224,13 @@ class AppActions(App[int]):
         """Versions, terminal, files; and what a key is called."""
         from mcptest_tui.screens.about import About, facts
 
-        told = facts(self._bench)
+        told = facts(self)
         text = "\n".join(f"{name}: {value}" for name, value in told)
-        self.push_screen(About(told), lambda answer: self._bench.copy(text, "this for an issue") if answer else None)
+        self.push_screen(About(told), lambda answer: self.copy(text, "this for an issue") if answer else None)
 
     def action_open_file(self) -> None:
         """A suite by its path."""
-        from mcptest_tui.screens.modals import Ask
+        from mcptest_tui.widgets.modals import Ask
 
         def check(typed: str) -> str | None:
             path = absolute(typed)
@@ -271,11 +240,11 @@ class AppActions(App[int]):
 
         async def opened(typed: str) -> None:
             path = absolute(typed)
-            await self._bench.open_document(path)
+            await self.open_document(path)
             self.go("edit", path=path)
 
         self.push_screen(
-            Ask("Open a suite", "its path", check=check, suggest=longer_path, entered=self._bench.entered_paths),
+            Ask("Open a suite", "its path", check=check, suggest=longer_path, entered=self.entered_paths),
             self._then(opened),
         )
 
@@ -304,7 +273,7 @@ class AppActions(App[int]):
 
     def action_help_quit(self) -> None:
         """Ctrl+C, which only copies here."""
-        self._bench.tell(f"{key_of('app.quit')} quits")
+        self.tell(f"{key_of('app.quit')} quits")
 
     def _then(self, do: Callable[[Any], Awaitable[None]]) -> Callable[[Any], None]:
         """Do something with a list's answer, if there is one, outside of the list's own handler."""
@@ -317,7 +286,7 @@ class AppActions(App[int]):
 
     async def action_quit(self) -> None:
         """Leave, after a question if something would be lost."""
-        self._bench.leaving.ask()
+        self.leaving.ask()
 
     def _is_homeless(self) -> bool:
-        return self._bench.suites.searched and not self._bench.store.documents
+        return self.suites.searched and not self.store.documents

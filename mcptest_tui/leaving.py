@@ -15,7 +15,9 @@ from mcptest_engine.core.words import counted
 from mcptest_tui.hangup import when_hung_up
 
 if TYPE_CHECKING:
-    from mcptest_tui.app import Workbench
+    from mcptest_tui.base_app import BaseApp
+    from mcptest_tui.reviews import Reviews
+    from mcptest_tui.runs import Runs
 
 CLOSE_SECONDS = 1.2
 HANGUP_SECONDS = 20.0
@@ -26,11 +28,9 @@ SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 class Leaving:
     """How the workbench ends."""
 
-    def __init__(self, app: Workbench) -> None:
-        self._app = app
+    def __init__(self, app: BaseApp, runs: Runs, reviews: Reviews) -> None:
+        self._app, self._runs, self._reviews = app, runs, reviews
         self._left = self._gone = False
-        self.is_done = False
-        """The screens are about to be taken apart: nothing is shown on them any more."""
 
     def listen(self) -> None:
         """End in order when the system asks: SIGTERM, or a terminal that is closed."""
@@ -46,14 +46,14 @@ class Leaving:
         """Quit, after a question when text is unsaved or a run is on."""
         unsaved = [name for screen in self._app.work_screens() for name in screen.unsaved()]
         lines = [f"Unsaved: {', '.join(unsaved)} (a draft is kept)"] if unsaved else []
-        if self._app.runs.progress.busy:
+        if self._runs.progress.busy:
             lines.append("A run is on; its servers are ended.")
-        undecided = self._app.reviews.unwritten()
+        undecided = self._reviews.unwritten()
         lines += [undecided] if undecided else []
         if not lines:
             self._leave(0)
             return
-        from mcptest_tui.screens.modals import Question
+        from mcptest_tui.widgets.modals import Question
 
         title = "Quit mcptest?" if not unsaved else f"Quit without saving {counted(len(unsaved), 'file')}?"
         save = (("s", "save and quit"),) if unsaved else ()
@@ -83,7 +83,7 @@ class Leaving:
                 screen.flush_drafts()
         with kept("the session"):
             self._app.save_session()
-        self.is_done = True
+        self._app.is_ending = True
         with kept("the last events"):
             self._app.bridge.close()
         with suppress(Exception):

@@ -9,10 +9,10 @@ from mcptest_tui.places import path_here
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
-    from mcptest_tui.app import Workbench
+    from mcptest_tui.base_app import BaseApp
 
 
-def tell_left_behind(app: Workbench) -> None:
+def tell_left_behind(app: BaseApp) -> None:
     """Say so, unless the editor is on, which offers it by itself."""
     from mcptest_tui.state.drafts import Drafts
 

@@ -42,7 +42,7 @@ from mcptest_tui.words import OWN_KEYS, mark, took_shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
 
-    from mcptest_tui.app import Workbench
+    from mcptest_tui.base_app import BaseApp
     from mcptest_tui.state.store import TestRow
     from mcptest_tui.state.text_lines import TextLine
 
@@ -101,8 +101,10 @@ class PlainWorkbench:
         self.engine_ready = asyncio.Event()
         self.watch_mode = self.config.watch
         self.message = ""
-        app = cast("Workbench", self)
-        self.runs, self.reviews, self.suites = Runs(app), Reviews(app), Suites(app, paths, [])
+        app = cast("BaseApp", self)
+        self.suites = Suites(app, paths, [])
+        self.runs = Runs(app, self.suites)
+        self.reviews = Reviews(app, self.runs)
         self._color, self._tasks = color, set[asyncio.Task[Any]]()
         self._proposals, self._shown = 0, 0
         self._last: list[str] = []

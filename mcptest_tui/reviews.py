@@ -13,7 +13,8 @@ from mcptest_tui.state.reviewing import ACCEPT, REJECT, Reviewing, item_of
 from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
-    from mcptest_tui.app import Workbench
+    from mcptest_tui.base_app import BaseApp
+    from mcptest_tui.runs import Runs
     from mcptest_tui.state.reviewing import Item
 
 MODE = "review"
@@ -22,8 +23,8 @@ MODE = "review"
 class Reviews:
     """Asks the engine; the screen shows `state`."""
 
-    def __init__(self, app: Workbench) -> None:
-        self._app = app
+    def __init__(self, app: BaseApp, runs: Runs) -> None:
+        self._app, self._runs = app, runs
         self.state = Reviewing()
         self.is_read = False
         self.is_reading = False
@@ -135,7 +136,7 @@ class Reviews:
         tests = {(item.file, test) for item in snapshots for test in item.tests}
         ids = [row.id for row in self._app.store.rows.values() if (row.path, row.name) in tests]
         if ids and self._app.watch_mode != "off":
-            self._app.runs.start_unasked(ids, f"written {MARKS['arrow']} ")
+            self._runs.start_unasked(ids, f"written {MARKS['arrow']} ")
 
     async def _undo(self) -> None:
         try:

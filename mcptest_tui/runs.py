@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.watch import WRITTEN_WITHIN_SECONDS, WrittenFiles
@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcptest_engine.safety.policy import ToolClass
-    from mcptest_tui.app import Workbench
-    from mcptest_tui.screens.servers import ServersScreen
-    from mcptest_tui.screens.tests import TestsScreen
+    from mcptest_tui.base_app import BaseApp
+    from mcptest_tui.suites import Suites
 
 WATCH = ("off", "affected", "all")
 
@@ -26,8 +25,8 @@ WATCH = ("off", "affected", "all")
 class Runs:
     """One queue of runs: the engine's. Here is what was asked and what came of it."""
 
-    def __init__(self, app: Workbench) -> None:
-        self._app = app
+    def __init__(self, app: BaseApp, suites: Suites) -> None:
+        self._app, self._suites = app, suites
         self._keys = count(1)
         self.progress = Progress(time.monotonic)
         self.bail = False
@@ -43,7 +42,7 @@ class Runs:
         """
         store = self._app.store
         wanted: dict[str, list[str] | None] = {}
-        if ids is None and path is None and not store.documents and not self._app.suites.searched:
+        if ids is None and path is None and not store.documents and not self._suites.searched:
             self._due_when_read = True
             self._app.say("the suites are being read; then all tests run")
             return []
@@ -82,7 +81,7 @@ class Runs:
 
     def documents_read(self) -> None:
         """Start what a key asked for before there were suites."""
-        if self._due_when_read and (self._app.store.documents or self._app.suites.searched):
+        if self._due_when_read and (self._app.store.documents or self._suites.searched):
             self._due_when_read = False
             self._app.say("")
             self.start(None, None)
@@ -137,8 +136,7 @@ class Runs:
             waits = "waits" if len(waiting) == 1 else "wait"
             told.append(f"{counted(len(waiting), 'test')} {waits} for {key_of('run.this')}: {whose}")
             for screen in self._app.work_screens():
-                if screen.MODE == "tests":
-                    cast("TestsScreen", screen).test_list.refresh()
+                screen.tests_wait()
         if told:
             self._app.say(said + ", ".join(told))
         if started:
@@ -148,16 +146,11 @@ class Runs:
         """The classes of the tools of connected servers, by suite, server and name."""
         from mcptest_engine.safety.policy import classify
 
-        found = {}
-        for screen in self._app.work_screens():
-            if screen.MODE == "servers":
-                shown = cast("ServersScreen", screen)
-                for key, catalog in shown.catalogs.items():
-                    server = shown.servers.by_key.get(key)
-                    if server is not None and server.connected:
-                        for item in catalog.items["tools"]:
-                            found[server.path, server.name, item.name] = classify(item.data)
-        return found
+        return {
+            (suite, server, tool.name): classify(tool.data)
+            for screen in self._app.work_screens()
+            for suite, server, tool in screen.tools()
+        }
 
     def _is_output(self, path: str) -> bool:
         """Whether a file is what servers write, such as a log that their command names: it changes with every run."""
@@ -207,7 +200,7 @@ class Runs:
         from mcptest_tui.engine_client import EngineError
 
         await self._app.engine_ready.wait()
-        await self._app.suites.read_remembered(path)
+        await self._suites.read_remembered(path)
         if key not in self._unasked:
             return  # cancelled meanwhile
         self._unasked.discard(key)

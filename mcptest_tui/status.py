@@ -10,13 +10,13 @@ from mcptest_tui.widgets.mode_bar import MODES
 from mcptest_tui.widgets.status_bar import COUNTED, Status
 
 if TYPE_CHECKING:
-    from mcptest_tui.app import Workbench
-    from mcptest_tui.screens.base import WorkScreen
+    from mcptest_tui.interface import AppInterface
+    from mcptest_tui.mode_screen import ModeScreen
 
 TITLES = dict(MODES)
 
 
-def status_of(app: Workbench, screen: WorkScreen) -> Status:
+def status_of(app: AppInterface, screen: ModeScreen) -> Status:
     """One value with everything in it."""
     progress = app.runs.progress
     counts = app.store.counts
@@ -39,7 +39,7 @@ def status_of(app: Workbench, screen: WorkScreen) -> Status:
     )
 
 
-def _text(app: Workbench) -> str:
+def _text(app: AppInterface) -> str:
     progress = app.runs.progress
     if progress.stopping:
         return "stopping"

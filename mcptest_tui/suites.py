@@ -20,7 +20,7 @@ from mcptest_tui.document_cache import DocumentCache
 
 if TYPE_CHECKING:
     from mcptest_engine.running.documents import Document
-    from mcptest_tui.app import Workbench
+    from mcptest_tui.base_app import BaseApp
 
 SHOWN = 60
 AWAY_SECONDS = 0.3
@@ -30,7 +30,7 @@ _NOT_THERE = (FileNotFoundError, NotADirectoryError, ValueError)
 class Suites:
     """Keeps `app.store`'s documents true to the disk."""
 
-    def __init__(self, app: Workbench, paths: list[str], by_hand: list[str]) -> None:
+    def __init__(self, app: BaseApp, paths: list[str], by_hand: list[str]) -> None:
         self._app = app
         self.paths = paths or ["."]
         self.by_hand = by_hand

@@ -9,13 +9,13 @@ from mcptest_tui.places import user_themes_dir
 from mcptest_tui.themes import DEFAULT, ThemeError, in_256_colours, read_theme, theme_files
 
 if TYPE_CHECKING:
-    from mcptest_tui.app import Workbench
+    from mcptest_tui.base_app import BaseApp
 
 
 class ThemeBook:
     """Registers theme files with the app. Only the one that is on is read before the first paint."""
 
-    def __init__(self, app: Workbench) -> None:
+    def __init__(self, app: BaseApp) -> None:
         self._app = app
         self._files = theme_files()
         self.complaints: list[str] = []

@@ -12,7 +12,7 @@ from mcptest_tui.session import read_state, remember
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcptest_tui.app import Workbench
+    from mcptest_tui.base_app import BaseApp
 
 SECONDS = 15
 TIPS = {
@@ -47,7 +47,7 @@ class TipLine(Static):
 class Tips:
     """Which were told stands in the file of what is remembered for all workspaces."""
 
-    def __init__(self, app: Workbench) -> None:
+    def __init__(self, app: BaseApp) -> None:
         self._app = app
         self._told: set[str] | None = None
         self._line: TipLine | None = None

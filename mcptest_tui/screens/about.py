@@ -18,8 +18,8 @@ from mcptest_tui.keymap import RESERVED, bindings_for, keymap_file
 from mcptest_tui.places import state_file, user_themes_dir
 from mcptest_tui.problems import versions
 from mcptest_tui.safe import shown
-from mcptest_tui.screens.modals import Modal
 from mcptest_tui.widgets.footer import hints_of
+from mcptest_tui.widgets.modals import Modal
 from mcptest_tui.words import is_ascii, key_shown
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from mcptest_tui.app import Workbench
+    from mcptest_tui.interface import AppInterface
 
 PRESS = "Press a key to see its name."
 
 
-def facts(app: Workbench) -> list[tuple[str, str]]:
+def facts(app: AppInterface) -> list[tuple[str, str]]:
     """(what, value), one a row; no names of tests, no texts of servers."""
     environ = os.environ
     width, height = app.size
@@ -60,7 +60,7 @@ def facts(app: Workbench) -> list[tuple[str, str]]:
     ]
 
 
-def colours(app: Workbench) -> str:
+def colours(app: AppInterface) -> str:
     """How many colours, and why."""
     if app.no_color:
         return "none (NO_COLOR)"

@@ -11,9 +11,9 @@ from textual.widgets.option_list import Option
 from mcptest_engine.core.clipping import compact
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.screens.modals import Modal
 from mcptest_tui.state.json_rows import SHOWN_TEXT, whole
 from mcptest_tui.state.text_lines import TextLine
+from mcptest_tui.widgets.modals import Modal
 from mcptest_tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.safe import one_line
-from mcptest_tui.screens.working import Working
+from mcptest_tui.screens.servers_base import ServersBase
 from mcptest_tui.state.forms import completion_of, completion_values
 from mcptest_tui.words import key_of, took_shown
 
 if TYPE_CHECKING:
-    from mcptest_tui.screens.servers import ServersScreen
     from mcptest_tui.state.fields import Field
     from mcptest_tui.state.servers import Server
 
@@ -23,16 +22,12 @@ WAITS = frozenset(f"servers.{name}" for name in ("ping", "level", "subscribe", "
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
-class Asking(Working):
+class Asking(ServersBase):
     """A mixin of `ServersScreen`."""
-
-    @property
-    def _its(self) -> ServersScreen:
-        return cast("ServersScreen", self)
 
     async def _asked(self, server: Server, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
         """What the engine tells of a request that was answered by a result; None, and said, where it was not."""
-        workbench = self._its.workbench
+        workbench = self.workbench
         try:
             called = await workbench.engine.ask("call", session=server.key, method=method, params=params)
         except EngineError as wrong:
@@ -50,13 +45,13 @@ class Asking(Working):
 
     def _able(self, capability: str, member: str = "") -> Server | None:
         """The current server, if it is connected and said that it can do this; None, and said, where not."""
-        server = self._its.server
+        server = self.server
         if server is None or not server.connected:
-            self._its.workbench.say(f"no server is connected here: {key_of('server.connect')} connects it")
+            self.workbench.say(f"no server is connected here: {key_of('server.connect')} connects it")
             return None
         if capability and not server.offers(capability, member):
             what = f"{capability}.{member}" if member else capability
-            self._its.workbench.say(f"{server.name} did not say that it can do this: it has no capability `{what}`")
+            self.workbench.say(f"{server.name} did not say that it can do this: it has no capability `{what}`")
             return None
         return server
 
@@ -65,27 +60,27 @@ class Asking(Working):
     @property
     def is_waiting(self) -> bool:
         """Whether a person waits for something here that Escape gives up."""
-        server, call = self._its.server, self._its.call
-        is_called = call is not None and call.started is not None and self._its.is_calling
+        server, call = self.server, self.call
+        is_called = call is not None and call.started is not None and self.is_calling
         return is_called or (server is not None and server.state == "starting") or bool(self._asks())
 
     def _asks(self) -> set[str]:
         """The groups of the workers whose answers are waited for."""
-        server = self._its.server
+        server = self.server
         groups = WAITS | {f"catalog {server.key}"} if server is not None else WAITS
         return {one.group for one in self.workers if one.node is self and one.group in groups and not one.is_finished}
 
     def give_up_wait(self) -> bool:
         """Wait no longer for what a server was asked; False when nothing was."""
-        server, asks = self._its.server, self._asks()
+        server, asks = self.server, self._asks()
         for group in asks:
             self.workers.cancel_group(self, group)
         if server is not None and f"catalog {server.key}" in asks:
             server.catalog_problem = f"not listed; {key_of('servers.refresh')} asks again"
-            self._its.show_catalog()
+            self.show_catalog()
         if asks:
-            self._its.workbench.say("cancelled")
-            self._its.refresh_bindings()
+            self.workbench.say("cancelled")
+            self.refresh_bindings()
         return bool(asks)
 
     # Is it there, and what does it log
@@ -100,7 +95,7 @@ class Asking(Working):
         called = await self._asked(server, "ping", {})
         if called is not None:
             took = took_shown(float(called.get("duration_ms") or 0))
-            self._its.workbench.say(f"{server.name} answered the ping in {took}")
+            self.workbench.say(f"{server.name} answered the ping in {took}")
 
     def action_log_level(self) -> None:
         """From which level on it sends log messages; they stand in the traffic."""
@@ -123,19 +118,17 @@ class Asking(Working):
     async def _set_level(self, server: Server, level: str) -> None:
         if await self._asked(server, "logging/setLevel", {"level": level}) is not None:
             server.level = level
-            self._its.show_about(keep=True)
-            self._its.workbench.say(
-                f"{server.name} logs from {level} on: {key_of('servers.traffic')} shows its messages"
-            )
+            self.show_about(keep=True)
+            self.workbench.say(f"{server.name} logs from {level} on: {key_of('servers.traffic')} shows its messages")
 
     # Resources that are watched
 
     def action_subscribe(self) -> None:
         """Be told when a resource is updated, or no longer."""
-        item = self._its.catalog_list.item()
+        item = self.catalog_list.item()
         if item is None or item.kind != "resources":
             tab = key_of("servers.tab.next")
-            self._its.workbench.say(f"only a resource can be subscribed to: {tab} goes to the resources")
+            self.workbench.say(f"only a resource can be subscribed to: {tab} goes to the resources")
             return
         server = self._able("resources", "subscribe")
         if server is not None:
@@ -149,34 +142,32 @@ class Asking(Working):
             server.watched[uri] = "subscribed"
         else:
             server.watched.pop(uri, None)
-        self._its.catalog_list.refresh()
-        self._its.workbench.say(f"{'subscribed to' if on else 'no longer subscribed to'} {one_line(uri, 80)}")
+        self.catalog_list.refresh()
+        self.workbench.say(f"{'subscribed to' if on else 'no longer subscribed to'} {one_line(uri, 80)}")
 
     def server_news(self, events: list[dict[str, Any]]) -> None:
         """Other lists, and updated resources."""
         for event in events:
-            server = self._its.servers.by_key.get(str(event.get("session", "")))
+            server = self.servers.by_key.get(str(event.get("session", "")))
             if event.get("event") != "server.news" or server is None or not server.connected:
                 continue
             for uri in event.get("updated", ()):
                 if uri in server.watched:
                     server.watched[uri] = "updated"
-                    self._its.workbench.say(
-                        f"{server.name} updated {one_line(uri, 80)}: {key_of('catalog.open')} reads it"
-                    )
-            self._its.catalog_list.refresh()
+                    self.workbench.say(f"{server.name} updated {one_line(uri, 80)}: {key_of('catalog.open')} reads it")
+            self.catalog_list.refresh()
             if event.get("lists"):
-                self._its.load_again(server)
+                self.load_again(server)
 
     # What an argument could be
 
     def action_complete_argument(self) -> None:
         """Ask the server what could stand in the field."""
-        call = self._its.call
-        found = call.form.named(self._its.call_pane.form.at) if call is not None else None
+        call = self.call
+        found = call.form.named(self.call_pane.form.at) if call is not None else None
         asked = completion_of(call.form, found) if call is not None and found is not None else None
         if asked is None:
-            self._its.workbench.say("only arguments of prompts and of templates can be completed by a server")
+            self.workbench.say("only arguments of prompts and of templates can be completed by a server")
             return
         server = self._able("completions")
         if server is not None and found is not None:
@@ -186,20 +177,20 @@ class Asking(Working):
         from mcptest_tui.screens.picker import Choice, Picker
 
         called = await self._asked(server, "completion/complete", asked)
-        if called is None or not self._its.is_calling:
+        if called is None or not self.is_calling:
             return
         values, more = completion_values(called["answer"].get("result"))
         if not values:
             if "invalid" not in called:
-                self._its.workbench.say(f"{server.name} proposes nothing for {one_line(found.name, 40)}")
+                self.workbench.say(f"{server.name} proposes nothing for {one_line(found.name, 40)}")
             return
         choices = [Choice(str(at), value) for at, value in enumerate(values)]
 
         def answered(chosen: str | None) -> None:
-            call = self._its.call
+            call = self.call
             if chosen is not None and call is not None:
                 found.put(values[int(chosen)])
-                self._its.show_form_again(found.name)
+                self.show_form_again(found.name)
 
         about = "there are more: type a beginning in the field first" if more else ""
         self.app.push_screen(Picker(one_line(found.name, 40), lambda typed: (choices, typed), about=about), answered)

@@ -11,14 +11,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.containers import Container
-from textual.content import Content
 from textual.css.query import NoMatches
-from textual.screen import Screen
 
-from mcptest_tui.problems import Sturdy
+from mcptest_tui.mode_screen import ModeScreen
 from mcptest_tui.widgets.footer import FittedFooter
 from mcptest_tui.widgets.mode_bar import ModeBar
-from mcptest_tui.widgets.no_room import NoRoom
+from mcptest_tui.widgets.no_room import NoRoom, size_classes
 from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.widgets.status_bar import Status, StatusBar
 
@@ -27,35 +25,21 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
     from textual.dom import DOMNode
-    from textual.geometry import Size
     from textual.widget import Widget
 
-    from mcptest_tui.app import Workbench
+    from mcptest_tui.interface import AppInterface
 
 
-def size_classes(size: Size) -> dict[str, bool]:
-    """Which layout classes hold at a size."""
-    width, height = size
-    return {
-        "-narrow": width < 100,
-        "-wide": width >= 160,
-        "-short": height < 30,
-        "-tiny": width <= 60 or height <= 15,
-        "-no-room": width < 40 or height < 10,
-    }
-
-
-class WorkScreen(Sturdy, Screen[None]):
+class WorkScreen(ModeScreen):
     """One mode. Subclasses set `MODE`, `BINDINGS = bindings_for(MODE)`, and yield their panes in `compose_body`."""
 
-    MODE: ClassVar[str] = ""
     HELP: ClassVar[str | None] = None
     _zoomed: Widget | None = None
     _memory: dict[str, Any] | None = None
     _focused_before: Widget | None = None
 
     @property
-    def workbench(self) -> Workbench:
+    def workbench(self) -> AppInterface:
         """The app, typed."""
         return self.app  # type: ignore[return-value]
 
@@ -70,73 +54,10 @@ class WorkScreen(Sturdy, Screen[None]):
         yield FittedFooter()
         yield NoRoom()
 
-    # What a screen overrides
+    # What a screen overrides, beside what `ModeScreen` has
 
     def compose_body(self) -> Iterable[Widget]:
         """The panes."""
-        return ()
-
-    def arrive(self, **where: Any) -> None:
-        """Called by `app.go`, also when this screen is on already: show that place."""
-
-    def events_applied(self, delta: Any) -> None:
-        """The store has changed; called at most 20 times a second, on the current screen and once when it is shown again."""
-
-    def engine_events(self, events: list[dict[str, Any]]) -> None:
-        """The events themselves, as they came; called on every screen that exists, before `events_applied`."""
-
-    def documents_read(self) -> None:
-        """The store has documents that were read, or read again; called on every screen that exists."""
-
-    def caught_up(self) -> None:
-        """Shown again: draw what happened meanwhile."""
-
-    def files_changed(self, paths: list[str]) -> None:
-        """Files changed on the disk, or may have; called on every screen, after their documents were read again."""
-
-    def engine_changed(self, state: str, message: str) -> None:
-        """The child is "ready", or "lost"; called on every screen that exists."""
-
-    def remember(self) -> dict[str, Any]:
-        """What the session keeps of this screen: plain JSON, nothing that a server said."""
-        return {}
-
-    def restore(self, memory: dict[str, Any]) -> None:
-        """Take up what `remember` gave in an earlier session; called once, after mounting. May be of any shape."""
-
-    def status_text(self) -> Content:
-        """What this screen has to say in the status bar."""
-        return Content("")
-
-    def back(self) -> bool:
-        """One level back inside this screen (close a popup, clear a filter); False when there was nothing."""
-        return False
-
-    def hints_first(self) -> dict[str, str]:
-        """What the footer names first at the moment: ids of actions, or words of groups, and titles ("" for its own)."""
-        return {}
-
-    def unsaved(self) -> list[str]:
-        """Names of texts that would be lost by quitting."""
-        return []
-
-    def watched(self) -> list[str]:
-        """Files that this screen wants to hear of in `files_changed`, beside those that suites are made of."""
-        return []
-
-    async def save_all(self) -> bool:
-        """Write whatever is unsaved; False where something was not written, which was said or asked."""
-        return not self.unsaved()
-
-    def flush_drafts(self) -> None:
-        """Put unsaved text aside: the workbench ends."""
-
-    def badges(self) -> dict[str, str]:
-        """Counts that want action, by mode, for the mode bar: {"edit": "✗2"}."""
-        return {}
-
-    def tools(self) -> Iterable[tuple[str, str, str]]:
-        """(suite or "", server, tool) of what can be called by hand right now, for the palette."""
         return ()
 
     # The frame

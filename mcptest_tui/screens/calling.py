@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, field
 from functools import partial
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.safe import one_line, shown
+from mcptest_tui.screens.servers_base import Call, ServersBase
 from mcptest_tui.screens.tree_actions import fetch_up_to, find_everywhere
-from mcptest_tui.screens.working import Working
 from mcptest_tui.state.about import answer_line
 from mcptest_tui.state.catalog import VERBS, unlisted
 from mcptest_tui.state.forms import as_json, completion_of, form_of
@@ -29,11 +28,9 @@ from mcptest_tui.words import key_of, took_shown
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcptest_tui.screens.servers import ServersScreen
     from mcptest_tui.screens.tree_actions import AskPart
     from mcptest_tui.state.catalog import Item
     from mcptest_tui.state.fields import Field
-    from mcptest_tui.state.forms import Form
     from mcptest_tui.state.servers import Server
     from mcptest_tui.widgets.call_pane import CallPane
     from mcptest_tui.widgets.json_tree import JsonTree
@@ -44,44 +41,13 @@ STDERR_SHOWN = 8
 METHODS = {"tools/call": "tools", "resources/read": "resources", "prompts/get": "prompts"}
 
 
-@dataclass(slots=True, eq=False)
-class Call:
-    """A form and what came of sending it. `params` are those that were sent last."""
-
-    server: Server
-    form: Form
-    params: dict[str, Any] = field(default_factory=dict)
-    called: dict[str, Any] | None = None
-    refused: str = ""
-    hint: str = ""
-    stderr: str = ""
-    started: float | None = None
-    warning: str = ""
-
-    @property
-    def answer(self) -> dict[str, Any] | None:
-        """What the server answered: `{result}` or `{error}`."""
-        return self.called["answer"] if self.called is not None else None
-
-    @property
-    def invalid(self) -> str:
-        """What is wrong with the answer by the protocol or the tool's `outputSchema`."""
-        return str((self.called or {}).get("invalid", {}).get("message", ""))
-
-
-class Calling(Working):
+class Calling(ServersBase):
     """A mixin of `ServersScreen`."""
-
-    call: Call | None = None
 
     def __init__(self) -> None:
         super().__init__()
         self._calls: dict[tuple[str, str, str], Call] = {}
         self._agreed_tools: set[tuple[str, str]] = set()
-
-    @property
-    def _screen(self) -> ServersScreen:
-        return cast("ServersScreen", self)
 
     @property
     def waiting(self) -> bool:
@@ -92,7 +58,7 @@ class Calling(Working):
 
     def open_call(self, item: Item, arguments: dict[str, Any] | None = None, *, send: bool = False) -> None:
         """The form for an item, as it was left; with `arguments` filled with these, and sent at once where that is wanted."""
-        server = self._screen.server
+        server = self.server
         if server is None:
             return
         key = (server.key, item.kind, item.name)
@@ -112,33 +78,32 @@ class Calling(Working):
 
     def arrive_at_call(self, server: Server, where: dict[str, Any]) -> None:
         """From elsewhere: a tool by its name, or a whole request to send again."""
-        screen = self._screen
         wanted = where.get("call") if isinstance(where.get("call"), dict) else {}
         params = wanted.get("params") if isinstance(wanted, dict) else None
         params = params if isinstance(params, dict) else {}
         kind = METHODS.get(str((wanted or {}).get("method") or "tools/call"), "tools")
         name = str(where.get("tool") or params.get("name") or params.get("uri") or "")
-        catalog = screen.catalogs[server.key]
+        catalog = self.catalogs[server.key]
         item = catalog.find(kind, name)
         if item is None:
-            screen.workbench.say(f"{server.name} lists no {one_line(name, 60)}", "warning")
+            self.workbench.say(f"{server.name} lists no {one_line(name, 60)}", "warning")
             if not wanted:
-                screen.go_to("catalog")
+                self.go_to("catalog")
                 return
             item = unlisted(kind, name)
         else:
             catalog.search("")
             catalog.use(kind)
-            screen.show_catalog()
-            screen.catalog_list.move_to(catalog.shown.index(item), tell=False)
+            self.show_catalog()
+            self.catalog_list.move_to(catalog.shown.index(item), tell=False)
         arguments = params.get("arguments")
         send = bool(where.get("sends") or (wanted or {}).get("send"))
         self.open_call(item, arguments if isinstance(arguments, dict) else None, send=send)
 
     async def _show_call(self, call: Call, *, at: str = "", send: bool = False) -> None:
-        screen, pane = self._screen, self._screen.call_pane
-        screen.add_class("-calling")
-        screen.go_to("about", focus=False)
+        pane = self.call_pane
+        self.add_class("-calling")
+        self.go_to("about", focus=False)
         item = call.form.item
         pane.border_title = shown(one_line(f"{VERBS[item.kind]} {item.name}", 60))
         pane.border_subtitle = shown("  ".join(item.badges))
@@ -146,7 +111,7 @@ class Calling(Working):
         await pane.form.show(call.form, at=at)
         pane.form.tell(call.form.problems)
         self._show_answer(call)
-        screen.refresh_bindings()
+        self.refresh_bindings()
         if send:
             pane.action_send()
 
@@ -158,9 +123,9 @@ class Calling(Working):
 
     def leave_call(self) -> None:
         """Back to the list."""
-        self._screen.remove_class("-calling")
-        self._screen.go_to("catalog")
-        self._screen.show_about()
+        self.remove_class("-calling")
+        self.go_to("catalog")
+        self.show_about()
 
     # Typing
 
@@ -175,7 +140,7 @@ class Calling(Working):
             self._tell_help(event.name)
         if event.name in call.form.problems:
             call.form.check()
-            self._screen.call_pane.form.tell(call.form.problems)
+            self.call_pane.form.tell(call.form.problems)
 
     def on_schema_form_entered(self, event: SchemaForm.Entered) -> None:
         """Help for the field."""
@@ -186,9 +151,9 @@ class Calling(Working):
         call = self.call
         found = call.form.named(name) if call is not None else None
         if call is not None and call.warning:
-            self._screen.call_pane.help(call.warning, problem=True)
+            self.call_pane.help(call.warning, problem=True)
         else:
-            self._screen.call_pane.help(self._help_of(call, found) if call is not None and found is not None else "")
+            self.call_pane.help(self._help_of(call, found) if call is not None and found is not None else "")
 
     def _help_of(self, call: Call, found: Field) -> str:
         asks = call.server.offers("completions") and completion_of(call.form, found) is not None
@@ -210,7 +175,7 @@ class Calling(Working):
         call.form.problems = {**before, event.name: now} if now else before
         if not now:
             call.form.problems.pop(event.name, None)
-        self._screen.call_pane.form.tell(call.form.problems)
+        self.call_pane.form.tell(call.form.problems)
 
     def on_schema_form_pasted(self, event: SchemaForm.Pasted) -> None:
         """The form is filled from what was pasted."""
@@ -226,7 +191,7 @@ class Calling(Working):
         self.call.form.check()
         self.in_background(partial(self._show_call, self.call, at=event.name), "servers.form")
         told = f"; no field for {', '.join(unknown[:3])}" if unknown else ""
-        self._screen.workbench.say(f"filled from what was pasted{told}", "warning" if unknown else "information")
+        self.workbench.say(f"filled from what was pasted{told}", "warning" if unknown else "information")
 
     def on_schema_form_reshaped(self, event: SchemaForm.Reshaped) -> None:
         """Other rows: a box, other items, other members."""
@@ -258,7 +223,7 @@ class Calling(Working):
         try:
             call.form = as_json(call.form)
         except ValueError as wrong:
-            self._screen.call_pane.help(str(wrong), problem=True)
+            self.call_pane.help(str(wrong), problem=True)
             return
         self.in_background(partial(self._show_call, call), "servers.form")
 
@@ -267,7 +232,7 @@ class Calling(Working):
     def on_call_pane_sent(self, event: CallPane.Sent) -> None:
         """Check, ask where it destroys, send."""
         event.stop()
-        call, pane = self.call, self._screen.call_pane
+        call, pane = self.call, self.call_pane
         if call is None or call.started is not None:
             return
         if not call.server.connected:
@@ -296,7 +261,7 @@ class Calling(Working):
         if not item.destructive or known in self._agreed_tools:
             self._send(call)
             return
-        from mcptest_tui.screens.modals import Question
+        from mcptest_tui.widgets.modals import Question
 
         def answered(answer: str | None) -> None:
             if answer == "y":
@@ -310,12 +275,12 @@ class Calling(Working):
         call.started, call.refused, call.hint, call.stderr = time.monotonic(), "", "", ""
         call.params = call.form.params()
         self.tell_waiting()
-        self._screen.wake()
+        self.wake()
         self.in_background(partial(self._ask, call), "servers.call")
 
     async def _ask(self, call: Call) -> None:
         try:
-            call.called = await self._screen.workbench.engine.ask(
+            call.called = await self.workbench.engine.ask(
                 "call", session=call.server.key, method=call.form.method, params=call.params
             )
             if call.form.method == "resources/read" and call.params.get("uri") in call.server.watched:
@@ -330,11 +295,11 @@ class Calling(Working):
             call.started = None
             if self.call is call and self.is_mounted:
                 self._show_answer(call)
-                self._screen.refresh_bindings()
+                self.refresh_bindings()
 
     def give_up_call(self) -> bool:
         """Do not wait any longer; false when nothing is waited for."""
-        if self.call is None or self.call.started is None or not self._screen.is_calling:
+        if self.call is None or self.call.started is None or not self.is_calling:
             return False
         self.workers.cancel_group(self, "servers.call")
         return True
@@ -347,10 +312,10 @@ class Calling(Working):
         if call is None or call.started is None:
             return
         seconds = time.monotonic() - call.started
-        self._screen.call_pane.line([(f"waiting {seconds:.0f} s", "hint"), (f"{key_of('app.back')} cancels", "dim")])
+        self.call_pane.line([(f"waiting {seconds:.0f} s", "hint"), (f"{key_of('app.back')} cancels", "dim")])
 
     def _show_answer(self, call: Call) -> None:
-        pane = self._screen.call_pane
+        pane = self.call_pane
         if call.started is not None:
             self.tell_waiting()
         elif call.refused:
@@ -368,18 +333,18 @@ class Calling(Working):
 
     def server_moved(self, server: Server) -> None:
         """Connected again, or gone: what can be done about a call without an answer is another thing now."""
-        if self.call is not None and self.call.server is server and self.call.refused and self._screen.is_calling:
+        if self.call is not None and self.call.server is server and self.call.refused and self.is_calling:
             self._show_answer(self.call)
 
     def _tell_slow(self, call: Call) -> None:
         """Say a long wait's end where it may not have been seen."""
         took = float((call.called or {}).get("duration_ms") or 0)
         if took > 10_000:
-            self._screen.workbench.say(f"{call.form.title} answered after {took_shown(took)}")
+            self.workbench.say(f"{call.form.title} answered after {took_shown(took)}")
 
     def told_path(self) -> None:
         """Where the cursor is in the answer."""
-        pane = self._screen.call_pane
+        pane = self.call_pane
         if self.call is not None and self.call.called is not None and pane.result.has_focus:
             told = "   ".join(filter(None, (pane.result.searching, pane.result.target)))
             pane.border_subtitle = shown(one_line(told, 80))
@@ -393,7 +358,7 @@ class Calling(Working):
         if event.what == "search":
             self._search_line.open()
         elif event.what == "target":
-            self._screen.workbench.copy(tree.target, "the target")
+            self.workbench.copy(tree.target, "the target")
         elif event.what == "reach":
             self.in_background(partial(self._reach, call, event), "servers.reach")
         elif event.what == "more" or event.what == "text" or not tree.is_whole():
@@ -403,12 +368,12 @@ class Calling(Working):
 
     def _part_of(self, call: Call) -> AskPart:
         """Asks for something in the answer."""
-        called, ask = call.called or {}, self._screen.workbench.engine.ask
+        called, ask = call.called or {}, self.workbench.engine.ask
         member = "error" if "error" in called.get("answer", {}) else "result"
         return lambda do, path, **more: ask(do, id=called["id"], path=[member, *path], **more)
 
     async def _find(self, call: Call, text: str) -> None:
-        await find_everywhere(self._screen.call_pane.result, text, self._part_of(call))
+        await find_everywhere(self.call_pane.result, text, self._part_of(call))
         if call is self.call:
             self.told_path()
 
@@ -416,7 +381,7 @@ class Calling(Working):
         try:
             await fetch_up_to(event.tree, event.path, self._part_of(call))
         except EngineError as wrong:
-            self._screen.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
 
     async def _fetch(self, call: Call, event: JsonTree.Wanted) -> None:
         ask, path = self._part_of(call), list(event.path)
@@ -426,10 +391,10 @@ class Calling(Working):
             else:
                 self._use(event, str(await ask("value", path)))
         except EngineError as wrong:
-            self._screen.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
 
     def _use(self, event: JsonTree.Wanted, text: str) -> None:
-        workbench = self._screen.workbench
+        workbench = self.workbench
         if event.what == "text":
             event.tree.show_text(text)
         elif event.what == "copy":
@@ -446,11 +411,11 @@ class Calling(Working):
 
     @property
     def _search_line(self) -> FilterLine:
-        return self._screen.call_pane.query_one("#call-search", FilterLine)
+        return self.call_pane.query_one("#call-search", FilterLine)
 
     def search_answer(self, text: str, *, done: bool) -> None:
         """As it is typed."""
-        tree, call = self._screen.call_pane.result, self.call
+        tree, call = self.call_pane.result, self.call
         tree.search(text)
         if (
             text
@@ -469,39 +434,39 @@ class Calling(Working):
         if not line.has_class("-on"):
             return False
         line.put("")
-        self._screen.call_pane.result.search("")
-        self._screen.call_pane.result.focus()
+        self.call_pane.result.search("")
+        self.call_pane.result.focus()
         return True
 
     # Keeping it
 
     def can_save(self) -> bool:
         """Whether there is a call to keep."""
-        return self._screen.is_calling and self.call is not None and bool(self.call.params)
+        return self.is_calling and self.call is not None and bool(self.call.params)
 
     def action_save(self) -> None:
         """The call as a test: shown first, then written."""
         from mcptest_tui.screens.save_test import SaveTest, chosen_leaf
         from mcptest_tui.state.new_suite import free_path
 
-        call, screen = self.call, self._screen
+        call = self.call
         if call is None or not call.params:
-            screen.workbench.say(f"make the call first: {key_of('call.send', typing=True)}")
+            self.workbench.say(f"make the call first: {key_of('call.send', typing=True)}")
             return
-        documents = [document for document in screen.workbench.store.documents.values() if document.sound]
+        documents = [document for document in self.workbench.store.documents.values() if document.sound]
         saving = saving_of(
             call.form.method,
             call.params,
             call.answer,
             call.server,
             documents,
-            str(free_path(screen.workbench.folder)),
+            str(free_path(self.workbench.folder)),
             destructive=call.form.item.destructive,
         )
         saving.invalid = call.invalid if (call.called or {}).get("invalid", {}).get("fails") else ""
-        if screen.call_pane.result.has_focus:
-            chosen_leaf(saving, screen.call_pane.result)
-        screen.app.push_screen(SaveTest(saving))
+        if self.call_pane.result.has_focus:
+            chosen_leaf(saving, self.call_pane.result)
+        self.app.push_screen(SaveTest(saving))
 
 
 def _refusal(call: Call, width: int) -> Iterator[str]:

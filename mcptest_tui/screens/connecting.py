@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from textual.widgets import Input, TextArea
 
 from mcptest_tui.engine_client import EngineError
-from mcptest_tui.screens.working import Working
+from mcptest_tui.screens.servers_base import ServersBase
 from mcptest_tui.state.about import consent_lines
 from mcptest_tui.state.catalog import Catalog
 from mcptest_tui.state.new_suite import free_path, target_problem
@@ -19,108 +19,102 @@ from mcptest_tui.words import key_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcptest_tui.screens.servers import ServersScreen
     from mcptest_tui.state.servers import Server
 
 
-class Connecting(Working):
+class Connecting(ServersBase):
     """A mixin of `ServersScreen`. `arriving` is a place that `app.go` named and that could not be shown yet."""
 
     arriving: dict[str, Any] | None = None
     _opening: str | None = None
 
-    @property
-    def _own(self) -> ServersScreen:
-        return cast("ServersScreen", self)
-
     async def find(self) -> None:
         """The servers in the settings of the agents on this machine."""
-        screen = self._own
-        await screen.workbench.engine_ready.wait()
+        await self.workbench.engine_ready.wait()
         try:
-            answer = await screen.workbench.engine.ask("found")
+            answer = await self.workbench.engine.ask("found")
         except EngineError as wrong:
-            screen.servers.searched = True
-            screen.workbench.say(wrong.message, "warning")
+            self.servers.searched = True
+            self.workbench.say(wrong.message, "warning")
         else:
-            screen.servers.put_found(answer)
-        screen.show_all()
+            self.servers.put_found(answer)
+        self.show_all()
         self.arrive_late()
 
     def arrive_late(self) -> None:
         """Go where `app.go` wanted to, as far as that is there by now."""
-        screen, where = self._own, self.arriving
+        where = self.arriving
         if where is None:
             return
-        server = screen.servers.named(str(where.get("server") or ""), str(where.get("suite") or ""))
+        server = self.servers.named(str(where.get("server") or ""), str(where.get("suite") or ""))
         if server is None and where.get("suite") and not where.get("server"):
-            server = next((one for one in screen.servers.by_key.values() if one.path == where["suite"]), None)
+            server = next((one for one in self.servers.by_key.values() if one.path == where["suite"]), None)
         if server is None:
-            if screen.servers.searched:
+            if self.servers.searched:
                 self.arriving = None
-                screen.workbench.say(f"no server is called {where.get('server')}", "warning")
+                self.workbench.say(f"no server is called {where.get('server')}", "warning")
             return
-        screen.server_list.select(server.key)
+        self.server_list.select(server.key)
         if where.get("tool") or where.get("call"):
-            if not server.connected or server.key not in screen.catalogs:
+            if not server.connected or server.key not in self.catalogs:
                 if server.state == "off" and (where.get("call") or {}).pop("send", False):
                     self.connect(server, sends=True)
                 elif server.state == "off":
-                    screen.go_to("servers")
-                    screen.workbench.say(
+                    self.go_to("servers")
+                    self.workbench.say(
                         f"{server.name} is not connected: {key_of('server.connect')} connects it, and goes on to the call"
                     )
                 return
             self.arriving = None
-            screen.arrive_at_call(server, where)
+            self.arrive_at_call(server, where)
             return
         self.arriving = None
-        screen.go_to("servers")
+        self.go_to("servers")
 
     # Connecting
 
     def open_server(self) -> None:
         """Enter: what the server offers; one that is not connected is connected first."""
-        server = self._own.server
+        server = self.server
         if server is None:
             return
         if server.connected:
-            self._own.go_to("catalog")
+            self.go_to("catalog")
         elif server.state != "starting":
             self._opening = server.key
             self.connect(server)
 
     def action_connect(self) -> None:
         """Connect the server under the cursor; one that is connected is started again."""
-        server = self._own.server
+        server = self.server
         if server is None:
-            self._own.workbench.say(f"{key_of('server.add')} adds a server by its command or URL")
+            self.workbench.say(f"{key_of('server.add')} adds a server by its command or URL")
         elif server.state != "starting":
-            self._own.catalogs.pop(server.key, None)
+            self.catalogs.pop(server.key, None)
             self.connect(server)
 
     def action_disconnect(self) -> None:
         """End the session of the server under the cursor, or give up connecting; one that is not connected, its processes."""
-        server = self._own.server
+        server = self.server
         if server is not None and server.runs and server.state in ("off", "failed"):
-            for process in self._own.servers.processes:
+            for process in self.servers.processes:
                 if (process.suite, process.name) == (server.path, server.name):
-                    self._own.workbench.engine.tell("end_process", number=process.number)
+                    self.workbench.engine.tell("end_process", number=process.number)
             return
         if server is not None and server.state in ("ready", "starting"):
             server.state = "stopping"
-            self._own.workbench.engine.tell("disconnect", session=server.key)
-            self._own.show_all()
-            self._own.wake()
+            self.workbench.engine.tell("disconnect", session=server.key)
+            self.show_all()
+            self.wake()
 
     def connect(self, server: Server, *, sends: bool = False) -> None:
         """Start it, after a question if somebody else wrote it down. `sends`: then the call that is arrived at is made."""
         if self.arriving is not None:
             self.arriving["sends"] = sends
-        if not self._own.servers.needs_asking(server):
+        if not self.servers.needs_asking(server):
             self._start(server)
             return
-        from mcptest_tui.screens.modals import Question
+        from mcptest_tui.widgets.modals import Question
 
         verb = "ask this URL" if server.transport == "http" else "start it"
 
@@ -128,7 +122,7 @@ class Connecting(Working):
 
         def answered(answer: str | None) -> None:
             if answer == "y":
-                self._own.servers.agree(consent)
+                self.servers.agree(consent)
                 self.connect(server, sends=sends)  # asks again, should its settings have changed meanwhile
 
         title = f"Connect to {server.name}?" if server.transport == "http" else f"Start {server.name}?"
@@ -136,36 +130,35 @@ class Connecting(Working):
 
     def _start(self, server: Server) -> None:
         server.state, server.since, server.message = "starting", time.monotonic(), ""
-        self._own.catalogs.pop(server.key, None)
-        self._own.show_all()
-        self._own.wake()
+        self.catalogs.pop(server.key, None)
+        self.show_all()
+        self.wake()
         self.in_background(partial(self._connect, server), f"connect {server.key}")
 
     async def _connect(self, server: Server) -> None:
-        bench = self._own.workbench
+        bench = self.workbench
         await bench.engine_ready.wait()
         try:
             await bench.engine.ask("connect", session=server.key, target={**server.target, "name": server.name})
         except EngineError as wrong:
-            self._own.servers.refused(server, wrong.message, wrong.hint)
-            self._own.show_all()
+            self.servers.refused(server, wrong.message, wrong.hint)
+            self.show_all()
 
     def state_changed(self, server: Server) -> None:
         """The engine said what became of it."""
         if server.connected:
             self.in_background(partial(self._load, server), f"catalog {server.key}")
             return
-        self._own.catalogs.pop(server.key, None)
-        if server.state == "failed" and server is not self._own.server:
-            self._own.workbench.tell(f"{server.name}: {server.message}", severity="error", hint=server.hint or None)
+        self.catalogs.pop(server.key, None)
+        if server.state == "failed" and server is not self.server:
+            self.workbench.tell(f"{server.name}: {server.message}", severity="error", hint=server.hint or None)
 
     # What it offers
 
     async def _load(self, server: Server, *, refresh: bool = False) -> None:
-        screen = self._own
-        before = screen.catalogs.get(server.key)
+        before = self.catalogs.get(server.key)
         try:
-            told = await screen.workbench.engine.ask("catalog", session=server.key, refresh=refresh)
+            told = await self.workbench.engine.ask("catalog", session=server.key, refresh=refresh)
         except EngineError as wrong:
             server.catalog_problem = wrong.message
         else:
@@ -174,16 +167,16 @@ class Connecting(Working):
             if before is not None:
                 catalog.kind = before.kind
                 catalog.search(before.filter)
-            screen.catalogs[server.key] = catalog
-        screen.server_list.refresh()
-        if screen.server is server:
-            screen.show_catalog()
-            screen.show_about(keep=True)
-            screen.refresh_bindings()
+            self.catalogs[server.key] = catalog
+        self.server_list.refresh()
+        if self.server is server:
+            self.show_catalog()
+            self.show_about(keep=True)
+            self.refresh_bindings()
         if self._opening == server.key:
             self._opening = None
-            if screen.server is server and screen.server_list.has_focus:
-                screen.go_to("catalog")
+            if self.server is server and self.server_list.has_focus:
+                self.go_to("catalog")
         self.arrive_late()
 
     def load_again(self, server: Server) -> None:
@@ -192,7 +185,7 @@ class Connecting(Working):
 
     def action_refresh(self) -> None:
         """Ask again what it offers; with none connected, look again for servers."""
-        server = self._own.server
+        server = self.server
         if server is not None and server.connected:
             self.load_again(server)
         self.in_background(self.find, "servers.find")
@@ -201,15 +194,15 @@ class Connecting(Working):
 
     def action_add(self) -> None:
         """A command or a URL, typed."""
-        from mcptest_tui.screens.modals import Ask
+        from mcptest_tui.widgets.modals import Ask
 
         def answered(typed: str | None) -> None:
-            server = self._own.servers.add(typed) if typed else None
+            server = self.servers.add(typed) if typed else None
             if server is not None:
                 server.ask = False
-                self._own.show_all()
-                self._own.server_list.select(server.key)
-                self._own.go_to("servers")
+                self.show_all()
+                self.server_list.select(server.key)
+                self.go_to("servers")
                 self._opening = server.key
                 self.connect(server)
 
@@ -219,42 +212,42 @@ class Connecting(Working):
                 "for example  python server.py  or  http://localhost:8000/mcp  or  https://host/mcp $MY_TOKEN\n"
                 "(the name of the variable that holds a bearer token; `mcptest login URL` logs in by OAuth)",
                 check=target_problem,
-                entered=self._own.workbench.entered_servers,
+                entered=self.workbench.entered_servers,
             ),
             answered,
         )
 
     def action_edit(self) -> None:
         """The suite that declares the server."""
-        server = self._own.server
+        server = self.server
         if server is None:
             return
         if server.path:
-            self._own.workbench.go("edit", path=server.path, line=_line_of(server))
+            self.workbench.go("edit", path=server.path, line=_line_of(server))
         else:
-            self._own.workbench.say(f"{server.name} stands in no suite: {key_of('suite.new')} makes one")
+            self.workbench.say(f"{server.name} stands in no suite: {key_of('suite.new')} makes one")
 
     def action_traffic(self) -> None:
         """What is said with it."""
-        server = self._own.server
+        server = self.server
         if server is not None:
-            self._own.workbench.go("traffic", server=server.name)
+            self.workbench.go("traffic", server=server.name)
 
     def action_new_suite(self) -> None:
         """A suite out of what the server says of itself, shown while it is chosen what goes in."""
         from mcptest_tui.screens.scaffold import ScaffoldScreen
         from mcptest_tui.state.scaffolding import Scaffolding, places_for
 
-        screen, server = self._own, self._own.server
+        server = self.server
         if server is None:
             return
         if not server.connected:
-            screen.workbench.say(f"{server.name} is not connected: {key_of('server.connect')} connects it")
+            self.workbench.say(f"{server.name} is not connected: {key_of('server.connect')} connects it")
             return
-        folder = Path(server.path).parent if server.path else screen.workbench.folder
-        suites = [path for path, document in screen.workbench.store.documents.items() if document.sound]
+        folder = Path(server.path).parent if server.path else self.workbench.folder
+        suites = [path for path, document in self.workbench.store.documents.items() if document.sound]
         places = places_for(suites, server.path if server.path in suites else "", str(free_path(folder)))
-        screen.app.push_screen(ScaffoldScreen(server.name, server.key, Scaffolding(places)))
+        self.app.push_screen(ScaffoldScreen(server.name, server.key, Scaffolding(places)))
 
     # What applies
 
@@ -270,17 +263,17 @@ class Connecting(Working):
             "ping": lambda one: True if one is not None and one.connected else None,
             "log_level": lambda one: True if one is not None and one.connected and one.offers("logging") else None,
             "subscribe": lambda one: True if one is not None and one.offers("resources", "subscribe") else None,
-            "raw": lambda one: self._own.looks_at_item,  # noqa: ARG005
+            "raw": lambda one: self.looks_at_item,  # noqa: ARG005
             "edit": lambda one: True if one is not None and one.path else None,
-            "save": lambda one: self._own.can_save(),  # noqa: ARG005
-            "propose": lambda one: self._own.can_propose(),  # noqa: ARG005
+            "save": lambda one: self.can_save(),  # noqa: ARG005
+            "propose": lambda one: self.can_propose(),  # noqa: ARG005
         }
         if action in ("filter", "add") and isinstance(self.focused, (Input, TextArea)):
             return False
         if action in found:
             if not self.is_mounted:  # a key that comes while the screen is being made has the footer ask
                 return None
-            return found[action](self._own.server)
+            return found[action](self.server)
         return super().check_action(action, parameters)
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
-
-from textual.screen import Screen
+from typing import TYPE_CHECKING
 
 from mcptest_tui.engine_client import EngineError
+from mcptest_tui.screens.tests_base import TestsBase
 from mcptest_tui.state.run_view import repro_command
 from mcptest_tui.state.store import TestRow
 
 if TYPE_CHECKING:
-    from mcptest_tui.screens.tests import TestsScreen
+    from mcptest_tui.screens.detail import DetailFeed
 
 MEMBERS = {"request": "request", "response": "output"}
 _CHOICES = (
@@ -29,18 +28,16 @@ _CHOICES = (
 )
 
 
-class Copying(Screen[None]):
+class Copying(TestsBase):
     """A mixin of `TestsScreen`."""
 
-    @property
-    def _its(self) -> TestsScreen:
-        return cast("TestsScreen", self)
+    feed: DetailFeed
 
     def action_copy_menu(self) -> None:
         """Choose what; of a group there is only the command."""
         from mcptest_tui.screens.picker import Choice, Picker
 
-        row = self._its.test()
+        row = self.test()
         if row is None:
             self.action_copy_repro()
             return
@@ -54,44 +51,42 @@ class Copying(Screen[None]):
             if name:
                 self._copy(name, row)
 
-        self._its.app.push_screen(Picker("Copy", lambda typed: (choices, typed)), answered)
+        self.app.push_screen(Picker("Copy", lambda typed: (choices, typed)), answered)
 
     def action_copy_repro(self) -> None:
         """The command that runs this again."""
-        screen = self._its
-        entry = screen.test_list.entry()
+        entry = self.test_list.entry()
         if isinstance(entry, TestRow):
             self._copy("command", entry)
         elif entry is not None:
-            command = re.sub(r" --filter (''|\"\")", "", repro_command(screen.relative(entry.path), ""))
-            screen.workbench.copy(command, "the command that runs this suite")
+            command = re.sub(r" --filter (''|\"\")", "", repro_command(self.relative(entry.path), ""))
+            self.workbench.copy(command, "the command that runs this suite")
 
     def _copy(self, what: str, row: TestRow) -> None:
-        screen = self._its
-        copy = screen.workbench.copy
+        copy = self.workbench.copy
         if what in MEMBERS:
-            screen.run_worker(partial(self._copy_member, what, row), group="value", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+            self.run_worker(partial(self._copy_member, what, row), group="value", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
         elif what == "command":
-            copy(repro_command(screen.relative(row.path), row.name), "the command that runs this test")
+            copy(repro_command(self.relative(row.path), row.name), "the command that runs this test")
         elif what == "yaml":
             self._copy_lines(row)
         elif what == "message":
             copy(str((row.result or {}).get("message", "")), "the message")
         else:
-            copy({"name": row.name, "id": row.id}.get(what, screen.place(row)), f"the {what}")
+            copy({"name": row.name, "id": row.id}.get(what, self.place(row)), f"the {what}")
 
     def _copy_lines(self, row: TestRow) -> None:
         try:
             lines = Path(row.file).read_text(encoding="utf-8", errors="replace").split("\n")
         except OSError as wrong:
-            self._its.workbench.tell(f"cannot read {row.file}: {wrong.strerror or wrong}", severity="error")
+            self.workbench.tell(f"cannot read {row.file}: {wrong.strerror or wrong}", severity="error")
             return
-        self._its.workbench.copy("\n".join(lines[row.line - 1 : row.end_line]) + "\n", "the test's text")
+        self.workbench.copy("\n".join(lines[row.line - 1 : row.end_line]) + "\n", "the test's text")
 
     async def _copy_member(self, what: str, row: TestRow) -> None:
-        bench = self._its.workbench
+        bench = self.workbench
         try:
-            text = await self._its.feed.ask("value", id=row.id, run_id=row.run_id or None, path=[MEMBERS[what]])
+            text = await self.feed.ask("value", id=row.id, run_id=row.run_id or None, path=[MEMBERS[what]])
         except EngineError as wrong:
             bench.tell(wrong.message, severity="warning", hint=wrong.hint)
             return

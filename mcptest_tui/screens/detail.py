@@ -35,7 +35,7 @@ from mcptest_tui.widgets.detail import OF_AGENTS, OF_CALLS, OF_COMPOSITIONS, OF_
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from mcptest_tui.screens.tests import TestsScreen
+    from mcptest_tui.screens.tests_base import TestsBase
     from mcptest_tui.state.tree_rows import Entry
     from mcptest_tui.widgets.detail import Detail
     from mcptest_tui.widgets.json_tree import JsonTree
@@ -48,7 +48,7 @@ PAST = 20
 class DetailFeed:
     """Keeps the detail about one entry of the list."""
 
-    def __init__(self, screen: TestsScreen) -> None:
+    def __init__(self, screen: TestsBase) -> None:
         self._screen = screen
         self.entry: Entry | None = None
         self._whole: OrderedDict[tuple[str, str], dict[str, Any] | str] = OrderedDict()

@@ -9,8 +9,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from mcptest_tui.keymap import bindings_for
-from mcptest_tui.screens.modals import Modal
 from mcptest_tui.state.review_rows import CONTEXT, MOST_ROWS, file_diff_lines
+from mcptest_tui.widgets.modals import Modal
 from mcptest_tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:

@@ -374,7 +374,7 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
 
     def action_go_to_line(self) -> None:
         """Ask for a number."""
-        from mcptest_tui.screens.modals import Ask
+        from mcptest_tui.widgets.modals import Ask
 
         doc = self.current
         if doc is None:

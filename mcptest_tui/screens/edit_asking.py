@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcptest_tui.screens.edit_base import EditBase
-from mcptest_tui.screens.modals import Question
+from mcptest_tui.widgets.modals import Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,9 +13,9 @@ from textual.content import Content
 from mcptest_engine.core.words import counted
 from mcptest_tui.actions import by_id
 from mcptest_tui.keymap import diagnose_keymap, keymap_file
-from mcptest_tui.palette import keys_of
 from mcptest_tui.quiet import Quiet
 from mcptest_tui.screens.edit_base import EditBase
+from mcptest_tui.screens.palette import keys_of
 from mcptest_tui.state.verdict_notes import note_of
 from mcptest_tui.widgets.outline import Entry, Outline
 from mcptest_tui.widgets.problems import ProblemLine, ProblemList, fix_words

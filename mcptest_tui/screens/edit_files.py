@@ -102,7 +102,7 @@ class EditFiles(EditDisk):
 
     def action_new_file(self) -> None:
         """Ask for a name; nothing is written before the first save."""
-        from mcptest_tui.screens.modals import Ask
+        from mcptest_tui.widgets.modals import Ask
 
         free = next((name for name in NEW_NAMES if not Path(name).exists()), f"suite-{int(time.time())}.yml")
 

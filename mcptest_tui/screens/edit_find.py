@@ -95,7 +95,7 @@ class EditFind(EditBase):
         """Ask for another name of the server, node or variable under the cursor, or of the test, and give it everywhere."""
         from mcptest_engine.suite.rename import find_renaming, list_names, rename
         from mcptest_engine.suite.text_edits import EditRefused
-        from mcptest_tui.screens.modals import Ask
+        from mcptest_tui.widgets.modals import Ask
 
         doc = self.current
         if doc is None or doc.file.read_only:

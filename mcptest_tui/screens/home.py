@@ -78,7 +78,7 @@ class HomeScreen(WorkScreen):
 
     def action_demo(self) -> None:
         """Ask before the demo suite is written here; then open and run it."""
-        from mcptest_tui.screens.modals import Question
+        from mcptest_tui.widgets.modals import Question
 
         lines = [
             "A suite for the server that comes with mcptest, as mcptest-demo.yml in this folder: change it as you like.",
@@ -109,7 +109,7 @@ class HomeScreen(WorkScreen):
 
     def action_new_suite(self) -> None:
         """Ask for the server."""
-        from mcptest_tui.screens.modals import Ask
+        from mcptest_tui.widgets.modals import Ask
 
         self.app.push_screen(
             Ask(

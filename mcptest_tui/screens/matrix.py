@@ -11,9 +11,9 @@ from textual.widget import Widget
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown, told_apart
-from mcptest_tui.screens.modals import Modal
 from mcptest_tui.state.matrix_rows import matrix_of
 from mcptest_tui.widgets.matrix_view import MatrixView
+from mcptest_tui.widgets.modals import Modal
 from mcptest_tui.words import mark
 
 if TYPE_CHECKING:

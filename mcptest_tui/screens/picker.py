@@ -17,8 +17,8 @@ from textual.widgets.option_list import Option
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.screens.modals import Modal
 from mcptest_tui.widgets.line import Line
+from mcptest_tui.widgets.modals import Modal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import shown
-from mcptest_tui.screens.modals import Modal
+from mcptest_tui.widgets.modals import Modal
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

@@ -13,11 +13,11 @@ from textual.widgets import Static
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.screens.modals import Modal
 from mcptest_tui.screens.working import Working
 from mcptest_tui.state.about import size_shown
 from mcptest_tui.state.processes import OURS, RESTARTED, Process, processes_of, uptime_shown
 from mcptest_tui.widgets.lines import Lines
+from mcptest_tui.widgets.modals import Modal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from mcptest_tui.app import Workbench
+    from mcptest_tui.interface import AppInterface
     from mcptest_tui.widgets.lines import Piece
 
 LOOK_SECONDS = 1.0
@@ -119,7 +119,7 @@ class ProcessesWindow(Modal[None], Working):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.process")
 
-    def __init__(self, bench: Workbench) -> None:
+    def __init__(self, bench: AppInterface) -> None:
         super().__init__(classes="picker")
         self._bench = bench
         self._note = ""

@@ -7,74 +7,67 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.words import counted
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.safe import one_line
-from mcptest_tui.screens.working import Working
+from mcptest_tui.screens.servers_base import ServersBase
 from mcptest_tui.state.forms import form_of
 from mcptest_tui.state.saving import proposed_saving, saving_of
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
-    from mcptest_tui.screens.servers import ServersScreen
     from mcptest_tui.state.catalog import Item
     from mcptest_tui.state.saving import Saving
     from mcptest_tui.state.servers import Server
 
 
-class Proposing(Working):
+class Proposing(ServersBase):
     """A mixin of `ServersScreen`."""
-
-    @property
-    def _for(self) -> ServersScreen:
-        return cast("ServersScreen", self)
 
     def can_propose(self) -> bool:
         """Whether the focus is on a tool of a connected server."""
-        screen = self._for
         item = self._proposed_item()
-        return screen.server is not None and screen.server.connected and item is not None and item.kind == "tools"
+        return self.server is not None and self.server.connected and item is not None and item.kind == "tools"
 
     def action_propose(self) -> None:
         """Propose a test of the tool with the arguments of its form; one that has to be filled is opened first."""
-        screen, item = self._for, self._proposed_item()
-        server = screen.server
+        item = self._proposed_item()
+        server = self.server
         if server is None or not server.connected or item is None or item.kind != "tools":
-            screen.workbench.say("a test is proposed for a tool of a connected server")
+            self.workbench.say("a test is proposed for a tool of a connected server")
             return
-        call = screen.call if screen.is_calling else None
+        call = self.call if self.is_calling else None
         form = call.form if call is not None else form_of(item)
         problems = form.check_whole()
         if problems:
             if call is None:
-                screen.open_call(item)
-                screen.workbench.say(
+                self.open_call(item)
+                self.workbench.say(
                     f"it needs arguments: fill them in, and {key_of('test.propose', typing=True)} proposes a test"
                 )
             else:
-                screen.call_pane.form.tell(problems)
-                screen.call_pane.form.focus_field(next(iter(problems)))
-                screen.workbench.say("a test is proposed for arguments that the schema allows", "warning")
+                self.call_pane.form.tell(problems)
+                self.call_pane.form.focus_field(next(iter(problems)))
+                self.workbench.say("a test is proposed for arguments that the schema allows", "warning")
             return
         arguments = form.params().get("arguments")
         self._propose(server, item, arguments if isinstance(arguments, dict) else {})
 
     def _proposed_item(self) -> Item | None:
-        screen = self._for
-        if screen.is_calling and screen.call is not None:
-            return screen.call.form.item
-        return screen.catalog_list.item() if screen.looks_at_item else None
+        if self.is_calling and self.call is not None:
+            return self.call.form.item
+        return self.catalog_list.item() if self.looks_at_item else None
 
     def _propose(self, server: Server, item: Item, arguments: dict[str, Any], *, confirmed: bool = False) -> None:
-        self._for.workbench.say(f"calling {one_line(item.name, 40)} to propose a test …")
+        self.workbench.say(f"calling {one_line(item.name, 40)} to propose a test …")
         self.in_background(partial(self._ask_proposal, server, item, arguments, confirmed), "servers.propose")
 
     async def _ask_proposal(self, server: Server, item: Item, arguments: dict[str, Any], confirmed: bool) -> None:
         from mcptest_tui.state.new_suite import free_path
 
-        bench = self._for.workbench
+        bench = self.workbench
         documents = [document for document in bench.store.documents.values() if document.sound]
         params = {"name": item.name, "arguments": arguments}
         saving = saving_of("tools/call", params, None, server, documents, str(free_path(bench.folder)))
@@ -102,7 +95,7 @@ class Proposing(Working):
         """Into the review; without a suite that it could go into, into the window that makes one."""
         from mcptest_tui.screens.save_test import SaveTest
 
-        bench = self._for.workbench
+        bench = self.workbench
         said = f"called {counted(int(told['calls']), 'time')}"
         if told["left_out"]:
             said += f"; left out what changes: {', '.join(told['left_out'][:2])}"
@@ -115,7 +108,7 @@ class Proposing(Working):
 
     def _ask_once(self, server: Server, item: Item, arguments: dict[str, Any], why: str) -> None:
         """The policy says no; a person may say yes, to exactly one call."""
-        from mcptest_tui.screens.modals import Question
+        from mcptest_tui.widgets.modals import Question
 
         def answered(answer: str | None) -> None:
             if answer == "y":

@@ -400,7 +400,7 @@ class ReviewScreen(Working, WorkScreen):
         self._decide_many(chosen, ACCEPT, f"Accept {counted(len(chosen), 'proposal')} that are alike?", lines)
 
     def _decide_many(self, items: Sequence[Item], choice: str, title: str, lines: Sequence[str]) -> None:
-        from mcptest_tui.screens.modals import Question
+        from mcptest_tui.widgets.modals import Question
 
         def answered(answer: str | None) -> None:
             if answer == "y":
@@ -422,7 +422,7 @@ class ReviewScreen(Working, WorkScreen):
         if not self.state.is_complete or self._asked_to_write or self.workbench.reviews.is_writing:
             return
         self._asked_to_write = True
-        from mcptest_tui.screens.modals import Question
+        from mcptest_tui.widgets.modals import Question
 
         counts, files = self.state.counts, self.state.files()
         lines = [f"{counts[ACCEPT]} accepted, {counts[REJECT]} rejected, {counts[SKIP]} skipped."]

@@ -16,11 +16,11 @@ from mcptest_tui.keymap import bindings_for
 from mcptest_tui.places import path_here
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.add_assertion import file_row, matchers_for
-from mcptest_tui.screens.modals import Modal
 from mcptest_tui.state.saving import Proposal
 from mcptest_tui.widgets.choice import Choice
 from mcptest_tui.widgets.line import Line
 from mcptest_tui.widgets.lines import Lines
+from mcptest_tui.widgets.modals import Modal
 from mcptest_tui.widgets.text_view import TextView
 from mcptest_tui.words import MARKS, key_of
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from mcptest_tui.app import Workbench
+    from mcptest_tui.interface import AppInterface
     from mcptest_tui.state.saving import Place, Saving, Written
     from mcptest_tui.widgets.json_tree import JsonTree
     from mcptest_tui.widgets.lines import Piece
@@ -195,7 +195,7 @@ class SaveTest(Modal[str]):
     def action_write(self) -> None:
         """Write it, if the file is still what it was."""
         written = self.written
-        bench: Workbench = self.app  # type: ignore[assignment]
+        bench: AppInterface = self.app  # type: ignore[assignment]
         if written is None:
             return
         path = Path(written.path)

@@ -16,9 +16,9 @@ from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.screens.modals import Modal
 from mcptest_tui.state.scaffolding import DESTRUCTIVE, MUTATING, OPTIONS, Row
 from mcptest_tui.widgets.lines import Lines
+from mcptest_tui.widgets.modals import Modal
 from mcptest_tui.widgets.yaml_area import YamlArea
 from mcptest_tui.words import MARKS, key_of
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from mcptest_tui.app import Workbench
+    from mcptest_tui.interface import AppInterface
     from mcptest_tui.state.scaffolding import Scaffolding
     from mcptest_tui.widgets.lines import Piece
 
@@ -185,7 +185,7 @@ class ScaffoldScreen(Modal[str]):
         return self.query_one(YamlArea)
 
     @property
-    def bench(self) -> Workbench:
+    def bench(self) -> AppInterface:
         """The app, typed."""
         return self.app  # type: ignore[return-value]
 

@@ -13,13 +13,13 @@ from textual.containers import Horizontal, Vertical
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.asking import Asking
-from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.calling import Calling
 from mcptest_tui.screens.connecting import Connecting
 from mcptest_tui.screens.proposing import Proposing
+from mcptest_tui.screens.servers_base import NOTHING
 from mcptest_tui.state.about import item_lines, problem_lines, server_lines
-from mcptest_tui.state.catalog import KINDS, TITLES, VERBS, Catalog
-from mcptest_tui.state.servers import BUSY, Servers, failure_words
+from mcptest_tui.state.catalog import KINDS, TITLES, VERBS
+from mcptest_tui.state.servers import BUSY, failure_words
 from mcptest_tui.state.text_lines import line
 from mcptest_tui.widgets.call_pane import CallPane
 from mcptest_tui.widgets.catalog_list import CatalogList, KindTabs
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from textual.timer import Timer
     from textual.widget import Widget
 
+    from mcptest_tui.state.catalog import Item
     from mcptest_tui.state.servers import Server
     from mcptest_tui.widgets.lines import Lines
 
 TICK_SECONDS = 0.5
-PLACES = ("servers", "catalog", "about")
 
 
-class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
+class ServersScreen(Connecting, Calling, Proposing, Asking):
     """Three panes; at narrow sizes one of them."""
 
     MODE = "servers"
@@ -54,11 +54,8 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self.servers = Servers()
-        self.catalogs: dict[str, Catalog] = {}
         self.raw = False
         self._tick: Timer | None = None
-        self._looks_at = "server"
         self._wanted_key: str | None = None
         self._catalog_of: str | None = None
         self._selected: str | None = None
@@ -87,72 +84,12 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
         self.documents_read()
         self.in_background(self.find, "servers.find")
 
-    # The parts
-
-    @property
-    def server_list(self) -> ServerList:
-        """The servers."""
-        return self.query_one(ServerList)
-
-    @property
-    def catalog_list(self) -> CatalogList:
-        """What the current one offers."""
-        return self.query_one(CatalogList)
-
-    @property
-    def call_pane(self) -> CallPane:
-        """Form and answer."""
-        return self.query_one(CallPane)
-
-    @property
-    def filter_line(self) -> FilterLine:
-        """The filter of the catalog."""
-        return self.query_one("#catalog-filter", FilterLine)
-
-    @property
-    def server(self) -> Server | None:
-        """The one under the cursor."""
-        return self.server_list.server()
-
-    @property
-    def catalog(self) -> Catalog:
-        """What the current server offers; an empty one when it is not connected."""
-        server = self.server
-        return self.catalogs.get(server.key, _NONE) if server is not None else _NONE
-
-    def tools(self) -> Iterable[tuple[str, str, str]]:
+    def tools(self) -> Iterable[tuple[str, str, Item]]:
         """Those of every connected server."""
         for key, catalog in self.catalogs.items():
             server = self.servers.by_key.get(key)
             if server is not None and server.connected:
-                yield from ((server.path, server.name, item.name) for item in catalog.items["tools"])
-
-    @property
-    def one_pane(self) -> bool:
-        """Whether panes are shown one at a time."""
-        return self.has_class("-narrow")
-
-    @property
-    def looks_at_item(self) -> bool:
-        """Whether the right pane is about what a server offers."""
-        return self._looks_at == "item"
-
-    @property
-    def is_calling(self) -> bool:
-        """Whether the form is shown."""
-        return self.has_class("-calling")
-
-    def go_to(self, place: str, *, focus: bool = True) -> None:
-        """Show a pane, where they are shown one at a time, and type in it."""
-        for name in PLACES:
-            self.set_class(name == place, f"-at-{name}")
-        if place != "about" and self.one_pane:
-            self.remove_class("-calling")
-        if focus:
-            widget: Widget = {"servers": self.server_list, "catalog": self.catalog_list}.get(
-                place, self.query_one("#about")
-            )
-            widget.focus()
+                yield from ((server.path, server.name, item) for item in catalog.items["tools"])
 
     # What comes from the app
 
@@ -215,7 +152,7 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
         self._catalog_of = key
         cursor = listed.cursor if listed.catalog is catalog else catalog.place(before) if same and before else 0
         listed.show(catalog, self._why_nothing(), cursor=cursor)
-        self.query_one(KindTabs).show(catalog.kind, catalog.counts() if catalog is not _NONE else {})
+        self.query_one(KindTabs).show(catalog.kind, catalog.counts() if catalog is not NOTHING else {})
         if not self.filter_line.has_focus:
             self.filter_line.put(catalog.filter)
         pane = self.query_one("#catalog-pane")
@@ -226,7 +163,7 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
     def show_about(self, *, keep: bool = False) -> None:
         """What the cursor is on: the server, or what it offers."""
         view, pane = self.query_one("#about", SchemaView), self.query_one("#about-pane")
-        item = self.catalog_list.item() if self._looks_at == "item" else None
+        item = self.catalog_list.item() if self.looks_at == "item" else None
         server, problem = self.server, self.server_list.problem()
         self._selected = self.server_list.current
         if item is not None:
@@ -250,7 +187,7 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
         server, catalog = self.server, self.catalog
         if server is None:
             return ""
-        if catalog is not _NONE:
+        if catalog is not NOTHING:
             problem = catalog.problem(catalog.kind)
             if problem:
                 return problem
@@ -317,13 +254,13 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
         """Follow it."""
         event.stop()
         if event.lines is self.server_list:
-            self._looks_at = "server"
+            self.looks_at = "server"
             self.remove_class("-calling")
             self.show_catalog()
             self.show_about()
             self.refresh_bindings()
         elif event.lines is self.catalog_list:
-            self._looks_at = "item"
+            self.looks_at = "item"
             self.remove_class("-calling")
             self.show_about()
         elif event.lines is self.call_pane.result:
@@ -334,8 +271,8 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
         looks_at = {"server-list": "server", "catalog": "item"}.get(event.widget.id or "")
         if looks_at is not None:
             self.go_to("servers" if looks_at == "server" else "catalog", focus=False)
-            if looks_at != self._looks_at:
-                self._looks_at = looks_at
+            if looks_at != self.looks_at:
+                self.looks_at = looks_at
                 self.show_about()
                 self.refresh_bindings()
         elif self.call_pane in event.widget.ancestors_with_self or event.widget.id == "about":
@@ -373,10 +310,10 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
         if event.line is not self.filter_line:
             self.search_answer(event.text, done=event.done)
             return
-        if self.catalog is not _NONE:
+        if self.catalog is not NOTHING:
             self.catalog.search(event.text)
             self.show_catalog()
-            self._looks_at = "item"
+            self.looks_at = "item"
             self.show_about()
         if event.done:
             self.catalog_list.focus()
@@ -394,12 +331,12 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
         self._use_kind(kinds[(at + step) % len(kinds)])
 
     def _use_kind(self, kind: str) -> None:
-        if self.catalog is _NONE:
+        if self.catalog is NOTHING:
             return
         self.catalog.use(kind)
         self.catalog_list.cursor = 0
         self.show_catalog()
-        self._looks_at = "item"
+        self.looks_at = "item"
         self.show_about()
 
     def action_details(self) -> None:
@@ -416,7 +353,7 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
     def action_copy(self) -> None:
         """The line under the cursor: a signature, a URI, a command."""
         item, server = self.catalog_list.item(), self.server
-        if self._looks_at == "item" and item is not None:
+        if self.looks_at == "item" and item is not None:
             self.workbench.copy("".join(text for text, _ in item.pieces), "the line")
         elif server is not None:
             self.workbench.copy(server.shown, "the URL" if server.transport == "http" else "the command")
@@ -440,7 +377,7 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
             self.show_catalog()
             return True
         if self.query_one("#about").has_focus:
-            self.go_to("catalog" if self._looks_at == "item" else "servers")
+            self.go_to("catalog" if self.looks_at == "item" else "servers")
             return True
         if self.catalog_list.has_focus:
             self.go_to("servers")
@@ -480,16 +417,13 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
             self._tick.pause()
         self.server_list.refresh()
         server = self.server
-        if server is not None and server.state in BUSY and self._looks_at == "server":
+        if server is not None and server.state in BUSY and self.looks_at == "server":
             self.show_about(keep=True)
         self.tell_waiting()
 
     def wake(self) -> None:
         """Something that changes with the time is shown."""
         self._wake()
-
-
-_NONE = Catalog()
 
 
 def _empty_lines(searched: bool) -> list[Any]:

@@ -14,10 +14,10 @@ from mcptest_tui.screens.picker import Choice
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
-    from mcptest_tui.app import Workbench
+    from mcptest_tui.interface import AppInterface
 
 
-def settings_of(app: Workbench) -> list[Choice]:
+def settings_of(app: AppInterface) -> list[Choice]:
     """The rows of the settings; what choosing one does stands in `app_actions`."""
     changed = len(app._keymap)
     keymap, enter = keymap_file(), key_of("line.take")

@@ -9,19 +9,15 @@ from textual.content import Content
 
 from mcptest_engine.core.words import counted
 from mcptest_tui.keymap import bindings_for
-from mcptest_tui.places import path_here
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.copying import Copying
 from mcptest_tui.screens.detail import DetailFeed
 from mcptest_tui.screens.test_actions import TestActions
 from mcptest_tui.screens.tree_actions import TreeActions
 from mcptest_tui.state.filters import Known
-from mcptest_tui.state.matrix_rows import Several
 from mcptest_tui.state.result_rows import reason_of
-from mcptest_tui.state.run_view import RunView
 from mcptest_tui.state.store import TestRow
-from mcptest_tui.state.tree_rows import ORDER_WORDS, TreeRows
+from mcptest_tui.state.tree_rows import ORDER_WORDS
 from mcptest_tui.widgets.detail import Detail
 from mcptest_tui.widgets.diff_view import DiffView
 from mcptest_tui.widgets.filter_bar import FilterBar
@@ -43,7 +39,7 @@ PAGE_SECONDS = 0.25
 CURRENT_WIDTH = 30
 
 
-class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
+class TestsScreen(TestActions, TreeActions, Copying):
     """The list, the filter above it, the detail beside it; on narrow terminals one of both."""
 
     MODE = "tests"
@@ -54,17 +50,11 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self.rows = TreeRows()
-        self.run_view = RunView()
         self.feed = DetailFeed(self)
-        self.following = False
-        self.last_asked: tuple[str | None, list[str] | None] | None = None
-        self._known = Known()
         self._settling: Timer | None = None
         self._wanted: str | None = None
         self._missed = False
         self._page_due = False
-        self.several = Several()
 
     def compose_body(self) -> Iterable[Widget]:
         """Two panes."""
@@ -82,46 +72,6 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
         self.documents_read()
         self.test_list.focus()
         self.watch(self.app, "app_focus", self._terminal_focused, init=False)
-
-    # The parts
-
-    @property
-    def test_list(self) -> RowList:
-        """The list."""
-        return self.query_one(RowList)
-
-    @property
-    def detail(self) -> Detail:
-        """The pane beside it."""
-        return self.query_one(Detail)
-
-    @property
-    def filter_bar(self) -> FilterBar:
-        """The line above it."""
-        return self.query_one(FilterBar)
-
-    @property
-    def one_pane(self) -> bool:
-        """Whether list and detail are shown one at a time."""
-        return self.has_class("-narrow")
-
-    @property
-    def detail_open(self) -> bool:
-        """Whether the detail is on the screen."""
-        return not self.one_pane or self.has_class("-detail")
-
-    def test(self) -> TestRow | None:
-        """The test under the cursor."""
-        entry = self.test_list.entry()
-        return entry if isinstance(entry, TestRow) else None
-
-    def relative(self, path: str) -> str:
-        """A path as it is typed here."""
-        return path_here(path)
-
-    def place(self, row: TestRow) -> str:
-        """`weather.yml:12`."""
-        return f"{self.relative(row.file)}:{row.line_at_fault}"
 
     # What comes from the app
 
@@ -164,7 +114,7 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
     def documents_read(self) -> None:
         """Other tests, or the same in other places."""
         store = self.workbench.store
-        self._known = Known.of(store.rows.values())
+        self.known = Known.of(store.rows.values())
         self.feed.read_again()
         self.test_list.dimmed = set(store.stale)
         self.test_list.marked &= store.rows.keys()
@@ -178,6 +128,10 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
         if focused:
             suites = self.workbench.suites
             self.run_worker(suites.search_again, group="look", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+
+    def tests_wait(self) -> None:
+        """Their rows say so."""
+        self.test_list.refresh()
 
     def engine_changed(self, state: str, message: str) -> None:  # noqa: ARG002
         """Another engine: what could not be read can be asked for again."""
@@ -316,7 +270,7 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
         self.filter_bar.say(self.rows.filter.problems[0] if self.rows.filter.problems else self._nearest())
 
     def _nearest(self) -> str:
-        return "" if self.rows.entries else self.rows.filter.why_empty(self._known)
+        return "" if self.rows.entries else self.rows.filter.why_empty(self.known)
 
     def _why_nothing(self) -> list[str]:
         if not self.rows.filter:
@@ -347,14 +301,6 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
         if self.detail.has_focus_within and self.detail.has_class("-tabs"):
             first["tabs"] = ""
         return first
-
-    def nothing_keys(self) -> list[tuple[str, str]]:
-        """What the detail says when nothing is under the cursor."""
-        return (
-            [(key_of("app.back"), "clears the filter")]
-            if self.rows.filter
-            else [(key_of("app.settings"), "settings"), (key_of("app.palette"), "everything else")]
-        )
 
     # The session, and the bars
 

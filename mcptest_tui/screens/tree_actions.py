@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Any, cast
-
-from textual.screen import Screen
+from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.engine_client import EngineError
+from mcptest_tui.screens.tests_base import TestsBase
 from mcptest_tui.state.json_rows import value_at, whole
 from mcptest_tui.state.store import TestRow
 from mcptest_tui.widgets.json_tree import JsonTree, text_of
@@ -18,7 +17,7 @@ from mcptest_tui.words import key_of
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
-    from mcptest_tui.screens.tests import TestsScreen
+    from mcptest_tui.screens.detail import DetailFeed
     from mcptest_tui.state.conversation_rows import Entry
     from mcptest_tui.state.json_rows import Path
     from mcptest_tui.widgets.detail import Detail
@@ -26,24 +25,22 @@ if TYPE_CHECKING:
     AskPart = Callable[..., Awaitable[Any]]
 
 
-class TreeActions(Screen[None]):
+class TreeActions(TestsBase):
     """A mixin of `TestsScreen`."""
 
-    @property
-    def _tests(self) -> TestsScreen:
-        return cast("TestsScreen", self)
+    feed: DetailFeed
 
     def on_json_tree_wanted(self, event: JsonTree.Wanted) -> None:
         """Do it, or have a worker ask the engine."""
         event.stop()
-        screen, tree = self._tests, event.tree
-        row = screen.feed.entry
+        tree = event.tree
+        row = self.feed.entry
         if not isinstance(row, TestRow):
             return
         if event.what == "search":
-            screen.detail.open_search()
+            self.detail.open_search()
         elif event.what == "target":
-            screen.workbench.copy(tree.target, "the target")
+            self.workbench.copy(tree.target, "the target")
         elif event.what == "assert":
             self._add_assertion(row, tree)
         elif event.what == "more":
@@ -57,91 +54,85 @@ class TreeActions(Screen[None]):
 
     def look_into(self, entry: Entry) -> None:
         """A part of a conversation: the call as a tree, the whole of a text, one of several runs."""
-        screen = self._tests
-        row = screen.feed.entry
+        row = self.feed.entry
         if entry.kind == "run" and entry.outcome:
-            screen.feed.fold_run(entry.number)
+            self.feed.fold_run(entry.number)
         elif entry.kind == "call" and entry.path:
-            screen.feed.call = entry.path
-            screen.detail.use_tab("request")
+            self.feed.call = entry.path
+            self.detail.use_tab("request")
         elif entry.kind == "say" and entry.path and isinstance(row, TestRow):
             self._later(partial(self._whole_text, row, entry))
 
     async def _whole_text(self, row: TestRow, entry: Entry) -> None:
         try:
-            text = await self._tests.feed.ask("value", id=row.id, run_id=row.run_id or None, path=list(entry.path))
+            text = await self.feed.ask("value", id=row.id, run_id=row.run_id or None, path=list(entry.path))
         except EngineError as wrong:
-            self._tests.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
             return
         self._window(f"{entry.label} {entry.number or ''}".rstrip(), str(text))
 
     def on_detail_searched(self, event: Detail.Searched) -> None:
         """As it is typed."""
-        tree = self._tests.detail.json_tree
+        tree = self.detail.json_tree
         if tree is not None:
             tree.search(event.text)
-            self._tests.feed.told_path(tree)
-            row = self._tests.feed.entry
+            self.feed.told_path(tree)
+            row = self.feed.entry
             if event.text and isinstance(row, TestRow) and tree.nodes is not None and not whole(tree.nodes.value):
                 self._later(partial(self._find, row, tree, event.text), "value.find")
 
     def _use(self, event: JsonTree.Wanted, text: str) -> None:
         """The whole value has come."""
-        screen = self._tests
         if event.what == "text":
             event.tree.show_text(text)
         elif event.what == "copy":
-            screen.workbench.copy(text, "the value")
+            self.workbench.copy(text, "the value")
         else:
             self._window(event.tree.target or "value", text)
 
     def _window(self, title: str, text: str) -> None:
         from mcptest_tui.screens.value import ValueWindow
 
-        screen = self._tests
-
         def answered(answer: str | None) -> None:
             if answer == "copy":
-                screen.workbench.copy(text, "the value")
+                self.workbench.copy(text, "the value")
 
-        screen.app.push_screen(ValueWindow(title, text), answered)
+        self.app.push_screen(ValueWindow(title, text), answered)
 
     async def _asked(self, row: TestRow, event: JsonTree.Wanted) -> None:
         try:
-            text = await self._tests.feed.ask(
+            text = await self.feed.ask(
                 "value", id=row.id, run_id=row.run_id or None, path=[*self._member(row, event.tree), *event.path]
             )
         except EngineError as wrong:
-            self._tests.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
             return
         self._use(event, str(text))
 
     async def _more(self, row: TestRow, event: JsonTree.Wanted) -> None:
         path = [*self._member(row, event.tree), *event.path]
         try:
-            more = await self._tests.feed.ask(
-                "expand", id=row.id, run_id=row.run_id or None, path=path, start=event.start
-            )
+            more = await self.feed.ask("expand", id=row.id, run_id=row.run_id or None, path=path, start=event.start)
         except EngineError as wrong:
-            self._tests.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
             return
         event.tree.extend(event.path, more)
 
     async def _find(self, row: TestRow, tree: JsonTree, text: str) -> None:
         """Search all of the value, of which only a part is here."""
         await find_everywhere(tree, text, self._part_of(row, tree))
-        if row is self._tests.feed.entry:
-            self._tests.feed.told_path(tree)
+        if row is self.feed.entry:
+            self.feed.told_path(tree)
 
     async def _reach(self, row: TestRow, event: JsonTree.Wanted) -> None:
         try:
             await fetch_up_to(event.tree, event.path, self._part_of(row, event.tree))
         except EngineError as wrong:
-            self._tests.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
 
     def _part_of(self, row: TestRow, tree: JsonTree) -> AskPart:
         member = self._member(row, tree)
-        return lambda do, path, **more: self._tests.feed.ask(
+        return lambda do, path, **more: self.feed.ask(
             do, id=row.id, run_id=row.run_id or None, path=[*member, *path], **more
         )
 
@@ -149,13 +140,13 @@ class TreeActions(Screen[None]):
         """Where in the test's result a tree begins."""
         if tree.id == "detail-request":
             if row.kind in ("agent", "eval"):
-                return list(self._tests.feed.call)
-            return ["trace", "nodes", self._tests.feed.node] if row.kind == "composition" else ["request"]
+                return list(self.feed.call)
+            return ["trace", "nodes", self.feed.node] if row.kind == "composition" else ["request"]
         return [{"agent": "trace", "eval": "judgement"}.get(row.kind, "output")]
 
     def _later(self, asking: Callable[[], Coroutine[Any, Any, None]], group: str = "value") -> None:
         """What is asked last counts, in each group: going to a hit of fewer letters must not end the search for more."""
-        self._tests.run_worker(asking, group=group, exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+        self.run_worker(asking, group=group, exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
     # Assertions
 
@@ -164,7 +155,7 @@ class TreeActions(Screen[None]):
         from mcptest_engine.suite.edit import add_assertion
         from mcptest_engine.suite.text_edits import EditRefused, apply
 
-        bench = self._tests.workbench
+        bench = self.workbench
         file = File(row.file)
         if row.kind == "eval":
             bench.say("a judgement has no targets; its test is decided by the score", "warning")
@@ -187,13 +178,13 @@ class TreeActions(Screen[None]):
         except (OSError, UnicodeDecodeError) as wrong:
             bench.tell(f"cannot read {file.name}: {getattr(wrong, 'strerror', None) or wrong}", severity="error")
             return
-        self._tests.app.push_screen(
+        self.app.push_screen(
             AddAssertion(row.name, tree.target, file.name, text, ways),
             lambda after: self._write(row, text, after) if after else None,
         )
 
     def _write(self, row: TestRow, before: str, after: str) -> None:
-        bench = self._tests.workbench
+        bench = self.workbench
         file = File(row.file)
         try:
             if file.read_bytes() != before.encode():

@@ -8,8 +8,8 @@ from textual.containers import Vertical
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import safe_text, shown
-from mcptest_tui.screens.modals import Modal
 from mcptest_tui.state.text_lines import line
+from mcptest_tui.widgets.modals import Modal
 from mcptest_tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:

@@ -2,8 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.content import Content
 from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from textual.geometry import Size
+
+
+def size_classes(size: Size) -> dict[str, bool]:
+    """Which layout classes hold at a size."""
+    width, height = size
+    return {
+        "-narrow": width < 100,
+        "-wide": width >= 160,
+        "-short": height < 30,
+        "-tiny": width <= 60 or height <= 15,
+        "-no-room": width < 40 or height < 10,
+    }
 
 
 class NoRoom(Widget):

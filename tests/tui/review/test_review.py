@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from mcptest_tui.screens.difference import Difference
-from mcptest_tui.screens.modals import Question
+from mcptest_tui.widgets.modals import Question
 from mcptest_tui.widgets.text_view import TextView
 from tests.conftest import SERVERS
 from tests.tui.pictures import assert_picture, rows_of, text_of

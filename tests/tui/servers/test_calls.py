@@ -9,10 +9,10 @@ import sys
 import pytest
 from textual import events
 
-from mcptest_tui.screens.modals import Question
 from mcptest_tui.screens.picker import Picker
 from mcptest_tui.screens.save_test import AssertionList, SaveTest
 from mcptest_tui.screens.value import ValueWindow
+from mcptest_tui.widgets.modals import Question
 from tests.tui.pictures import assert_picture, rows_of, text_of
 from tests.tui.servers.driving import ODD, connected, form_of, odd, sent, suite_of
 from tests.tui.waiting import until
@@ -530,7 +530,7 @@ async def test_a_suite_in_which_nothing_can_be_added_says_why(workbench, place):
 async def test_saving_without_a_suite_makes_one(workbench, place):
     """For a server that was typed."""
     async with workbench() as pilot:
-        from mcptest_tui.screens.modals import Ask
+        from mcptest_tui.widgets.modals import Ask
 
         await pilot.press("3", "plus")
         await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
@@ -552,7 +552,7 @@ async def test_saving_without_a_suite_makes_one(workbench, place):
 
 async def test_a_secret_that_was_typed_lands_in_no_file(workbench, place):
     """Issue: it was the server's name, and stood in the session and in the suite that ^s wrote."""
-    from mcptest_tui.screens.modals import Ask
+    from mcptest_tui.widgets.modals import Ask
 
     async with workbench() as pilot:
         await pilot.press("3", "plus")

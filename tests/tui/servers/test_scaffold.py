@@ -10,9 +10,9 @@ import pytest
 import yaml
 from textual.widgets import Input
 
-from mcptest_tui.screens.modals import Ask, Question, keys_that_fit
 from mcptest_tui.screens.save_test import SaveTest
 from mcptest_tui.screens.scaffold import ScaffoldScreen
+from mcptest_tui.widgets.modals import Ask, Question, keys_that_fit
 from tests.tui.pictures import assert_picture, rows_of, text_of
 from tests.tui.servers.driving import at_servers, connected, form_of, odd, suite_of
 from tests.tui.waiting import until

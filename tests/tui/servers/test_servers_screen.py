@@ -13,8 +13,8 @@ import sys
 import pytest
 
 from mcptest_tui.screens.make import make_screen
-from mcptest_tui.screens.modals import Ask, Question
 from mcptest_tui.screens.scaffold import ScaffoldScreen
+from mcptest_tui.widgets.modals import Ask, Question
 from tests.tui.pictures import assert_picture, rows_of, text_of
 from tests.tui.servers.driving import at_servers, connected, form_of, odd, sent, suite_of
 from tests.tui.waiting import until

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from mcptest_tui.screens.about import About
-from mcptest_tui.screens.modals import Ask, Question
 from mcptest_tui.screens.picker import Picker
+from mcptest_tui.widgets.modals import Ask, Question
 from tests.tui.edit.typing import opened
 from tests.tui.pictures import rows_of, text_of
 from tests.tui.servers.driving import suite_of

@@ -11,10 +11,10 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import OptionList, Static
 
 from mcptest_tui.screens.base import WorkScreen
-from mcptest_tui.screens.modals import Question
 from mcptest_tui.screens.picker import Choice, Picker, ranked
 from mcptest_tui.suites import Suites
 from mcptest_tui.widgets.footer import HELP, Hint, fitted
+from mcptest_tui.widgets.modals import Question
 from mcptest_tui.widgets.mode_bar import ModeBar
 from mcptest_tui.widgets.splitter import Splitter
 from tests.tui.pictures import assert_picture, rows_of, text_of
@@ -127,7 +127,7 @@ async def test_the_palette_goes_to_a_tool(workbench, demo):
         await until(pilot, lambda: app.current_mode == "servers" and "r connects it" in text_of(app))
         await pilot.press("r")
         await until(pilot, lambda: any(app.screen.tools()))
-        names = {tool for _, _, tool in app.screen.tools()}
+        names = {tool.name for _, _, tool in app.screen.tools()}
         await pilot.press("ctrl+p", *"@")
         await until(pilot, lambda: names and all(name in text_of(app) for name in names))
 

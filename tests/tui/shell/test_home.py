@@ -12,8 +12,8 @@ from textual.widgets import Input
 
 from mcptest_engine.core.shipped import shipped
 from mcptest_tui.actions import by_id
-from mcptest_tui.screens.modals import Ask, Question
 from mcptest_tui.screens.scaffold import ScaffoldScreen
+from mcptest_tui.widgets.modals import Ask, Question
 from tests.tui.pictures import assert_picture, text_of
 from tests.tui.shell.test_leaving import children_of
 from tests.tui.waiting import until

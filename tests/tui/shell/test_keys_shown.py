@@ -6,8 +6,8 @@ import pytest
 
 from mcptest_tui.actions import by_id
 from mcptest_tui.screens.base import WorkScreen
+from mcptest_tui.screens.help_panel import about, rows_of
 from mcptest_tui.widgets.footer import hints_of, is_typed
-from mcptest_tui.widgets.help_panel import about, rows_of
 from tests.tui.servers.driving import connected, form_of
 from tests.tui.waiting import until
 

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from mcptest_engine.suite.completion import Help
 from mcptest_tui.actions import by_id
-from mcptest_tui.app_voice import idle_words
+from mcptest_tui.base_app import idle_words
 from mcptest_tui.safe import told_apart
 from mcptest_tui.screens.edit_help import problem_help
 from mcptest_tui.screens.review import empty_hints, empty_words

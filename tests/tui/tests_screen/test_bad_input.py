@@ -92,8 +92,8 @@ async def test_an_answer_full_of_escapes_and_markup_reaches_no_terminal(workbenc
 @pytest.mark.usefixtures("every_frame")
 async def test_a_row_that_cannot_be_drawn_is_told_and_the_panel_can_be_closed(workbench, mixed, monkeypatch):
     """A bug of ours in one pane: what lies above it must still be drawn. Source: workbench.md 8.9."""
-    from mcptest_tui.screens.modals import ErrorPanel
     from mcptest_tui.widgets.json_tree import JsonTree
+    from mcptest_tui.widgets.modals import ErrorPanel
 
     async with workbench(bugs=1) as pilot:
         await ran(pilot, "a")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from mcptest_tui.actions import Action
-    from mcptest_tui.app import Workbench
+    from mcptest_tui.interface import AppInterface
 
 RECENT = 5
 NOT_RECENT = {"app.palette", "app.help", "app.back"}
@@ -34,7 +34,7 @@ class Doable(NamedTuple):
     mode: str = ""
 
 
-def doable(app: Workbench, screen: Screen[object]) -> Iterator[Doable]:
+def doable(app: AppInterface, screen: Screen[object]) -> Iterator[Doable]:
     """Every action that can be done from here: by the focused pane, by the screen, by the app, or in another mode."""
     focused = screen.focused
     nodes: list[DOMNode] = [*(focused.ancestors_with_self if focused is not None else ()), screen, app]
@@ -55,7 +55,7 @@ def _does(node: DOMNode, action: Action) -> bool:
     return hasattr(node, f"action_{name}") or hasattr(node, f"_action_{name}")
 
 
-def _applies(app: Workbench, action: Action, node: DOMNode) -> bool:
+def _applies(app: AppInterface, action: Action, node: DOMNode) -> bool:
     return bool(app._check_action_state(action.action, node))
 
 
@@ -67,7 +67,7 @@ def keys_of(action: Action) -> str:
 class Palette:
     """One opening of the palette over `screen`."""
 
-    def __init__(self, app: Workbench, screen: Screen[object]) -> None:
+    def __init__(self, app: AppInterface, screen: Screen[object]) -> None:
         self._app = app
         self._found = {found.action.id: found for found in doable(app, screen)}
 
@@ -123,7 +123,9 @@ class Palette:
     @cached_property
     def _tools(self) -> list[Choice]:
         """Those that connected servers offer, then those that tests call."""
-        places = [place for screen in self._app.work_screens() for place in screen.tools()]
+        places = [
+            (suite, server, tool.name) for screen in self._app.work_screens() for suite, server, tool in screen.tools()
+        ]
         rows = self._app.store.rows.values()
         places += [(row.path, row.server, row.tool) for row in rows if row.block == "tools" and row.tool]
         found = {f"tool:{suite}\0{server}\0{tool}": (server, tool) for suite, server, tool in places if "/" not in tool}

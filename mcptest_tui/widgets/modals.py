@@ -16,9 +16,9 @@ from textual.widgets.option_list import Option
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.problems import Sturdy, title_of
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.screens.base import size_classes
 from mcptest_tui.widgets.footer import HELP, hints_of
 from mcptest_tui.widgets.line import Prompt
+from mcptest_tui.widgets.no_room import size_classes
 from mcptest_tui.words import key_of, key_shown, keys_now
 
 if TYPE_CHECKING:

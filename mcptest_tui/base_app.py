@@ -1,4 +1,6 @@
-"""How the app speaks: notifications, the status bar's message, what was copied, and bugs of ours."""
+"""The app as its own parts see it: what all of them share, what it says (notifications, the status bar's message, what was
+copied, bugs of ours), and how it looks.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +11,28 @@ from textual.app import App
 from textual.worker import WorkerFailed
 
 from mcptest_tui.actions import by_id
-from mcptest_tui.problems import title_of
+from mcptest_tui.key_order import KeyOrder
+from mcptest_tui.mode_screen import ModeScreen
+from mcptest_tui.problems import Sturdy, title_of
 from mcptest_tui.safe import safe_text
+from mcptest_tui.themes import PLAIN_TEXT, token_defaults
 from mcptest_tui.words import PLAIN, key_shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import asyncio
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from textual.filter import LineFilter
     from textual.notifications import SeverityLevel
 
+    from mcptest_engine.workspace.workspace import Workspace
     from mcptest_tui.actions import Action
-    from mcptest_tui.app import Workbench
+    from mcptest_tui.bridge import Bridge
+    from mcptest_tui.config import Config
+    from mcptest_tui.engine_client import EngineClient
+    from mcptest_tui.problems import Problems
+    from mcptest_tui.state.store import Store
 
 SECONDS, ERROR_SECONDS = 4, 8
 SAID_SECONDS = 20
@@ -28,14 +40,52 @@ IDLE = "idle"
 """The severity of a message that a key has nothing to do: the next key that has takes it away."""
 
 
-class AppVoice(App[int]):
-    """A mixin of `Workbench`."""
+class BaseApp(KeyOrder, Sturdy, App[int]):
+    """The base of `Workbench`, for runs, reviews, suites and its other parts: none of them knows those that are made of it."""
 
+    config: Config
+    folder: Path
+    """Where mcptest was started; it may be deleted meanwhile."""
+    workspace: Workspace
+    store: Store
+    bridge: Bridge
+    engine: EngineClient
+    engine_ready: asyncio.Event
+    problems: Problems
+    watch_mode: str
+    copying: asyncio.Lock
     message: tuple[str, str] = ("", "information")
+    is_ending = False
+    """The screens are about to be taken apart: nothing is shown on them any more."""
+
+    if TYPE_CHECKING:
+        # app.py
+        def refresh_status(self) -> None: ...
+        def documents_read(self) -> None: ...
+        def documents_changed(self, paths: list[str]) -> None: ...
+        def watched_files(self) -> list[str]: ...
+        def save_session(self) -> None: ...
+        def give_title_back(self) -> None: ...
+
+    # The screens
 
     @property
-    def _speaker(self) -> Workbench:
-        return cast("Workbench", self)
+    def work_screen(self) -> ModeScreen | None:
+        """The mode's screen that is shown, also when a list or a question lies over it."""
+        stack = self._screen_stacks.get(self.current_mode, ())
+        shown = next((screen for screen in reversed(stack) if isinstance(screen, ModeScreen)), None)
+        if shown is None or not shown.children or self.is_ending:
+            return None  # at the end it is taken apart before its timers are
+        return shown
+
+    def work_screens(self) -> Iterator[ModeScreen]:
+        """The screens that exist, whether shown or not; none at the end, when what was read last finds them half gone."""
+        for stack in () if self.is_ending else self._screen_stacks.values():
+            for screen in stack[:1]:
+                if isinstance(screen, ModeScreen) and screen.is_mounted and screen.children:
+                    yield screen
+
+    # What it says
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's own, and the one for terminals that have ASCII only."""
@@ -70,13 +120,13 @@ class AppVoice(App[int]):
                 self.message = ("", "information")
                 self._show_message()
 
-        self._speaker.set_timer(SECONDS if len(self.screen_stack) > 1 else SAID_SECONDS, forget)
+        self.set_timer(SECONDS if len(self.screen_stack) > 1 else SAID_SECONDS, forget)
 
     def _show_message(self) -> None:
         """In the status bar; of a dialog, which may lie over that, in the place of its keys."""
-        self._speaker.refresh_status()
+        self.refresh_status()
         if len(self.screen_stack) > 1:
-            from mcptest_tui.screens.modals import Modal
+            from mcptest_tui.widgets.modals import Modal
 
             if isinstance(self.screen, Modal):
                 self.screen.tell_keys()
@@ -111,8 +161,8 @@ class AppVoice(App[int]):
         from mcptest_tui.clipboard import copy
 
         try:
-            root, way = self._speaker.workspace.root, self._speaker.config.clipboard
-            async with self._speaker.copying:
+            root, way = self.workspace.root, self.config.clipboard
+            async with self.copying:
                 done = await copy(text, root, self.copy_to_clipboard, native=way != "osc52")
         except OSError as wrong:
             self.tell(f"could not copy {what}: {wrong.strerror or wrong}", severity="error")
@@ -121,13 +171,13 @@ class AppVoice(App[int]):
 
     def problem(self, error: BaseException) -> bool:
         """A bug of ours: told in a panel, once. False when there are so many that going on makes no sense."""
-        problems = self._speaker.problems
+        problems = self.problems
         error = error.error if isinstance(error, WorkerFailed) else error
         if error is problems.last:
             return True
         if not problems.note(error) or not self.is_running:
             return False
-        from mcptest_tui.screens.modals import ErrorPanel
+        from mcptest_tui.widgets.modals import ErrorPanel
 
         report = problems.report(error)
         if isinstance(self.screen, ErrorPanel):
@@ -142,6 +192,34 @@ class AppVoice(App[int]):
         """What `Sturdy` does not see: callbacks, timers, the handlers of widgets that are not sturdy."""
         if not self.problem(error):
             super()._handle_exception(error)
+
+    # How it looks
+
+    def get_css_variables(self) -> dict[str, str]:
+        """Textual's text colours as plain ones: `auto 60%`, drawn as part of a text, is no paler than the rest of it."""
+        variables = super().get_css_variables()
+        self.theme_variables = {**variables, **{name: variables[ours] for name, ours in PLAIN_TEXT.items()}}
+        return self.theme_variables
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Our tokens, for themes that lack them."""
+        return token_defaults(self.current_theme)
+
+    def first_theme(self, name: str) -> None:
+        """The theme of the first paint. Setting it as later ones are set would parse all style sheets twice over."""
+        self.set_reactive(App.theme, name)
+        self._refresh_truecolor_filter(self.ansi_theme)
+        dark = self.current_theme.dark
+        classes = {existing: False for existing in self.classes if existing.startswith("-theme-")}
+        self.update_classes(
+            {**classes, f"-theme-{name}": True, "-dark-mode": dark, "-light-mode": not dark}, update=False
+        )
+        self.stylesheet.set_variables(self.get_css_variables())
+
+    def repaint_theme(self) -> None:
+        """The file of the theme that is on has changed."""
+        self._invalidate_css()
+        self._watch_theme(self.theme)
 
 
 def idle_words(key: str, action: Action) -> str:

@@ -1,0 +1,95 @@
+"""A mode's screen as the app sees it: what it is told, and asked for; `screens/base.py` draws the frame around it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.content import Content
+from textual.screen import Screen
+
+from mcptest_tui.problems import Sturdy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcptest_tui.state.catalog import Item
+    from mcptest_tui.widgets.status_bar import Status
+
+
+class ModeScreen(Sturdy, Screen[None]):
+    """One mode. Each of these does nothing unless a screen overrides it."""
+
+    MODE: ClassVar[str] = ""
+
+    def arrive(self, **where: Any) -> None:
+        """Called by `app.go`, also when this screen is on already: show that place."""
+
+    def events_applied(self, delta: Any) -> None:
+        """The store has changed; called at most 20 times a second, on the current screen and once when it is shown again."""
+
+    def engine_events(self, events: list[dict[str, Any]]) -> None:
+        """The events themselves, as they came; called on every screen that exists, before `events_applied`."""
+
+    def documents_read(self) -> None:
+        """The store has documents that were read, or read again; called on every screen that exists."""
+
+    def caught_up(self) -> None:
+        """Shown again: draw what happened meanwhile."""
+
+    def files_changed(self, paths: list[str]) -> None:
+        """Files changed on the disk, or may have; called on every screen, after their documents were read again."""
+
+    def engine_changed(self, state: str, message: str) -> None:
+        """The child is "ready", or "lost"; called on every screen that exists."""
+
+    def remember(self) -> dict[str, Any]:
+        """What the session keeps of this screen: plain JSON, nothing that a server said."""
+        return {}
+
+    def restore(self, memory: dict[str, Any]) -> None:
+        """Take up what `remember` gave in an earlier session; called once, after mounting. May be of any shape."""
+
+    def status_text(self) -> Content:
+        """What this screen has to say in the status bar."""
+        return Content("")
+
+    def back(self) -> bool:
+        """One level back inside this screen (close a popup, clear a filter); False when there was nothing."""
+        return False
+
+    def hints_first(self) -> dict[str, str]:
+        """What the footer names first at the moment: ids of actions, or words of groups, and titles ("" for its own)."""
+        return {}
+
+    def unsaved(self) -> list[str]:
+        """Names of texts that would be lost by quitting."""
+        return []
+
+    def watched(self) -> list[str]:
+        """Files that this screen wants to hear of in `files_changed`, beside those that suites are made of."""
+        return []
+
+    async def save_all(self) -> bool:
+        """Write whatever is unsaved; False where something was not written, which was said or asked."""
+        return not self.unsaved()
+
+    def flush_drafts(self) -> None:
+        """Put unsaved text aside: the workbench ends."""
+
+    def badges(self) -> dict[str, str]:
+        """Counts that want action, by mode, for the mode bar: {"edit": "✗2"}."""
+        return {}
+
+    def tools(self) -> Iterable[tuple[str, str, Item]]:
+        """(suite or "", server, tool) of what can be called by hand right now."""
+        return ()
+
+    def tests_wait(self) -> None:
+        """Some tests wait for a person, or no longer do; called on every screen that exists."""
+
+    def remember_all(self) -> dict[str, Any]:
+        """What the session keeps of this screen: `remember`, and what the frame has to add."""
+        return self.remember()
+
+    def show_status(self, status: Status, badges: dict[str, str], title: str) -> None:
+        """New contents for the bars of the frame."""
