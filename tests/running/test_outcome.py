@@ -290,7 +290,7 @@ def test_the_report_for_agents_says_which_part_of_a_set_or_a_score_fell_short(
   - {{ name: a set, tool: fine, expect: [ assert-set: {{ assertions: [{wrong}, {also}] }} ] }}
   - {{ name: a score, tool: fine, threshold: 0.9, expect: [{also}, {wrong}] }}
 """
-    record = record_of("servers: { s: " + json.dumps(stdio) + " }\n" + suite)
+    record = record_of("servers: { s: " + json.dumps(stdio) + " }\n" + suite, workers=1)
     of_set, of_score = (line for line in render("agent", record).stdout.splitlines() if line.startswith("assert: "))
     told = "(0 of 2 hold): assertion 1.1, line 3 (`result.content[0].text`) failed: substring `ill` not found in `all is well`"
     assert of_set.endswith(f"{told} (and 1 more failed assertion)")
