@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 import click
 
 from mcptest_engine.cli.common import find_here, json_text, load, parse_variables, suite_options, suite_path
 from mcptest_engine.cli.selection import models_of, models_option, selection_of, selection_options, with_last_failed
 from mcptest_engine.core.errors import ExitCode, UsageError
+from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.words import counted
+from mcptest_engine.running.cases import Check, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mcptest_engine.running.cases import Case, Plan
+    from mcptest_engine.running.kinds.agent.plan import AgentProgram
     from mcptest_engine.running.kinds.composition.plan import Program
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
@@ -82,8 +85,9 @@ def _draw(suite: LoadedSuite, plan: Plan, form: str) -> int:
     """Print the compositions among the cases as a graph."""
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.running.kinds.composition.drawing import dot, mermaid
+    from mcptest_engine.running.kinds.composition.plan import Row
 
-    rows = [case.composition for case in plan.cases if case.composition is not None]
+    rows = [case.body for case in plan.cases if isinstance(case.body, Row)]
     chosen = list({id(row.program): row.program for row in rows}.values())
     if not chosen:
         sys.stderr.write("no composition is selected: there is nothing to draw\n")
@@ -113,7 +117,7 @@ def _print_json(suite: LoadedSuite, plan: Plan) -> None:
             "file": case.file,
             "line": case.line,
             **({} if case.row_name is None else {"case": case.row_name}),
-            **({} if case.composition is None else {"nodes": redact(_nodes(case.composition.program))}),
+            **({} if (program := _program_of(case)) is None else {"nodes": redact(_nodes(program))}),
             **redact(_judged(case)),
         }
         for case in plan.cases
@@ -123,15 +127,31 @@ def _print_json(suite: LoadedSuite, plan: Plan) -> None:
 
 def _judged(case: Case) -> dict[str, Any]:
     """Which model answers, who grades, and what is judged of which test, where the case says so."""
-    program = case.agent if case.eval_row is None else case.eval_row.candidate.agent
-    told: dict[str, Any] = {} if program is None or program.model is None else {"model": program.model}
-    if program is not None and program.trials is not None:
-        told["trials"] = program.trials.runs
-    if case.scorer_name is not None:
-        told["scorer"] = case.scorer_name
-    if case.metric_row is not None:
-        told |= {"scorer": "judge", "metric": case.metric_row.metric, "subject": case.metric_row.subject}
-    return told
+    if isinstance(case.body, (Request, Check)):
+        return {}
+    from mcptest_engine.running.kinds.agent.plan import AgentProgram
+    from mcptest_engine.running.kinds.composition.plan import Row
+    from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
+
+    match case.body:
+        case Row():
+            return {}
+        case AgentProgram() as program:
+            return _asked_model(program)
+        case EvalRow(candidate=candidate):
+            told = {} if candidate.agent is None else _asked_model(candidate.agent)
+            return {**told, "scorer": case.scorer}
+        case MetricRow(metric=metric):
+            return {"scorer": "judge", "metric": metric, "subject": case.subject}
+        case _:
+            assert_never(case.body)
+
+
+def _asked_model(program: AgentProgram) -> dict[str, Any]:
+    return {
+        **({} if program.model is None else {"model": program.model}),
+        **({} if program.trials is None else {"trials": program.trials.runs}),
+    }
 
 
 def _print_table(suite: LoadedSuite, plan: Plan) -> None:
@@ -150,8 +170,8 @@ def _print_table(suite: LoadedSuite, plan: Plan) -> None:
             write(
                 f"  {one_line(case.name):<{width}}  {one_line(redact(_call(case)))}{one_line(redact(_notes(case)))}\n"
             )
-            program = None if case.composition is None else case.composition.program
-            told = case.metric_row is not None or (program is not None and id(program) in drawn)
+            program = _program_of(case)
+            told = case.subject is not None or (program is not None and id(program) in drawn)
             if case.description and not told:
                 write(f"    {one_line(redact(case.description))}\n")
             if program is not None and not told:
@@ -167,20 +187,36 @@ def _chosen(plan: Plan) -> str:
 
 
 def _call(case: Case) -> str:
-    if case.composition is not None:
-        return counted(len(case.composition.program.nodes), "node")
-    if case.agent is not None:
-        runs = case.agent.trials
-        return f"{case.agent.model or 'a model'}, up to {counted(case.agent.max_turns, 'turn')}" + (
-            f", {counted(runs.runs, 'trial')}" if runs is not None else ""
-        )
-    if case.eval_row is not None:
-        return f"graded by {'a judge' if case.eval_row.scorer is None else case.eval_row.scorer.name}"
-    if case.metric_row is not None:
-        return "graded by a judge"
-    params = case.params or {}
-    about = params.get("name") or params.get("uri")
-    return case.method if about is None else f"{case.method} {about}"
+    """What is done, in words."""
+    if isinstance(case.body, (Request, Check)):
+        params = case.params or {}
+        about = params.get("name") or params.get("uri")
+        return case.method if about is None else f"{case.method} {about}"
+    from mcptest_engine.running.kinds.agent.plan import AgentProgram
+    from mcptest_engine.running.kinds.composition.plan import Row
+    from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
+
+    match case.body:
+        case Row(program=program):
+            return counted(len(program.nodes), "node")
+        case AgentProgram(model=model, max_turns=turns, trials=trials):
+            told = f"{model or 'a model'}, up to {counted(turns, 'turn')}"
+            return told if trials is None else f"{told}, {counted(trials.runs, 'trial')}"
+        case EvalRow(scorer=scorer):
+            return f"graded by {'a judge' if scorer is None else scorer.name}"
+        case MetricRow():
+            return "graded by a judge"
+        case _:
+            assert_never(case.body)
+
+
+def _program_of(case: Case) -> Program | None:
+    """The nodes of a composition; None for whatever else."""
+    if case.kind is not TestKind.COMPOSITION:
+        return None
+    from mcptest_engine.running.kinds.composition.plan import Row
+
+    return case.body.program if isinstance(case.body, Row) else None
 
 
 def _nodes(program: Program) -> list[dict[str, Any]]:

@@ -31,6 +31,7 @@ from mcptest_engine.mutation.operators import (
     sites_of,
 )
 from mcptest_engine.running.cases import Case
+from mcptest_engine.running.kinds.agent.plan import AgentProgram
 from mcptest_engine.running.launch import launch
 from mcptest_engine.running.plan import plan_of
 
@@ -127,7 +128,7 @@ class RecordedTest:
     @property
     def tool(self) -> str:
         """What the test is about."""
-        if self.case.composition is not None:
+        if self.case.kind is TestKind.COMPOSITION:
             return " → ".join(dict.fromkeys(call.tool for call in self.calls))
         return self.answers[0].tool
 
@@ -224,15 +225,16 @@ def _why_left_out(result: TestResult, case: Case | None, passed_twice: set[str] 
             return f"it is {'skipped' if result.verdict is Verdict.SKIP else 'inconclusive'}"
     if passed_twice is not None and result.id not in passed_twice:
         return "it did not pass in the second run"
-    if case is not None and case.composition is not None and len(result.attempts) > 1:
+    if case is not None and case.kind is TestKind.COMPOSITION and len(result.attempts) > 1:
         return "it passed only when it was tried again"
-    if case is not None and case.agent is not None and (case.agent.trials is not None or not case.expect["assertions"]):
+    program = None if case is None else case.body
+    if case is not None and isinstance(program, AgentProgram) and (program.trials or not case.expect["assertions"]):
         return "an agent test is judged by measures or by its share of passes"
     return None
 
 
 def _recorded_test(case: Case, first: RunAnswers, second: RunAnswers | None) -> RecordedTest | None:
-    if case.composition is not None:
+    if case.kind is TestKind.COMPOSITION:
         calls = tuple(first.calls.get(case.id, ()))
         other_calls = None if second is None else second.calls.get(case.id, ())
         answers = [_recorded_call(case, calls, at, _same_call(calls, at, other_calls)) for at in range(len(calls))]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.observing import Secrets
 from mcptest_engine.core.errors import ServerError, UsageError, did_you_mean
-from mcptest_engine.core.kinds import Verdict
+from mcptest_engine.core.kinds import TestKind, Verdict
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.judging.intervals import Interval, wilson_interval
 from mcptest_engine.judging.snapshots import SnapshotStore
@@ -27,6 +27,7 @@ from mcptest_engine.mutation.killing import Killing
 from mcptest_engine.mutation.operators import BY_NAME, OPERATORS, Answer, apply, changes_of
 from mcptest_engine.mutation.recording import envelope_with
 from mcptest_engine.running.calling import find_call_invalidity
+from mcptest_engine.running.kinds.composition.plan import Row
 from mcptest_engine.running.kinds.composition.run import RunningWorld, run_composition
 from mcptest_engine.running.slow_work import SlowWork
 from mcptest_engine.running.verdicts import Outcome, judge
@@ -257,7 +258,7 @@ class Replay:
 
     def _why_not_judged(self, test: RecordedTest) -> str | None:
         """Why the recorded answers do not pass the test again, where they do not."""
-        for recorded in test.answers[:1] if test.case.composition is not None else test.answers:
+        for recorded in test.answers[:1] if test.case.kind is TestKind.COMPOSITION else test.answers:
             outcome, _ = self.judge(test, recorded, recorded.source.answer)
             if outcome is None:
                 return "a model judges it, and its verdict on the recorded answer is not known"
@@ -311,8 +312,8 @@ class Replay:
 
     async def _walk(self, test: RecordedTest, changed: int, answer: Answer) -> Outcome | None:
         """Walk a composition again over its recorded answers, one of them changed; None where another call is made."""
-        case, row = test.case, test.case.composition
-        assert row is not None
+        case, row = test.case, test.case.body
+        assert isinstance(row, Row)
         nodes = tuple(
             node if node.loop is None else node._replace(loop=node.loop._replace(delay_seconds=0.0))
             for node in row.program.nodes
@@ -336,9 +337,11 @@ class Replay:
             find_call_invalidity(given, test.calls[at].validity, server=server, redact=_as_it_is)
             return Exchange(method="tools/call", params=None, answer=given, duration_ms=0.0), None
 
-        world = RunningWorld(case, slow=self._slow, redact=_as_it_is, clock=monotonic, emit=None, call_tool=call_tool)
-        again = case._replace(composition=row._replace(program=program))
-        outcome = await run_composition(again, world, number=1, snapshots=self.snapshots)
+        again = row._replace(program=program)
+        world = RunningWorld(
+            case, again, slow=self._slow, redact=_as_it_is, clock=monotonic, emit=None, call_tool=call_tool
+        )
+        outcome = await run_composition(case, again, world, number=1, snapshots=self.snapshots)
         return None if missed or outcome.verdict in (Verdict.INCONCLUSIVE, Verdict.SKIP) else outcome
 
 

@@ -62,6 +62,7 @@ async def decide(
     same: the attempt after a lost answer is made, and what is to be verified is verified.
     """
     TEST.set(case.id)
+    request = case.request
     sessions = Sessions(pool, case)
     attempts: list[Attempt] = []
     spent: list[Mapping[str, Any]] = []
@@ -76,7 +77,7 @@ async def decide(
                     decision, cleanup_is_due = stopped_by(stop, attempts), False
                     await hooks.after_each(case, decision.outcome.verdict, decision.outcome.message)
                     return decision
-            fault = case.fault if not attempts else None
+            fault = request.fault if not attempts else None
             sessions.broken.clear()
             outcome = _require_lost_answer(
                 await caller.ask(case, sessions, number=len(attempts) + 1, fault=fault), fault
@@ -86,13 +87,13 @@ async def decide(
             # Where an answer was to be lost and none came, asking again would prove nothing.
             repeatable = (fault is None or fault.kind == "delay") and not _is_used_up(outcome)
             again = left and (outcome.lost or (outcome.verdict is Verdict.FAIL and repeatable and not stopped()))
-            if case.verify and not again and not _is_undecided(outcome):
+            if request.verify and not again and not _is_undecided(outcome):
                 from mcptest_engine.running.verify_steps import run_verify_steps  # few tests have steps
 
                 called = outcome
                 outcome = await run_verify_steps(case, called, sessions, caller)
                 attempt = attempt if called.lost else _attempt_of(outcome, fault)
-                again = left and case.fault is None and called.failure is None and outcome.failure is not None
+                again = left and request.fault is None and called.failure is None and outcome.failure is not None
                 again = again and not stopped()
             attempts.append(attempt)
             if hooks is not None:
@@ -100,7 +101,7 @@ async def decide(
                 await hooks.after_each(case, outcome.verdict, outcome.message)
             if case.retries:
                 outcome = _with_spent(outcome, spent)
-            if outcome.lost and not again and not case.verify:
+            if outcome.lost and not again and not request.verify:
                 outcome = _fail_unjudged(outcome)
             if not again:
                 return Decision(outcome, tuple(attempts), failed_before, broken=tuple(sessions.broken))

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from mcptest_engine import __version__
 from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.running.cache_files import CacheFiles, directory_of
+from mcptest_engine.running.cases import Check, Request
 from mcptest_engine.safety.policy import ToolClass, classify_name
 from mcptest_engine.suite.items import assertions_of
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mcptest_engine.running.cases import Case
-    from mcptest_engine.running.kinds.composition.plan import Row
+    from mcptest_engine.running.kinds.agent.plan import AgentProgram
     from mcptest_engine.servers.spec import ServerSpec
 
 EXTERNAL = "external"
@@ -37,11 +38,12 @@ def may_be_kept(case: Case, *, over_http: bool, pinned: bool) -> bool:
     The precedence is: `cache: never`; what the test does or where its server is; `cache: always`; its kind. That a server says
     `cacheScope: no-store` is known only from its answer (`forbids_keeping`).
     """
-    if case.composition is not None or case.cache == "never" or EXTERNAL in case.effects:
+    request = case.request
+    if case.kind is TestKind.COMPOSITION or case.cache == "never" or EXTERNAL in request.effects:
         return False
     if over_http and not pinned and case.kind is not TestKind.COMPLIANCE:
         return False
-    if case.fault is not None or case.verify or case.client is not None or case.watches:
+    if request.fault is not None or request.verify or request.client is not None or case.watches:
         return False  # more than one answer decides, or what comes beside it
     return case.cache == "always" or not (_changes_something(case) or _looks_at_time(case))
 
@@ -61,49 +63,74 @@ def histories(cases: Sequence[Case]) -> Iterator[str]:
     for case in cases:
         yield total.hexdigest()
         if case.begins and may_leave_traces(case):
-            steps = [(step.server, step.method, step.params) for step in case.verify]
-            asked = _asked_by_model(case) if case.composition is None else _asked_by(case.composition)
-            total.update(_canonical([case.server, *asked, steps]))
+            steps = [(step.server, step.method, step.params) for step in case.request.verify]
+            total.update(_canonical([case.server, *_asked_by(case), steps]))
 
 
 def may_leave_traces(case: Case) -> bool:
     """Whether what a later test is answered may depend on this one."""
-    if case.cache == "never" or case.effects or case.fault is not None or case.verify:
+    request = case.request
+    if case.cache == "never" or request.effects or request.fault is not None or request.verify:
         return True
     return _changes_something(case)
 
 
-def _asked_by_model(case: Case) -> tuple[object, ...]:
-    """What a case asks for by itself, or by the model that it asks."""
-    candidate = None if case.eval_row is None else case.eval_row.candidate
-    program = case.agent if candidate is None else candidate.agent
-    if program is not None:
-        return (
-            *("model", program.model, program.system_prompt, program.prompt, program.servers, program.variant),
-            *([program.tools] if program.tools else []),
-        )
-    return (case.method, case.params) if candidate is None else ("call", candidate.call)
+def _asked_by(case: Case) -> tuple[object, ...]:
+    """What a case asks for by itself, or by the model that it asks, as far as that is known before it runs."""
+    if isinstance(case.body, (Request, Check)):
+        return case.method, case.params
+    from mcptest_engine.running.kinds.agent.plan import AgentProgram
+    from mcptest_engine.running.kinds.composition.plan import Row
+    from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
+
+    match case.body:
+        case Row() as row:
+            nodes = [[node.server, node.tool, node.args] for node in row.program.nodes if not node.mock]
+            return row.case, row.variables, nodes
+        case AgentProgram() as program:
+            return _asked_of_model(program)
+        case EvalRow(candidate=candidate):
+            return ("call", candidate.call) if candidate.agent is None else _asked_of_model(candidate.agent)
+        case MetricRow():
+            return case.method, case.params
+        case _:
+            assert_never(case.body)
 
 
-def _asked_by(row: Row) -> tuple[object, ...]:
-    """What a composition asks for, as far as that is known before it runs."""
-    nodes = [[node.server, node.tool, node.args] for node in row.program.nodes if not node.mock]
-    return row.case, row.variables, nodes
+def _asked_of_model(program: AgentProgram) -> tuple[object, ...]:
+    return (
+        *("model", program.model, program.system_prompt, program.prompt, program.servers, program.variant),
+        *([program.tools] if program.tools else []),
+    )
 
 
 def _changes_something(case: Case) -> bool:
     """By its name, as for the order of tests. What a model calls is not known beforehand, so that it may be anything."""
-    if case.agent is not None:
-        return True
-    if case.eval_row is not None:
-        candidate = case.eval_row.candidate
-        call = candidate.call
-        return candidate.agent is not None or (call is not None and classify_name(call["tool"]) in _CHANGING)
-    if case.composition is not None:
-        return any(not node.mock and classify_name(node.tool) in _CHANGING for node in case.composition.program.nodes)
-    if case.method in _CHANGE_THE_SESSION:
-        return True
-    return case.method == "tools/call" and case.tool is not None and classify_name(case.tool) in _CHANGING
+    if isinstance(case.body, (Request, Check)):
+        if case.method in _CHANGE_THE_SESSION:
+            return True
+        return case.method == "tools/call" and case.tool is not None and classify_name(case.tool) in _CHANGING
+    from mcptest_engine.running.kinds.agent.plan import AgentProgram
+    from mcptest_engine.running.kinds.composition.plan import Row
+    from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
+
+    match case.body:
+        case Row(program=program):
+            return any(not node.mock and classify_name(node.tool) in _CHANGING for node in program.nodes)
+        case AgentProgram():
+            return True
+        case EvalRow(candidate=candidate):
+            call = candidate.call
+            return candidate.agent is not None or (call is not None and classify_name(call["tool"]) in _CHANGING)
+        case MetricRow():
+            return False
+        case _:
+            assert_never(case.body)
+
+
+def _checked_by(case: Case) -> tuple[str | None, str | None]:
+    """What of the protocol is checked, and by which revision."""
+    return (case.body.name, case.body.pin) if isinstance(case.body, Check) else (None, None)
 
 
 def _looks_at_time(case: Case) -> bool:
@@ -131,7 +158,7 @@ class Keys:
             _FORMAT,
             __version__,
             self.server(case.server),
-            [case.id, case.kind.value, case.method, case.params, case.check, case.pin, case.timeout_seconds],
+            [case.id, case.kind.value, case.method, case.params, *_checked_by(case), case.timeout_seconds],
             [case.expect, case.threshold, case.metrics, case.outcome],
             self._files.of_arguments(self._specs[case.server], case.params),
             history,

@@ -18,6 +18,7 @@ from mcptest_engine.judging.validity import Validity
 from mcptest_engine.running.attempts import Decision
 from mcptest_engine.running.cache_keys import Keys, forbids_keeping, histories, may_be_kept, may_leave_traces
 from mcptest_engine.running.calling import CachedAnswer
+from mcptest_engine.running.cases import Check, Request
 from mcptest_engine.running.extensions import Extension, with_warnings
 from mcptest_engine.running.kinds.compliance import OpenedSession
 from mcptest_engine.workspace.fingerprints import TooMuchError
@@ -92,10 +93,8 @@ class Caching(Extension):
             self._places[case.id] = place
             if may_leave_traces(case):
                 self._unanswered[case.id] = case
-            if case.composition is not None or case.agent is not None:
-                continue  # many answers decide
-            if case.eval_row is not None or case.metric_row is not None:
-                continue  # verdicts are kept elsewhere, and an answer that is graded is got anew
+            if not isinstance(case.body, (Request, Check)):
+                continue  # many answers decide; or verdicts are kept elsewhere, and an answer that is graded is got anew
             over_http = self._pool.specs[case.server].url is not None
             pinned = case.server in self._versions
             if not may_be_kept(case, over_http=over_http, pinned=pinned):
@@ -123,7 +122,7 @@ class Caching(Extension):
             self.warnings.append(text)
 
     def _find(self, case: Case, entry: Mapping[str, Any]) -> None:
-        kept = _kept(entry, checked=case.check is not None)
+        kept = _kept(entry, checked=isinstance(case.body, Check))
         if kept is None:
             self._cache.damaged += 1
         else:
@@ -153,7 +152,7 @@ class Caching(Extension):
         once = len(decision.attempts) == 1 and (
             outcome.trace is None or outcome.trace.get("composition", {}).get("ran", False)
         )
-        if once or case.fault is not None:
+        if once or case.request.fault is not None:
             self._unanswered.pop(case.id, None)
         if case.id not in self._keys or not once:
             return
@@ -171,7 +170,7 @@ class Caching(Extension):
             "answer": dict(outcome.output),
             "duration_ms": round(outcome.duration_ms, 3),
         }
-        if case.check is not None:
+        if isinstance(case.body, Check):
             session = self._session(case)
             if session is None:
                 return
@@ -182,13 +181,14 @@ class Caching(Extension):
 
     def _was_checked(self, case: Case, outcome: Outcome) -> bool:
         """Whether a result that has to be valid was found to be."""
-        held = self._pool.specs[case.server].validity == "fail" and case.check is None
+        held = self._pool.specs[case.server].validity == "fail" and not isinstance(case.body, Check)
         if not held or not _KNOWN_VALID.covers(case.method) or "result" not in (outcome.output or {}):
             return True
         return any(row.implicit == "valid" and row.passed for row in outcome.assertions)
 
     def _session(self, case: Case) -> Session | None:
-        return self._pool.ready(case.server if case.pin is None else self._pool.pinned(case.server, case.pin))
+        pin = case.body.pin if isinstance(case.body, Check) else None
+        return self._pool.ready(case.server if pin is None else self._pool.pinned(case.server, pin))
 
     def _fit(self, entry: dict[str, Any]) -> bytes | None:
         """The entry as it is written; None when it would not be read as what it is, or must not be kept."""

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 from mcptest_engine.core.effects import DecidedBy
 from mcptest_engine.core.errors import CallMismatch, InvalidResult, McptestError, PolicyDenied, ServerError, ServerHung
 from mcptest_engine.core.events import CaseAnswered
-from mcptest_engine.core.kinds import ERROR_FAILURES, TestKind, Wanted
+from mcptest_engine.core.kinds import ERROR_FAILURES, Wanted
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.judging.circumstances import told_failure
 from mcptest_engine.judging.snapshots import AnswerSnapshots
 from mcptest_engine.judging.validity import Validity, find_invalidity, find_task_handle
-from mcptest_engine.running.cases import Case
+from mcptest_engine.running.cases import Case, Check, Request
 from mcptest_engine.running.catalogs import LISTS, RunCatalogs, find_call_fault
 from mcptest_engine.running.effects import EffectLedger
 from mcptest_engine.running.ids import grading_of
@@ -39,9 +39,12 @@ if TYPE_CHECKING:
     from mcptest_engine.running.cases import AnswerObserver, Asked
     from mcptest_engine.running.catalogs import Entry, Listing
     from mcptest_engine.running.judged import Judged
+    from mcptest_engine.running.kinds.agent.plan import AgentProgram
     from mcptest_engine.running.kinds.agent.run import AgentWorld
     from mcptest_engine.running.kinds.compliance import OpenedSession
     from mcptest_engine.running.kinds.composition.freezing import Freezer
+    from mcptest_engine.running.kinds.composition.plan import Row
+    from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
     from mcptest_engine.running.kinds.eval.run import Graders
     from mcptest_engine.running.sessions import Sessions
     from mcptest_engine.safety.policy import ToolClass
@@ -112,19 +115,9 @@ class Caller:
     async def ask(self, asked: Asked, sessions: Sessions, *, number: int = 1, fault: Fault | None = None) -> Outcome:
         """The `number`-th attempt at one request. Whatever goes wrong in it is this test's failure and nobody else's."""
         try:
-            if not isinstance(asked, Case):
+            if not isinstance(asked, Case) or isinstance(asked.body, (Request, Check)):
                 return await self._ask(asked, sessions, number, fault)
-            match asked.kind:
-                case TestKind.TOOL | TestKind.RESOURCE | TestKind.PROMPT | TestKind.COMPLIANCE:
-                    return await self._ask(asked, sessions, number, fault)
-                case TestKind.COMPOSITION:
-                    return await self._compose(asked, sessions, number)
-                case TestKind.AGENT:
-                    return await self._converse(asked, sessions, number)
-                case TestKind.EVAL:
-                    return await self._grade(asked, sessions, number)
-                case _:
-                    assert_never(asked.kind)
+            return await self._run_body(asked, asked.body, sessions, number)
         except PolicyDenied as denied:
             return Outcome(verdict=Verdict.SKIP, duration_ms=0.0, message=f"not run: {denied.message}")
         except McptestError as error:
@@ -133,14 +126,38 @@ class Caller:
             failure = _bug(wrong)
         return Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=failure.message, failure=failure)
 
+    async def _run_body(
+        self, case: Case, body: Row | AgentProgram | EvalRow | MetricRow, sessions: Sessions, number: int
+    ) -> Outcome:
+        """The `number`-th attempt at what is more than one request."""
+        from mcptest_engine.running.kinds.agent.plan import AgentProgram  # few suites have any of them
+        from mcptest_engine.running.kinds.composition.plan import Row
+        from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
+
+        match body:
+            case Row():
+                return await self._compose(case, body, sessions, number)
+            case AgentProgram():
+                return await self._converse(case, body, sessions, number)
+            case EvalRow():
+                return await self._grade(case, body, sessions, number)
+            case MetricRow():
+                raise AssertionError("it is judged by the result of its subject (`judge_metric`)")
+            case _:
+                assert_never(body)
+
     async def judge_metric(self, case: Case, subject: TestResult | None, task: str) -> Outcome:
         """What a model says of another case; `task` is what that was for, where nothing else tells."""
-        from mcptest_engine.running.kinds.eval.run import run_metric_row  # few suites have one
+        from mcptest_engine.running.kinds.eval.plan import MetricRow  # few suites have one
+        from mcptest_engine.running.kinds.eval.run import run_metric_row
 
+        assert isinstance(case.body, MetricRow)
         models = None if self._judged is None else self._judged.models
         try:
             cut = self._spent_on(case.id)
-            return await run_metric_row(case, subject, models, task=self._redact(task), clock=self._clock, cut=cut)
+            return await run_metric_row(
+                case, case.body, subject, models, task=self._redact(task), clock=self._clock, cut=cut
+            )
         except Exception as wrong:  # noqa: BLE001 - one answer that trips us must not cost the whole run
             failure = _bug(wrong)
         return Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=failure.message, failure=failure)
@@ -153,11 +170,12 @@ class Caller:
         """Takes rows of what models were paid for a case beside what its outcome tells."""
         return self.spent.setdefault(case_id, []).extend
 
-    async def _compose(self, case: Case, sessions: Sessions, number: int) -> Outcome:
+    async def _compose(self, case: Case, row: Row, sessions: Sessions, number: int) -> Outcome:
         from mcptest_engine.running.kinds.composition.run import RunningWorld, run_composition  # few suites have one
 
         world = RunningWorld(
             case,
+            row,
             slow=self._slow,
             redact=self._redact,
             clock=self._clock,
@@ -168,15 +186,15 @@ class Caller:
             judge_by_models=self.judged_by_models if self._judged is not None else None,
         )
         snapshots = self._answer_snapshots()
-        outcome = await run_composition(case, world, number=number, snapshots=snapshots)
+        outcome = await run_composition(case, row, world, number=number, snapshots=snapshots)
         if snapshots is not None:
             snapshots.close(outcome.failure)
         return outcome
 
-    async def _grade(self, case: Case, sessions: Sessions, number: int) -> Outcome:
+    async def _grade(self, case: Case, row: EvalRow, sessions: Sessions, number: int) -> Outcome:
         from mcptest_engine.running.kinds.eval.run import run_eval_row  # few suites have one
 
-        return await run_eval_row(case, sessions, self._graders, number=number)
+        return await run_eval_row(case, row, sessions, self._graders, number=number)
 
     @cached_property
     def _graders(self) -> Graders:
@@ -186,21 +204,22 @@ class Caller:
         candidates = Candidates(
             redact=self._redact,
             call_tool=self.call_tool,
-            ask_agent=lambda case, sessions: self._converse(case, sessions, 1),
+            ask_agent=lambda case, program, sessions: self._converse(case, program, sessions, 1),
         )
         return Graders(self._judged, candidates, self._redact, self.paid, self._left, self._spent_on, self._clock)
 
-    async def _converse(self, case: Case, sessions: Sessions, number: int) -> Outcome:
+    async def _converse(self, case: Case, program: AgentProgram, sessions: Sessions, number: int) -> Outcome:
         from mcptest_engine.running.kinds.agent.run import run_agent  # few suites have one
 
-        return await run_agent(case, sessions, self._agent_world, number=number)
+        return await run_agent(case, program, sessions, self._agent_world, number=number)
 
     @cached_property
     def _agent_world(self) -> AgentWorld:
         from mcptest_engine.running.kinds.agent.run import AgentWorld
 
+        assert self._judged is not None
         return AgentWorld(
-            models=None if self._judged is None else self._judged.models,
+            models=self._judged.models,
             effects=self.effects,
             redact=self._redact,
             clock=self._clock,
@@ -213,7 +232,8 @@ class Caller:
     async def _ask(self, asked: Asked, sessions: Sessions, number: int, fault: Fault | None) -> Outcome:
         began = self._clock()
         server = asked.server
-        check = asked if isinstance(asked, Case) and asked.check is not None else None
+        case = asked if isinstance(asked, Case) else None
+        check = case.body if case is not None and isinstance(case.body, Check) else None
         session: Session | None = None
         try:
             session = await sessions.get(server)
@@ -224,10 +244,10 @@ class Caller:
                 await self.catalogs.find(session, asked.method, name, timeout_seconds=asked.timeout_seconds)
                 await session.listening(LISTENING_SECONDS)
             unasked = Unasked(session, alone=asked.serial or sessions.is_own(server))
-            exchange = None if check is None else _find_exchange_at_hand(check, session)
+            exchange = None if check is None else _find_exchange_at_hand(check, asked.method, session)
             exchange = exchange or await self._requested(asked, session, fault)
         except ServerError as error:
-            if isinstance(error, ServerHung) and isinstance(asked, Case) and number == 1:
+            if isinstance(error, ServerHung) and case is not None and number == 1:
                 return Outcome(verdict=Verdict.SKIP, duration_ms=0.0, message=f"not run: {error.message}")
             duration_ms = (self._clock() - began) * 1000
             return await self._without_answer(asked, sessions, session, error, number, duration_ms)
@@ -239,12 +259,12 @@ class Caller:
         envelope = _envelope(asked, answer, number=number, duration_ms=exchange.duration_ms, http=exchange.http)
         unasked.into(envelope)
         validity, found = None, None
-        if check is not None:
+        if case is not None and check is not None:
             envelope["request"] = {
                 "method": exchange.method,
                 "params": exchange.params,
             }  # what opened a session is known now
-            asked = _add_protocol_rules(check, envelope, session)
+            asked = _add_protocol_rules(case, check, envelope, session)
         else:
             found = await self._find_entry(asked, session, envelope, partial(sessions.reach, server))
             validity = _validity_of(session, None if found is None else found[1])
@@ -278,7 +298,9 @@ class Caller:
             return await self.catalogs.find(session, asked.method, name, timeout_seconds=seconds, renew=renew)
         except asyncio.CancelledError:
             takes_more = asked.watches or asked.slow_to_judge or uses_matcher(asked.expect, JUDGED)
-            if isinstance(asked, Case) and not (takes_more or asked.verify or asked.retries or asked.fault):
+            if isinstance(asked, Case) and not (
+                takes_more or asked.retries or asked.request.verify or asked.request.fault
+            ):
                 validity, snapshots = _validity_of(session, None), self._answer_snapshots() or self._snapshots
                 self.answered_late[asked.id] = judge(
                     asked, envelope, snapshots=snapshots, redact=self._redact, validity=validity
@@ -349,15 +371,14 @@ class Caller:
 
     async def judge_again(self, case: Case, kept: CachedAnswer, validity: Validity | None) -> Outcome | None:
         """Judge an answer that was kept; None when it cannot be judged, since then the server is to be asked."""
-        answer = kept.answer
+        answer, check = kept.answer, case.body if isinstance(case.body, Check) else None
         envelope = _envelope(case, answer, number=1, duration_ms=kept.duration_ms, http=answer.get("http"))
         envelope["notifications"] = answer.get("notifications", [])
         try:
-            if case.check is not None:
+            if check is not None:
                 assert kept.opened is not None
                 envelope["request"] = kept.request
-                case = _add_protocol_rules(case, envelope, kept.opened)
-            validity = None if case.check is not None else validity
+                case, validity = _add_protocol_rules(case, check, envelope, kept.opened), None
             snapshots = self._answer_snapshots()
             outcome = await self._judge(case, envelope, validity=validity, snapshots=snapshots)
         except Exception:  # noqa: BLE001 - whatever is in a file must cost no test
@@ -366,7 +387,7 @@ class Caller:
             snapshots.close(outcome.failure)
         if case.tool is not None and "result" in answer and answer["result"].get("isError") is not True:
             self.answered.setdefault(case.server, set()).add(case.tool)
-        return outcome._replace(size=kept.size, request=None if case.check is None else kept.request)
+        return outcome._replace(size=kept.size, request=None if check is None else kept.request)
 
     async def _without_answer(
         self,
@@ -457,15 +478,14 @@ class Caller:
         opinions: Opinions | None = None,
     ) -> Outcome:
         """Judge with models where they are to have a say. `judging` takes their opinions as `opinions`."""
-        from mcptest_engine.running.judged_rows import judge_with_models, task_of  # few suites have need of it
+        from mcptest_engine.running.judged_rows import judge_with_models, run_of, task_of  # few suites have need of it
 
-        agent = asked.agent if isinstance(asked, Case) else None
         return await judge_with_models(
             lambda known: self._done(partial(judging, opinions=known), slow=asked.slow_to_judge),
             self._opinions() if opinions is None else opinions,
             bench=None if self._judged is None else self._judged.bench,
             task=self._redact(task_of(asked, envelope)),
-            variant=grading_of(_id_of(asked), "" if agent is None else agent.run),
+            variant=grading_of(_id_of(asked), run_of(asked)),
             cut=self._spent_on(_id_of(asked)),
         )
 
@@ -569,16 +589,16 @@ def _envelope(
     return envelope
 
 
-def _find_exchange_at_hand(check: Case, session: Session) -> Exchange | None:
+def _find_exchange_at_hand(check: Check, method: str, session: Session) -> Exchange | None:
     from mcptest_engine.running.kinds.compliance import find_exchange_at_hand  # few suites have a check
 
-    return find_exchange_at_hand(check, session)
+    return find_exchange_at_hand(check, method, session)
 
 
-def _add_protocol_rules(check: Case, envelope: dict[str, Any], opened: Session | OpenedSession) -> Case:
+def _add_protocol_rules(case: Case, check: Check, envelope: dict[str, Any], opened: Session | OpenedSession) -> Case:
     from mcptest_engine.running.kinds.compliance import add_protocol_rules
 
-    return add_protocol_rules(check, envelope, opened)
+    return add_protocol_rules(case, check, envelope, opened)
 
 
 def _id_of(asked: Asked) -> str:

@@ -13,7 +13,7 @@ from mcptest_engine.core.kinds import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import Protocol
+    from typing import Protocol, TypeAlias
 
     from mcptest_engine.core.kinds import TestKind
     from mcptest_engine.judging.assertions import LineOf
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from mcptest_engine.running.kinds.composition.plan import Row
     from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
     from mcptest_engine.servers.calls import Fault
+
+    Body: TypeAlias = "Request | Check | Row | AgentProgram | EvalRow | MetricRow"
+    """What a test is by its kind; each is matched everywhere, so that a new one shows the type checker its places."""
 
     class Asked(Protocol):
         """What a case and a step of its `verify` have in common: one request, and what is expected of its answer.
@@ -116,31 +119,54 @@ class VerifyStep(NamedTuple):
 DEFAULT_MODEL_TIMEOUT_MS = 120_000
 
 
+class Request(NamedTuple):
+    """A test that is one request of a tool, a resource or a prompt: what only such tests have.
+
+    `client` is what the test's own session offers the server, None for the server's shared one. `fault` befalls the first
+    answer; the steps of `verify` follow the deciding attempt. `effects` is as in the suite.
+    """
+
+    client: Mapping[str, Any] | None = None
+    fault: Fault | None = None
+    verify: tuple[VerifyStep, ...] = ()
+    effects: tuple[str, ...] = ()
+
+
+ORDINARY = Request()
+
+
+class Check(NamedTuple):
+    """A check of the protocol: `name` is what is checked, `pin` the revision that it is held to."""
+
+    name: str
+    pin: str | None
+
+
 class Case(NamedTuple):
-    """One test to run.
+    """One test to run: what tests of all kinds share, and in `body` what those of its kind have.
 
     `id` is `suite-path::kind::full name`, with ` #2` for a repeat of the same; `method` and `params` are what goes on the
-    wire; `expect` is the mapping form of the suite's `expect`. `skip` is the reason for not running it, or None. A serial
+    wire, "" and None for what is no single request; `expect` is the mapping form of the suite's `expect`. `servers` are those
+    that are asked, the first one first, and some more than once. `skip` is the reason for not running it, or None. A serial
     case runs alone: earlier ones finish first, later ones follow. One that is `slow_to_judge` runs jq programs. Cases of one
     `group` depend on each other: a run takes all of them or none.
     `outcome` is what the call must come to; ANY for what is no single call of the suite's. `guess` names the
     arguments that are made up, () where nobody said which; None where none is.
     `base_name` is what snapshots go by where it is not the name: without the number of a repeat, with that of a namesake.
-    `client` is what the test's own session offers the server, None for the server's shared one. `fault` befalls the first
-    answer; the steps of `verify` follow the deciding attempt. `threshold` is what the combined score must reach, None where
-    all assertions must hold; `metrics` are derived from their names, in declared order. `check` is what of the protocol is
-    checked, None for a test that is no check, and `pin` the revision that it is held to. `deferred` is why a test cannot be
-    run yet, or None. `cache` and `effects` are as in the suite; what comes of them is `cache_keys.py`'s affair.
-    `composition` is what is run in place of one request, and `row_name` the case of it that is run, or judged by a model.
-    `model_timeout_seconds` is how long a model has for each answer.
-    `agent` is a model's conversation in place of one request, `eval_row` a candidate to be graded, `metric_row` what a model
-    judges of another case of the run, which stands before it. `line_of` gives the lines of its assertions in its file.
+    `threshold` is what the combined score must reach, None where all assertions must hold; `metrics` are derived from their
+    names, in declared order. `deferred` is why a test cannot be run yet, or None. `cache` is as in the suite; what comes of it
+    is `cache_keys.py`'s affair. `row_name` is the case of a composition that is run, or judged by a model. `model` is whom the
+    suite asks, and `scorer` who grades: a scorer by its name, or "judge". `subject` is the id of the case that a model judges
+    here, which stands before this one. `model_timeout_seconds` is how long a model has for each answer. `line_of` gives the
+    lines of its assertions in its file.
     """
 
     id: str
     name: str
     kind: TestKind
+    body: Body
     server: str
+    servers: tuple[str, ...]
     method: str
     params: Mapping[str, Any] | None
     expect: Mapping[str, Any]
@@ -161,22 +187,15 @@ class Case(NamedTuple):
     base_name: str | None = None
     watches: bool = False
     asks_http: bool = False
-    client: Mapping[str, Any] | None = None
-    fault: Fault | None = None
-    verify: tuple[VerifyStep, ...] = ()
     threshold: float | None = None
     metrics: tuple[Mapping[str, Any], ...] = ()
-    check: str | None = None
-    pin: str | None = None
     deferred: str | None = None
-    composition: Row | None = None
-    row_name: str | None = None
     cache: str | None = None
-    effects: tuple[str, ...] = ()
+    row_name: str | None = None
+    model: str | None = None
+    scorer: str | None = None
+    subject: str | None = None
     model_timeout_seconds: float = DEFAULT_MODEL_TIMEOUT_MS / 1000
-    agent: AgentProgram | None = None
-    eval_row: EvalRow | None = None
-    metric_row: MetricRow | None = None
     line_of: LineOf | None = None
 
     @property
@@ -190,31 +209,14 @@ class Case(NamedTuple):
         return self.base_name or self.name
 
     @property
-    def scorer_name(self) -> str | None:
-        """Who grades an eval: a scorer by its name, or "judge"; None for what is no eval."""
-        if self.eval_row is None:
-            return None
-        return "judge" if self.eval_row.scorer is None else self.eval_row.scorer.name
-
-    @property
-    def servers(self) -> Iterator[str]:
-        """The servers that are asked, the first one first, and some more than once."""
-        if self.composition is not None:
-            yield from self.composition.program.servers()
-        elif self.agent is not None:
-            yield from self.agent.servers
-        elif self.eval_row is not None:
-            yield from self.eval_row.candidate.servers
-        elif self.metric_row is not None:
-            yield from ()
-        else:
-            yield self.server
-        yield from (step.server for step in self.verify)
+    def request(self) -> Request:
+        """What only requests have, as it is for an ordinary one where this is none."""
+        return self.body if isinstance(self.body, Request) else ORDINARY
 
     def expectations(self) -> Iterator[Mapping[str, Any]]:
         """What is expected of the test's own answer, and of those of its `verify` steps."""
         yield self.expect
-        yield from (step.expect for step in self.verify)
+        yield from (step.expect for step in self.request.verify)
 
 
 class Plan(NamedTuple):

@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcptest_engine.core.kinds import FAILS_ALONE
+from mcptest_engine.core.kinds import FAILS_ALONE, TestKind
 from mcptest_engine.core.results import Cause, FailureKind, Verdict
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.attempts import Decision, decide
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.snapshots import SnapshotStore
     from mcptest_engine.running.calling import Caller
     from mcptest_engine.running.cases import Case
+    from mcptest_engine.running.kinds.composition.plan import Row
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.sessions import Broken
     from mcptest_engine.servers.session import Session
@@ -292,7 +293,7 @@ class Causes:
                 self._pool.replace(broken.name, broken.session)
         self._broken.clear()
         began = self._clock()
-        once = case if case.fault is not None else case._replace(retries=0)
+        once = case if case.request.fault is not None else case._replace(retries=0)
         decision = await decide(once, pool=self._pool, caller=self._caller, stopped=lambda: False)
         await _probe(decision.broken)
         self._broken += decision.broken
@@ -305,21 +306,18 @@ class Causes:
 
     def _why_not(self, case: Case) -> str | None:
         """Why a test must not be run again; None where it may."""
-        if (
-            case.agent is not None
-            or case.eval_row is not None
-            or case.metric_row is not None
-            or any(uses_matcher(expect, "llm-judge") for expect in case.expectations())
-        ):
+        asks_model = case.kind in (TestKind.AGENT, TestKind.EVAL)
+        if asks_model or any(uses_matcher(expect, "llm-judge") for expect in case.expectations()):
             return "that would ask a model"
-        if case.composition is not None and case.composition.program.spending.has_caps:
+        composition = _composition_of(case)
+        if composition is not None and composition.program.spending.has_caps:
             return "its budget is over all cases"
         for server, tool in _tools_of(case):
             tool_class = self._caller.effects.class_of(server, tool) or classify({"name": tool})
             if not tool_class.only_reads:
                 return f"`{tool}` may change state"
-        methods = [case.method] if case.composition is None else []
-        methods += [step.method for step in case.verify]
+        methods = [case.method] if composition is None else []
+        methods += [step.method for step in case.request.verify]
         other = next((method for method in methods if method != "tools/call" and method not in _READING), None)
         return None if other is None else f"`{other}` may change state"
 
@@ -333,11 +331,20 @@ async def _probe(ends: Iterable[Broken]) -> None:
 
 def _tools_of(case: Case) -> Iterator[tuple[str, str]]:
     """Each tool that a test calls, with its server."""
-    if case.composition is not None:
-        yield from ((node.server, node.tool) for node in case.composition.program.nodes if not node.stood_in)
+    composition = _composition_of(case)
+    if composition is not None:
+        yield from ((node.server, node.tool) for node in composition.program.nodes if not node.stood_in)
     elif case.tool is not None:
         yield case.server, case.tool
-    yield from ((step.server, step.tool) for step in case.verify if step.tool is not None)
+    yield from ((step.server, step.tool) for step in case.request.verify if step.tool is not None)
+
+
+def _composition_of(case: Case) -> Row | None:
+    if case.kind is not TestKind.COMPOSITION:
+        return None
+    from mcptest_engine.running.kinds.composition.plan import Row
+
+    return case.body if isinstance(case.body, Row) else None
 
 
 def _seconds(one: Held) -> float:

@@ -187,7 +187,7 @@ class Snapshots(Extension):
 
     def _alone_if_it_takes_snapshots(self, case: Case) -> Case:
         """The case as one that runs alone where it may store a new value: nothing would show that it was another call's."""
-        calls: tuple[Asked, ...] = (case, *case.verify)
+        calls: tuple[Asked, ...] = (case, *case.request.verify)
         for asked in calls:
             for row in assertions_of(asked.expect["assertions"]):
                 if not uses_matcher({"assertions": [row]}, "snapshot"):
@@ -246,7 +246,11 @@ def _open_freezer(
     plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, pool: Pool
 ) -> Freezer | None:
     """The stored results of nodes, where one asks for it."""
-    rows = (case.composition for case in plan.cases if case.composition is not None)
+    if not any(case.kind is TestKind.COMPOSITION for case in plan.cases):
+        return None
+    from mcptest_engine.running.kinds.composition.plan import Row
+
+    rows = (case.body for case in plan.cases if isinstance(case.body, Row))
     if not any(node.freeze is not None for row in rows for node in row.program.nodes):
         return None
     from mcptest_engine.running.kinds.composition.freezing import Freezer

@@ -7,11 +7,11 @@ answers has none.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from mcptest_engine.judging.scorers.asking import Scorers
 from mcptest_engine.judging.spending import MAX_COST, CostBudget
-from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS
+from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS, Check, Request
 from mcptest_engine.running.extensions import Extension, with_warnings
 from mcptest_engine.suite.secrets import inherited_secrets
 
@@ -128,8 +128,8 @@ class Judged(Extension):
         reasons: dict[str, str] = {}
         for case in plan.cases:
             reason = self._why_deferred(case)
-            if reason is None and case.metric_row is not None:
-                reason = reasons.get(case.metric_row.subject)
+            if reason is None and case.subject is not None:
+                reason = reasons.get(case.subject)
             if reason is not None:
                 reasons[case.id] = reason
         if not reasons:
@@ -138,18 +138,17 @@ class Judged(Extension):
         return plan._replace(cases=tuple(deferred))
 
     def _why_deferred(self, case: Case) -> str | None:
-        row = case.eval_row
-        program, reason = case.agent if row is None else row.candidate.agent, None
-        if program is not None:
-            from mcptest_engine.running.kinds.agent.run import why_deferred
+        from mcptest_engine.running.kinds.agent.plan import AgentProgram
+        from mcptest_engine.running.kinds.composition.plan import Row
+        from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow, why_deferred
 
-            reason = why_deferred(program, self.models)
-        if reason is None and row is not None and row.scorer is None:
-            from mcptest_engine.judging.scorers.juries import seats_of
-            from mcptest_engine.judging.scorers.juries import why_deferred as why_unjudged
-
-            reason = why_unjudged(seats_of(row.judge, self.models))
-        return reason
+        match case.body:
+            case AgentProgram() | EvalRow():
+                return why_deferred(case.body, self.models)
+            case Request() | Check() | Row() | MetricRow():
+                return None
+            case _:
+                assert_never(case.body)
 
     def recorded_answers(self) -> Mapping[str, Any] | None:
         """What models answered, for the cassette that is recorded; None where none is, or no model was opened."""

@@ -17,6 +17,7 @@ from mcptest_engine.judging.opinions import Opinions, Said
 from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError
 from mcptest_engine.judging.scorers.judge import JudgeError, grade, paid_for
 from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS, Case
+from mcptest_engine.running.kinds.agent.plan import AgentProgram
 from mcptest_engine.running.kinds.eval.plan import judge_of
 
 if TYPE_CHECKING:
@@ -84,10 +85,15 @@ async def judge_with_models(
     return outcome
 
 
+def run_of(asked: Asked) -> str:
+    """The number of the run of an agent test, "" for whatever else."""
+    return asked.body.run if isinstance(asked, Case) and isinstance(asked.body, AgentProgram) else ""
+
+
 def task_of(asked: Asked, envelope: Mapping[str, Any]) -> str:
     """What an answer was given to, in words for a judge: a prompt, what a composition is for, `tools/call {"name": …}`."""
-    if isinstance(asked, Case) and asked.agent is not None:
-        return asked.agent.prompt
+    if isinstance(asked, Case) and isinstance(asked.body, AgentProgram):
+        return asked.body.prompt
     request = envelope.get("request")
     if request is None:
         return (asked.description if isinstance(asked, Case) else None) or asked.name or ""

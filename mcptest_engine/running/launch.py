@@ -11,18 +11,19 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.kinds import TestKind
-from mcptest_engine.running.ids import asks_model, graders_of, jurors_of
 from mcptest_engine.running.pool import Pool
 from mcptest_engine.suite.compliance import revision_of
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.cases import AnswerObserver
+    from mcptest_engine.running.kinds.agent.plan import AgentProgram
+    from mcptest_engine.running.kinds.eval.plan import EvalRow
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.servers.session import Session
     from mcptest_engine.servers.spec import ServerSpec
@@ -163,49 +164,43 @@ def needed_servers(suite: LoadedSuite, settings: RunSettings, pool: Pool) -> tup
     focused = any(data.get("only") for entry in suite.tests for data in (entry.data, *entry.data.get("cases", ())))
     if not settings.selection.takes_all or focused or suite.hooks.get("beforeAll"):
         return ()
-    judged = _Models(suite, settings)
-    sure = (entry for entry in suite.tests if not entry.data.get("skip") and judged.may_run(entry))
-    return tuple(dict.fromkeys(name for entry in sure for name in talked_to(entry, pool)))
+    sure = (entry for entry in suite.tests if not entry.data.get("skip") and _may_run(suite, entry, settings))
+    return tuple(dict.fromkeys(name for entry in sure for name in talked_to(suite, entry, pool)))
 
 
-class _Models:
-    """Whether the models that tests need can be asked, as far as the environment says."""
+def _may_run(suite: LoadedSuite, entry: TestEntry, settings: RunSettings) -> bool:
+    """False for a test that will be deferred, so that no server is started for it. Asks nobody."""
+    if entry.kind not in (TestKind.AGENT, TestKind.EVAL) or settings.replay is not None:
+        return True
+    from mcptest_engine.judging.providers.setup import Setup  # few suites need a model
+    from mcptest_engine.running.kinds.eval.plan import why_deferred
 
-    def __init__(self, suite: LoadedSuite, settings: RunSettings) -> None:
-        self._suite = suite
-        self._settings = settings
-
-    def may_run(self, entry: TestEntry) -> bool:
-        """False for a test that will be deferred, so that no server is started for it. Asks nobody."""
-        graded = entry.kind is TestKind.EVAL
-        asks = entry.kind is TestKind.AGENT or (graded and asks_model(entry.data))
-        judged = graded and not graders_of(entry.data, tuple(scorer["name"] for scorer in self._suite.scorers))
-        if not (asks or judged) or self._settings.replay is not None:
-            return True
-        from mcptest_engine.judging.providers.setup import Setup  # few suites need a model
-
-        setup = Setup({**self._suite.lookups, **self._settings.environ, **self._suite.env})
-        if judged:
-            own = entry.data.get("judge") or {}
-            jurors = jurors_of(own, self._suite.judge) or ({**self._suite.judge, **own}.get("model"),)
-            able = [setup.missing(one or setup.named(judging=True) or setup.default()) is None for one in jurors]
-            if 2 * sum(able) <= len(able):
-                return False
-        if not asks:
-            return True
-        named = self._settings.models or entry.data.get("models") or (entry.data.get("model"),)
-        chosen = (model or setup.named(judging=False) or setup.default() for model in named)
-        return any(setup.missing(model) is None for model in chosen)
+    setup = Setup({**suite.lookups, **settings.environ, **suite.env})
+    return any(why_deferred(body, setup) is None for body in _bodies(suite, entry, settings.models))
 
 
-def talked_to(entry: TestEntry, pool: Pool) -> list[str]:
+def _bodies(suite: LoadedSuite, entry: TestEntry, models: Sequence[str] = ()) -> Iterator[AgentProgram | EvalRow]:
+    """What an agent test or an eval comes to, as the plan has it."""
+    from mcptest_engine.running.ids import Shared
+    from mcptest_engine.running.kinds.agent.plan import programs_of
+    from mcptest_engine.running.kinds.eval.plan import rows_of, scorers_of
+
+    shared = Shared.of(suite, models)
+    if entry.kind is TestKind.AGENT:
+        for _, program in programs_of(entry.data, entry.server, shared, suite.budget, {}):
+            yield program
+        return
+    scorers = scorers_of(suite)
+    for _, row in rows_of(entry.data, entry.server, shared, scorers=scorers, judge=suite.judge, budget=suite.budget):
+        yield row
+
+
+def talked_to(suite: LoadedSuite, entry: TestEntry, pool: Pool) -> list[str]:
     """The sessions that a test shares with others; one with its own `client` opens its server's itself."""
     data = entry.data
     if entry.kind in WITHOUT_DEFAULTS:
-        if entry.kind is TestKind.EVAL and not asks_model(data):
-            return [entry.server] if "call" in data and "output" not in data else []
         if entry.kind in (TestKind.AGENT, TestKind.EVAL):
-            return list(data.get("servers") or filter(None, (entry.server,)))
+            return [name for body in _bodies(suite, entry) for name in body.servers]
         if entry.kind is TestKind.COMPOSITION:
             called = (node for node in data["nodes"] if "mock" not in node and node.get("freeze") != "golden")
             return [node.get("server", entry.server) for node in called]

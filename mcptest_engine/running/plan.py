@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.kinds import TestKind, Wanted
 from mcptest_engine.core.targets import parse_target
-from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS, Case, Plan, VerifyStep
+from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS, ORDINARY, Case, Check, Plan, Request, VerifyStep
 from mcptest_engine.running.ids import DeclaredIds, Shared, name_of_metric
 from mcptest_engine.running.selecting import repeated, select, shard_of, why_none, with_groups
 from mcptest_engine.safety.policy import ToolClass, classify_name
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from mcptest_engine.running.cases import Body
     from mcptest_engine.running.kinds.composition.plan import Row
     from mcptest_engine.running.kinds.eval.plan import Scorer
     from mcptest_engine.running.settings import RunSettings, Selection
@@ -106,7 +107,10 @@ def _selection_warnings(
 
 def _asks_model(case: Case) -> bool:
     """Whether what the case judges is the answer of a model."""
-    return case.agent is not None or (case.eval_row is not None and case.eval_row.candidate.agent is not None)
+    from mcptest_engine.running.kinds.eval.plan import EvalRow  # few runs are told which models to ask
+
+    is_graded = isinstance(case.body, EvalRow) and case.body.candidate.agent is not None
+    return case.kind is TestKind.AGENT or is_graded
 
 
 def plan_of(suite: LoadedSuite, settings: RunSettings, *, relative: Callable[[Path], str]) -> Plan:
@@ -157,6 +161,7 @@ class _CaseMaker:
         self._server_ms = {n: settings.get("timeout_ms", self._default_ms) for n, settings in suite.servers.items()}
         self._ids = DeclaredIds(relative(suite.path))
         self._files: dict[Path, str] = {}
+        self._servers = {name: (name,) for name in suite.servers}
         self._mutating: dict[str, bool] = {}
 
     def cases(self, entry: TestEntry) -> Iterable[Case]:
@@ -182,7 +187,7 @@ class _CaseMaker:
             lines=entry.lines,
         )
         for data, row in rows:
-            case = self._with_row(self.case(replace(entry, data=data)), data, row)
+            case = self._row(entry, data, row)
             yield case
             yield from self._metrics(entry, data, case)
 
@@ -193,9 +198,9 @@ class _CaseMaker:
         inconclusive = self._suite.run_options.get("inconclusive", {})
         for asking, program in programs_of(entry.data, entry.server, self._shared, self._suite.budget, inconclusive):
             data = {**entry.data, "name": f"{entry.data['name']}{asking.suffix}"}
-            case = self.case(replace(entry, data=data))
+            case = self.case(replace(entry, data=data), program)
             serial = case.serial or not self._serial_servers.isdisjoint(program.servers)
-            case = case._replace(agent=program, serial=serial)
+            case = case._replace(servers=program.servers, model=program.model, serial=serial)
             yield case
             yield from self._metrics(entry, data, case)
 
@@ -213,15 +218,17 @@ class _CaseMaker:
             budget=self._suite.budget,
         )
         for name, row in rows:
-            case = self.case(replace(entry, data={**entry.data, "name": name}))
+            case = self.case(replace(entry, data={**entry.data, "name": name}), row)
             key = keys.setdefault(row.candidate.key, case.id)
-            call, servers = row.candidate.call, set(row.candidate.servers)
+            call, servers = row.candidate.call, row.servers
             changes = call is not None and "serial" not in entry.data and self._changes_state(call["tool"])
             yield case._replace(
-                eval_row=row._replace(candidate=row.candidate._replace(key=key)),
+                body=row._replace(candidate=row.candidate._replace(key=key)),
+                servers=servers,
+                scorer="judge" if row.scorer is None else row.scorer.name,
                 serial=entry.data.get("serial", "group" in entry.data)
                 or changes
-                or not servers.isdisjoint(self._serial_servers),
+                or not self._serial_servers.isdisjoint(servers),
             )
 
     @cached_property
@@ -235,53 +242,74 @@ class _CaseMaker:
         graded = data.get("eval")
         if not graded:
             return
+        from mcptest_engine.running.kinds.agent.plan import AgentProgram
         from mcptest_engine.running.kinds.eval.plan import metric_row
 
+        run = subject.body.run if isinstance(subject.body, AgentProgram) else ""
         for metric, written in graded.items():
             name = name_of_metric(data["name"], metric)
             judged = {**data, "name": name, "expect": {"assertions": ()}, "derivedMetrics": ()}
             judged.pop("timeout_ms", None)  # it is about the calls of the test that is judged
-            yield self.case(replace(entry, kind=TestKind.EVAL, data=judged))._replace(
-                metric_row=metric_row(
-                    metric, written, subject.id, self._suite.judge, run=subject.agent.run if subject.agent else ""
-                ),
+            row = metric_row(metric, written, self._suite.judge, run=run)
+            yield self.case(replace(entry, kind=TestKind.EVAL, data=judged), row)._replace(
+                subject=subject.id,
                 server=subject.server,
+                servers=(),
                 serial=False,
                 tool=None,
                 row_name=subject.row_name,
             )
 
-    def _with_row(self, case: Case, data: Mapping[str, Any], row: Row) -> Case:
-        servers = set(row.program.servers())
+    def _row(self, entry: TestEntry, data: Mapping[str, Any], row: Row) -> Case:
+        """The case of one row of a composition."""
+        case = self.case(replace(entry, data=data), row)
+        servers = tuple(row.program.servers())
         called = {node.tool for node in row.program.nodes if not node.stood_in}
         alone = "serial" not in data and any(map(self._changes_state, called))
         alone = alone or row.program.spending.of_all  # so that the same case crosses the budget, whatever the workers
         return case._replace(
-            composition=row,
             row_name=row.case,
-            server=next(row.program.servers(), case.server),
-            serial=case.serial or alone or not servers.isdisjoint(self._serial_servers),
+            server=servers[0] if servers else case.server,
+            servers=servers,
+            serial=case.serial or alone or not self._serial_servers.isdisjoint(servers),
             tool=None,
         )
 
-    def case(self, entry: TestEntry) -> Case:
-        """The case of one test."""
-        data = entry.data
+    def case(self, entry: TestEntry, body: Body | None = None) -> Case:
+        """The case of one test; `body` is given for kinds that are neither one request nor a check."""
+        data, kind = entry.data, entry.kind
         name, expect, server = data["name"], data["expect"], entry.server
-        own_id, count = self._ids.take(entry.kind.value, name)
+        own_id, count = self._ids.take(kind.value, name)
         base_name = None if count == 1 else f"{name} #{count}"
         roots = _members_looked_at(expect)
         timeout_seconds = data.get("timeout_ms", self._server_ms.get(server, self._default_ms)) / 1000
-        graded = entry.kind is TestKind.EVAL
-        method, params = _request(entry.kind, data, roots)
+        graded = kind is TestKind.EVAL
+        method, params = _request(kind, data, roots)
         steps = data.get("verify") or ()
         watches = not WATCHED.isdisjoint(roots)
         alone = watches or any(not WATCHED.isdisjoint(_members_looked_at(step["expect"])) for step in steps)
-        case = Case(
+        serial = alone or server in self._serial_servers or self._runs_alone(data)
+        servers: tuple[str, ...] = self._servers.get(server, (server,))
+        outcome, tool, asks_http = Wanted.ANY, data.get("tool"), "http" in roots
+        if kind is TestKind.COMPLIANCE:
+            pin = data.get("spec_version")
+            body, tool, asks_http = Check(data["check"], None if pin is None else revision_of(pin)), None, False
+        elif body is None:
+            outcome = wanted_outcome(data, self._outcome, steps)
+            verify: tuple[VerifyStep, ...] = ()
+            if steps:
+                named = base_name or name
+                made = _steps(steps, server, timeout_seconds, named, self._outcome, entry.line_of, serial=serial)
+                verify = tuple(made)
+                servers = (*servers, *(step.server for step in verify))
+            body = _request_body(data, outcome, verify)
+        return Case(
             id=own_id,
             name=name,
-            kind=entry.kind,
+            kind=kind,
+            body=body,
             server=server,
+            servers=servers,
             method=method,
             params=params,
             expect=expect,
@@ -289,10 +317,12 @@ class _CaseMaker:
             model_timeout_seconds=(data.get("timeout_ms", self._model_ms) if graded else self._model_ms) / 1000,
             file=self._file(entry.file),
             line=entry.line,
-            tool=data.get("tool"),
+            tool=tool,
             retries=data.get("retries", self._retries),
-            serial=alone or server in self._serial_servers or self._runs_alone(data),
+            serial=serial,
             slow_to_judge=_slow_to_judge(expect),
+            outcome=outcome,
+            guess=_guess(data.get("guess")),
             only=data.get("only", False),
             skip=_skip_reason(data.get("skip")),
             tags=tuple(data.get("tags", ())),
@@ -300,23 +330,11 @@ class _CaseMaker:
             description=data.get("description"),
             base_name=base_name,
             watches=watches,
-            asks_http="http" in roots,
-            client=data.get("client"),
-            fault=_fault(data.get("fault")),
+            asks_http=asks_http,
             threshold=data.get("threshold") if expect["assertions"] else None,
             metrics=tuple(data.get("derivedMetrics", ())),
             cache=data.get("cache"),
-            effects=tuple(data.get("effects", ())),
-            line_of=None if entry.kind is TestKind.COMPOSITION else partial(_assertion_line, entry.line_of, ()),
-        )
-        if entry.kind in _OTHER_KINDS:
-            return _check(case, data) if entry.kind is TestKind.COMPLIANCE else case
-        wanted = wanted_outcome(data, self._outcome, steps)
-        return case._replace(
-            outcome=wanted,
-            fault=None if case.fault is None else case.fault._replace(wanted=wanted),
-            guess=_guess(data.get("guess")),
-            verify=tuple(_steps(case, steps, self._outcome, entry.line_of)) if steps else (),
+            line_of=None if kind is TestKind.COMPOSITION else partial(_assertion_line, entry.line_of, ()),
         )
 
     def _file(self, path: Path) -> str:
@@ -343,10 +361,12 @@ class _CaseMaker:
         return mutating
 
 
-def _check(case: Case, data: Mapping[str, Any]) -> Case:
-    """The case of a check of the protocol."""
-    pin = data.get("spec_version")
-    return case._replace(check=data["check"], pin=None if pin is None else revision_of(pin), tool=None, asks_http=False)
+def _request_body(data: Mapping[str, Any], outcome: Wanted, verify: tuple[VerifyStep, ...]) -> Request:
+    """What only a request has."""
+    client, fault, effects = data.get("client"), data.get("fault"), data.get("effects")
+    if client is None and fault is None and not effects and not verify:
+        return ORDINARY
+    return Request(client, _fault(fault, outcome), verify, tuple(effects or ()))
 
 
 def wanted_outcome(data: Mapping[str, Any], default: str, steps: Sequence[Mapping[str, Any]] = ()) -> Wanted:
@@ -376,7 +396,14 @@ def _assertion_line(
 
 
 def _steps(
-    case: Case, steps: Sequence[Mapping[str, Any]], default: str, line_of: Callable[[Pointer], int | None]
+    steps: Sequence[Mapping[str, Any]],
+    server: str,
+    timeout_seconds: float,
+    snapshot_name: str,
+    default: str,
+    line_of: Callable[[Pointer], int | None],
+    *,
+    serial: bool,
 ) -> Iterator[VerifyStep]:
     """The steps of a test's `verify`; what one leaves out is as for the test."""
     for number, data in enumerate(steps):
@@ -386,16 +413,16 @@ def _steps(
         method, params = _request(kind, data, roots)
         yield VerifyStep(
             number=number,
-            server=data.get("server", case.server),
+            server=data.get("server", server),
             kind=kind,
             method=method,
             params=params,
             expect=expect,
-            timeout_seconds=data["timeout_ms"] / 1000 if "timeout_ms" in data else case.timeout_seconds,
-            snapshot_name=f"{case.snapshot_name}, verify #{number}",
+            timeout_seconds=data["timeout_ms"] / 1000 if "timeout_ms" in data else timeout_seconds,
+            snapshot_name=f"{snapshot_name}, verify #{number}",
             name=data.get("name"),
             tool=data.get("tool"),
-            serial=case.serial,
+            serial=serial,
             watches=not WATCHED.isdisjoint(roots),
             asks_http="http" in roots,
             slow_to_judge=_slow_to_judge(expect),
@@ -443,13 +470,13 @@ def _method_of(data: Mapping[str, Any]) -> str:
     return method_of(data["check"])
 
 
-def _fault(written: object) -> Fault | None:
+def _fault(written: object, wanted: Wanted) -> Fault | None:
     if written is None:
         return None
     if isinstance(written, str):
-        return Fault(written)
+        return Fault(written, wanted=wanted)
     assert isinstance(written, dict)
-    return Fault("delay", written["delay_ms"] / 1000)
+    return Fault("delay", written["delay_ms"] / 1000, wanted)
 
 
 def _guess(written: object) -> tuple[str, ...] | None:

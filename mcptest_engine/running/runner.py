@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections import deque
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from mcptest_engine.core.costs import model_rows_of, sum_costs
 from mcptest_engine.core.events import (
@@ -22,13 +22,14 @@ from mcptest_engine.core.events import (
     RunStarted,
     Warned,
 )
-from mcptest_engine.core.kinds import Wanted
+from mcptest_engine.core.kinds import TestKind, Wanted
 from mcptest_engine.core.results import TestResult, Verdict
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.circumstances import told_failure
 from mcptest_engine.running.attempts import Decision, decide, stopped_by, with_models
 from mcptest_engine.running.calling import Caller, call_of
+from mcptest_engine.running.cases import Check
 from mcptest_engine.running.verdicts import Outcome, doubted, with_tool_hint
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Run:
         """Run every case; the record holds one result for each, in declared order. `interrupted`: run none of them."""
         cases = self.plan.cases
         self._results = [None] * len(cases)
-        judged_of = {case.metric_row.subject for case in cases if case.metric_row is not None}
+        judged_of = {case.subject for case in cases if case.subject is not None}
         self._places = {case.id: index for index, case in enumerate(cases) if case.id in judged_of}
         self._started = self.clock()
         self.emit(
@@ -250,14 +251,13 @@ class Run:
             return None
         from mcptest_engine.running.causes import DEPENDS_ON_NOBODY, Held
 
-        asks_model = case.agent is not None or case.eval_row is not None
-        if failure.kind in DEPENDS_ON_NOBODY or asks_model:
+        if failure.kind in DEPENDS_ON_NOBODY or case.kind in (TestKind.AGENT, TestKind.EVAL):
             return None
         return Held(index, case, decision, began, beside)
 
     async def _bracketed(self, index: int, case: Case, hooks: Hooks | None) -> None:
         """Bring one case to its verdict between its hooks, where it has any; they decide before it is begun."""
-        if hooks is None or not hooks.around_tests or case.metric_row is not None or self._settled(case) is not None:
+        if hooks is None or not hooks.around_tests or case.subject is not None or self._settled(case) is not None:
             await self._decide(index, case)
             return
         try:
@@ -294,8 +294,8 @@ class Run:
         if settled is not None:
             self._finish(index, case, settled, self.clock())
             return
-        if case.metric_row is not None:
-            await self._judge_metric(index, case, case.metric_row.subject)
+        if case.subject is not None:
+            await self._judge_metric(index, case, case.subject)
             return
         began = self.clock()
         self.emit(CaseStarted(index=index, id=case.id))
@@ -454,7 +454,7 @@ class Run:
             started_offset_ms=round((began - self._started) * 1000, 3),
             cached=decision.cached or (outcome.cached and self.blank.mode != "replayed"),
             flaky=decision.flaky,
-            attempts=attempts if len(attempts) > 1 or case.fault is not None else (),
+            attempts=attempts if len(attempts) > 1 or case.request.fault is not None else (),
             file=case.file,
             line=case.line,
             tags=case.tags,
@@ -469,8 +469,8 @@ class Run:
             output=outcome.output,
             verify=outcome.verify,
             trace=outcome.trace,
-            model=outcome.model or (None if case.agent is None else case.agent.model),
-            scorer=case.scorer_name,
+            model=outcome.model or case.model,
+            scorer=case.scorer,
             judgement=outcome.judgement,
             trials=outcome.trials,
             behind=outcome.behind,
@@ -541,11 +541,15 @@ async def _bring_to_end(work: Coroutine[Any, Any, None]) -> bool:
 
 def _request(case: Case, outcome: Outcome) -> Mapping[str, Any] | None:
     """What was asked; compositions ask in nodes, models in turns, and what is graded may have been asked of nobody."""
-    if case.composition is not None or (case.agent is not None and case.eval_row is None):
-        return None
-    if case.eval_row is not None:
-        return outcome.request
-    return outcome.request or {"method": case.method, "params": case.params}
+    match case.kind:
+        case TestKind.TOOL | TestKind.RESOURCE | TestKind.PROMPT | TestKind.COMPLIANCE:
+            return outcome.request or {"method": case.method, "params": case.params}
+        case TestKind.COMPOSITION | TestKind.AGENT:
+            return None
+        case TestKind.EVAL:
+            return outcome.request
+        case _:
+            assert_never(case.kind)
 
 
 def _spent(outcome: Outcome, *, with_models: bool) -> dict[str, Any]:
@@ -576,7 +580,7 @@ def _batches(cases: Sequence[Case], workers: int) -> Iterator[list[tuple[int, Ca
 def _waits_for_another(item: tuple[int, Case]) -> bool:
     """What is judged by other cases is taken last, so that no worker waits while there is another case to begin."""
     case = item[1]
-    return case.metric_row is not None or (case.guess is not None and case.outcome is Wanted.ERROR)
+    return case.subject is not None or (case.guess is not None and case.outcome is Wanted.ERROR)
 
 
 def _planned(case: Case) -> PlannedTest:
@@ -585,13 +589,16 @@ def _planned(case: Case) -> PlannedTest:
 
 def _servers_of(cases: Sequence[Case], pool: Pool) -> dict[str, None]:
     """The servers that are sure to be used, in the order of their first use; a test with its own `client` opens its own."""
-    return dict.fromkeys(
-        server if case.pin is None else pool.pinned(server, case.pin)
-        for case in cases
-        if case.begins
-        for server in case.servers
-        if case.client is None or server != case.server
-    )
+    servers: dict[str, None] = {}
+    for case in cases:
+        if not case.begins:
+            continue
+        pin = case.body.pin if isinstance(case.body, Check) else None
+        own = None if case.request.client is None else case.server
+        for server in case.servers:
+            if server != own:
+                servers[server if pin is None else pool.pinned(server, pin)] = None
+    return servers
 
 
 def _told_once(warnings: Iterable[tuple[str, str]]) -> tuple[str, ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from mcptest_engine.core.errors import UsageError, did_you_mean
 from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
+from mcptest_engine.running.cases import Check, Request
 from mcptest_engine.suite.items import uses_matcher
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def select(cases: Sequence[Case], selection: Selection, *, servers: Iterable[str
         return list(cases)
     _check_rows(selection.rows, cases)
     wanted = _name_test(selection.filter, {case.name for case in cases})
-    judged_of = {case.metric_row.subject for case in cases if case.metric_row is not None}
+    judged_of = {case.subject for case in cases if case.subject is not None}
     subjects = {case.id: case for case in cases if case.id in judged_of}
     taken = [
         case
@@ -47,7 +48,7 @@ def select(cases: Sequence[Case], selection: Selection, *, servers: Iterable[str
         and (not selection.servers or not selection.servers.isdisjoint(_subject(case, subjects).servers))
         and (selection.ids is None or case.id in selection.ids)
     ]
-    needed = {case.metric_row.subject for case in taken if case.metric_row is not None} - {case.id for case in taken}
+    needed = {case.subject for case in taken if case.subject is not None} - {case.id for case in taken}
     if needed:
         needed.update(case.id for case in taken)
         taken = [case for case in cases if case.id in needed]
@@ -82,18 +83,21 @@ def _is_judged(case: Case) -> bool:
 
 def _subject(case: Case, subjects: Mapping[str, Case]) -> Case:
     """The case itself, or the one of which a model judges a metric."""
-    return case if case.metric_row is None else subjects.get(case.metric_row.subject, case)
+    return case if case.subject is None else subjects.get(case.subject, case)
 
 
 def _kept_with(case: Case, subject: Case) -> str:
     """What a case is put into a shard by: its group, the budget that it shares, its subject, or the answer that it grades."""
+    from mcptest_engine.running.kinds.composition.plan import Row
+    from mcptest_engine.running.kinds.eval.plan import EvalRow
+
     if case.group is not None:
         return f"group {case.group}"
-    if subject.composition is not None and subject.composition.program.spending.of_all:
-        return f"budget of {subject.composition.program.name}"
-    if case.metric_row is not None:
-        return case.metric_row.subject
-    return case.id if case.eval_row is None else case.eval_row.candidate.key
+    if isinstance(subject.body, Row) and subject.body.program.spending.of_all:
+        return f"budget of {subject.body.program.name}"
+    if case.subject is not None:
+        return case.subject
+    return case.body.candidate.key if isinstance(case.body, EvalRow) else case.id
 
 
 def _check_rows(wanted: Iterable[str], cases: Sequence[Case]) -> None:
@@ -147,10 +151,11 @@ def shard_of(cases: Iterable[Case], shard: tuple[int, int], *, dealt: bool) -> l
     """By a stable hash of the id, so that adding a test moves no other one. Runs that are counted together stay together."""
     from zlib import crc32
 
-    from mcptest_engine.running.kinds.agent.plan import runs_id
+    from mcptest_engine.running.kinds.agent.plan import AgentProgram, runs_id
 
     cases = tuple(cases)
-    counted = {case.id: runs_id(case.id, case.agent.run) for case in cases if case.agent and case.agent.counts_runs}
+    programs = [(case.id, case.body) for case in cases if isinstance(case.body, AgentProgram)]
+    counted = {case_id: runs_id(case_id, program.run) for case_id, program in programs if program.counts_runs}
     index, count = shard
     subjects = {case.id: case for case in cases}
     kept = [_kept_with(case, _subject(case, subjects)) for case in cases]
@@ -164,20 +169,31 @@ def shard_of(cases: Iterable[Case], shard: tuple[int, int], *, dealt: bool) -> l
 
 
 def repeated(case: Case, number: int) -> Case:
+    from mcptest_engine.running.kinds.agent.plan import AgentProgram
+    from mcptest_engine.running.kinds.composition.plan import Row
+    from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
+
     mark = f"{RUN_MARK}{number}"
-    agent, row, metric, composition = case.agent, case.eval_row, case.metric_row, case.composition
-    if row is not None:
-        key, of_row = f"{row.candidate.key}{mark}", row.candidate.agent
-        row = row._replace(candidate=row.candidate._replace(key=key, agent=of_row and _asked_anew(of_row, number)))
+    body, serial = case.body, case.serial
+    match body:
+        case Request() | Check() | MetricRow():
+            pass
+        case Row():
+            body, serial = body.anew(), serial or body.shares_budget
+        case AgentProgram():
+            body = _asked_anew(body, number)
+        case EvalRow(candidate=candidate):
+            agent = candidate.agent and _asked_anew(candidate.agent, number)
+            body = body._replace(candidate=candidate._replace(key=f"{candidate.key}{mark}", agent=agent))
+        case _:
+            assert_never(body)
     return case._replace(
         id=f"{case.id}{mark}",
         name=f"{case.name} #{number}",
         base_name=case.base_name or case.name,
-        agent=agent and _asked_anew(agent, number),
-        composition=composition and composition.anew(),
-        serial=case.serial or (composition is not None and composition.shares_budget),
-        eval_row=row,
-        metric_row=metric and metric._replace(subject=f"{metric.subject}{mark}"),
+        body=body,
+        serial=serial,
+        subject=case.subject and f"{case.subject}{mark}",
     )
 
 

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import CallTimeout, ServerDied, ServerError
+from mcptest_engine.running.cases import Check
 
 if TYPE_CHECKING:
     from mcptest_engine.running.cases import Case
@@ -38,14 +39,16 @@ class Sessions:
     def __init__(self, pool: Pool, case: Case) -> None:
         self._pool = pool
         self._case = case
-        self._pinned = None if case.pin is None else pool.pinned(case.server, case.pin)
+        pin = case.body.pin if isinstance(case.body, Check) else None
+        self._pinned = None if pin is None else pool.pinned(case.server, pin)
+        self._client = case.request.client
         self.broken: list[Broken] = []
         self._own: Session | None = None
         self._held: AsyncExitStack | None = None
 
     def is_own(self, server: str) -> bool:
         """Whether nobody but this test talks over the session with `server`."""
-        return self._case.client is not None and server == self._case.server
+        return self._client is not None and server == self._case.server
 
     async def reach(self, server: str) -> Session:
         """The session to read a list over: as `get`, but that none is to be had is no failure of the test's own call."""
@@ -99,8 +102,8 @@ class Sessions:
         if self._own is not None and self._own.alive:
             return self._own
         await self.close()
-        assert self._case.client is not None
+        assert self._client is not None
         held = AsyncExitStack()
-        self._own = await held.enter_async_context(self._pool.own_session(self._case.server, self._case.client))
+        self._own = await held.enter_async_context(self._pool.own_session(self._case.server, self._client))
         self._held = held
         return self._own

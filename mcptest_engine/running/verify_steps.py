@@ -27,7 +27,7 @@ async def run_verify_steps(case: Case, outcome: Outcome, sessions: Sessions, cal
     gone = {case.server} if outcome.gone and outcome.verdict is Verdict.FAIL else set()
     rows: list[VerifyResult] = []
     warnings = list(outcome.warnings)
-    for step in case.verify:
+    for step in case.request.verify:
         if step.server in gone:
             rows.append(_row(step, verdict=Verdict.SKIP, message=GONE))
             continue

@@ -10,6 +10,7 @@ import pytest
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.running.kinds.composition.drawing import dot, mermaid
 from mcptest_engine.running.kinds.composition.estimating import CompositionEstimate, Expected, estimate, in_all
+from mcptest_engine.running.kinds.composition.plan import Row
 from mcptest_engine.running.plan import make_plan
 from mcptest_engine.running.settings import Selection
 
@@ -168,7 +169,7 @@ compositions:
 
 
 def programs(suite: LoadedSuite) -> list[Program]:
-    return [case.composition.program for case in planned(suite).cases if case.composition is not None]
+    return [case.body.program for case in planned(suite).cases if isinstance(case.body, Row)]
 
 
 @pytest.mark.parametrize(("form", "grammar"), [("mermaid", MERMAID), ("dot", DOT)])

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.running.documents import document_of
 from mcptest_engine.running.ids import Shared, names_of
-from mcptest_engine.running.kinds.eval.plan import Judge
+from mcptest_engine.running.kinds.agent.plan import AgentProgram
+from mcptest_engine.running.kinds.eval.plan import EvalRow, Judge, MetricRow
 from mcptest_engine.running.launch import needed_servers, open_pool
 from mcptest_engine.running.plan import make_plan
 from mcptest_engine.running.settings import RunSettings, Selection
@@ -76,8 +77,9 @@ def test_a_suite_falls_into_rows_of_models_runs_graders_and_metrics(suite_of: Lo
 
 def test_an_agent_test_holds_what_its_conversation_needs(suite_of: Load) -> None:
     """Its own budget is over the suite's, and each run is told apart."""
-    cases = [case for case in planned(suite_of(SUITE)).cases if case.agent is not None]
-    programs = [case.agent for case in cases if case.agent is not None]
+    cases = [case for case in planned(suite_of(SUITE)).cases if case.kind is TestKind.AGENT]
+    programs = [case.body for case in cases if isinstance(case.body, AgentProgram)]
+    assert len(programs) == len(cases)
     assert [(one.model, one.variant) for one in programs] == [
         *(("gpt-5", "1"), ("gpt-5", "2"), ("claude-x", "1"), ("claude-x", "2")),
     ]
@@ -91,10 +93,10 @@ def test_judged_metrics_name_their_subject_and_their_judge(suite_of: Load) -> No
     """A metric's own judge is over the suite's; what it leaves out is the suite's. A test's assertions are not its metrics'."""
     cases = planned(suite_of(SUITE)).cases
     subject, use, rubric = cases[1:4]
-    assert use.metric_row is not None and rubric.metric_row is not None
-    assert use.metric_row.subject == rubric.metric_row.subject == subject.id
-    assert (use.metric_row.threshold, use.metric_row.judge) == (0.6, Judge("gpt-5", 5))
-    assert (rubric.metric_row.written, rubric.metric_row.judge) == ("It is found.", Judge("gpt-5", 3))
+    assert isinstance(use.body, MetricRow) and isinstance(rubric.body, MetricRow)
+    assert use.subject == rubric.subject == subject.id
+    assert (use.body.threshold, use.body.judge) == (0.6, Judge("gpt-5", 5))
+    assert (rubric.body.written, rubric.body.judge) == ("It is found.", Judge("gpt-5", 3))
     assert [(case.kind, case.threshold, case.metrics, list(case.servers)) for case in (use, rubric)] == [
         (TestKind.EVAL, None, (), [])
     ] * 2
@@ -102,11 +104,12 @@ def test_judged_metrics_name_their_subject_and_their_judge(suite_of: Load) -> No
 
 def test_rows_of_an_eval_share_its_answer(suite_of: Load) -> None:
     """What is no text is graded as its JSON text; a call of a tool that changes something runs alone."""
-    rows = {case.name: case for case in planned(suite_of(SUITE)).cases if case.eval_row is not None}
+    rows = {case.name: case for case in planned(suite_of(SUITE)).cases if isinstance(case.body, EvalRow)}
     first, second, called, asked = (
-        rows[name].eval_row for name in ("literal (one)", "literal (two)", "called", "asked #2")
+        rows[name].body for name in ("literal (one)", "literal (two)", "called", "asked #2")
     )
-    assert first is not None and second is not None and called is not None and asked is not None
+    assert isinstance(first, EvalRow) and isinstance(second, EvalRow)
+    assert isinstance(called, EvalRow) and isinstance(asked, EvalRow)
     assert first.candidate == second.candidate
     assert (first.candidate.output, list(first.candidate.servers)) == ('{"a": 1}', [])
     assert called.candidate.call == {"server": "s", "tool": "delete_all", "args": {}}
@@ -118,15 +121,15 @@ def test_rows_of_an_eval_share_its_answer(suite_of: Load) -> None:
         0.05,
     )
     assert (asked.scorer, asked.judge, asked.threshold) == (None, Judge("o3", 3), 0.9)
-    assert {name: case.scorer_name for name, case in rows.items()} == dict(
+    assert {name: case.scorer for name, case in rows.items()} == dict(
         zip(EVALS, ("one", "two", "one", "judge", "judge"), strict=True)
     )
 
 
 def test_a_scorer_is_as_declared_and_one_of_another_build_no_more_than_its_name(suite_of: Load) -> None:
     """External-scorers: an unknown type may hold anything. Values of `env` are the text that was written."""
-    one, two = (case.eval_row for case in planned(suite_of(SUITE), filter="literal (").cases)
-    assert one is not None and one.scorer is not None and two is not None and two.scorer is not None
+    one, two = (case.body for case in planned(suite_of(SUITE), filter="literal (").cases)
+    assert isinstance(one, EvalRow) and one.scorer is not None and isinstance(two, EvalRow) and two.scorer is not None
     assert (one.scorer.command, one.scorer.env, one.scorer.timeout_ms) == (("grade",), {"N": "1.50"}, 5)
     assert one.scorer.cwd == str(Path("sub").absolute())
     assert two.scorer._replace(name="", type="") == one.scorer._replace(
@@ -152,7 +155,7 @@ def test_trials_are_one_row(suite_of: Load) -> None:
     once = "  - { name: once, server: s, prompt: hi }"
     text = SUITE.replace("agents:", f"{options}\nagents:\n{once}")
     plan = planned(suite_of(text))
-    agents = [(case.name, case.agent.trials) for case in plan.cases if case.agent is not None]
+    agents = [(case.name, case.body.trials) for case in plan.cases if isinstance(case.body, AgentProgram)]
     assert agents == [("once", None), ("finds it [gpt-5]", (2, 5, 90)), ("finds it [claude-x]", (2, 5, 90))]
 
 
@@ -182,8 +185,8 @@ def test_a_shard_keeps_a_metric_with_its_subject_and_an_answer_with_its_graders(
     assert sorted(case.name for shard in shards for case in shard) == sorted(chosen(suite))
     for shard in shards:
         ids = {case.id for case in shard}
-        assert all(case.metric_row.subject in ids for case in shard if case.metric_row is not None)
-        assert all(case.eval_row.candidate.key in ids for case in shard if case.eval_row is not None)
+        assert all(case.subject in ids for case in shard if case.subject is not None)
+        assert all(case.body.candidate.key in ids for case in shard if isinstance(case.body, EvalRow))
 
 
 @pytest.mark.parametrize("repeat", [1, 3])
@@ -204,8 +207,8 @@ def test_repeats_ask_anew_and_refer_to_each_other(suite_of: Load) -> None:
     ids = [case.id for case in plan.cases]
     assert len(set(ids)) == len(ids)
     for place, case in enumerate(plan.cases):
-        assert case.metric_row is None or case.metric_row.subject in ids[:place]
-    assert [case.agent.variant for case in plan.cases if case.agent is not None] == [
+        assert case.subject is None or case.subject in ids[:place]
+    assert [case.body.variant for case in plan.cases if isinstance(case.body, AgentProgram)] == [
         "1",
         "2",
         "1",
@@ -215,14 +218,14 @@ def test_repeats_ask_anew_and_refer_to_each_other(suite_of: Load) -> None:
         "1#2",
         "2#2",
     ]
-    keys = {case.eval_row.candidate.key for case in plan.cases if case.eval_row is not None}
+    keys = {case.body.candidate.key for case in plan.cases if isinstance(case.body, EvalRow)}
     assert len(keys) == 8
 
 
 def test_namesakes_keep_answers_of_their_own(suite_of: Load) -> None:
     """An eval of one run may be called as the run of another is."""
     text = SERVERS + "evals: [{ name: a, output: x, runs: 2, rubric: r }, { name: 'a #2', output: y, rubric: r }]"
-    rows = [case.eval_row for case in planned(suite_of(text)).cases]
+    rows = [case.body for case in planned(suite_of(text)).cases]
     assert [row.candidate.output for row in rows if row is not None] == ["x", "x", "y"]
     assert len({row.candidate.key for row in rows if row is not None}) == 3
 
@@ -365,4 +368,4 @@ def test_names_foretell_the_plan(
     assert [(case.kind, case.name) for case in plan.cases] == told
     ids = [case.id for case in plan.cases]
     assert len(set(ids)) == len(ids)
-    assert all(case.metric_row.subject in ids[:at] for at, case in enumerate(plan.cases) if case.metric_row is not None)
+    assert all(case.subject in ids[:at] for at, case in enumerate(plan.cases) if case.subject is not None)

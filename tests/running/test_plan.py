@@ -215,25 +215,25 @@ resources:
 def test_a_test_says_what_befalls_it_and_what_is_verified_after(suite_of: Load) -> None:
     """Decisions 2 and 4: what a step leaves out is as for its test."""
     cases = {case.name: case for case in planned(suite_of(NEW)).cases}
-    assert cases["faulted"].fault == ("delay", 0.25, Wanted.SUCCESS)
+    assert cases["faulted"].request.fault == ("delay", 0.25, Wanted.SUCCESS)
     case = cases["verified"]
-    assert (case.client, case.params) == (
+    assert (case.request.client, case.params) == (
         {"elicitation": "decline"},
         {"name": "look", "arguments": {}, "_meta": {"trace": "a"}},
     )
-    told = [(step.number, step.name, step.server, step.method, step.timeout_seconds) for step in case.verify]
+    told = [(step.number, step.name, step.server, step.method, step.timeout_seconds) for step in case.request.verify]
     assert told == [
         (0, "elsewhere", "two", "tools/call", 0.07),
         (1, None, "one", "resources/read", 0.9),
         (2, None, "one", "prompts/get", 0.9),
     ]
-    assert [step.params for step in case.verify] == [
+    assert [step.params for step in case.request.verify] == [
         {"name": "look", "arguments": {"a": 1}},
         {"uri": "file:///a"},
         {"name": "greet", "arguments": {"who": "you"}},
     ]
-    assert [step.asks_http for step in case.verify] == [False, True, False]
-    assert case.verify[2].expect == {"assertions": [], "max_duration_ms": 5}
+    assert [step.asks_http for step in case.request.verify] == [False, True, False]
+    assert case.request.verify[2].expect == {"assertions": [], "max_duration_ms": 5}
 
 
 def test_what_a_request_carries_beside_its_parameters_goes_as_meta(suite_of: Load) -> None:

@@ -10,7 +10,7 @@ from mcptest_engine.core.errors import AnswerLost, AuthFailed, NotReady, Protoco
 from mcptest_engine.core.kinds import TestKind, Verdict, Wanted
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.core.results import Failure, FailureKind
-from mcptest_engine.running.cases import Case
+from mcptest_engine.running.cases import ORDINARY, Case
 from mcptest_engine.running.verdicts import Outcome, failed, judge, refused
 
 SECRET = "Zq8v-secret-value-0123456"
@@ -19,7 +19,9 @@ CASE = Case(
     id="m.yml::tool::n",
     name="n",
     kind=TestKind.TOOL,
+    body=ORDINARY,
     server="s",
+    servers=("s",),
     method="tools/call",
     params={"name": "t", "arguments": {}},
     expect={},

@@ -95,6 +95,10 @@ class Setup:
         """The model that the environment names."""
         return (self._value(JUDGE_MODEL) if judging else None) or self._value(MODEL)
 
+    def chosen(self, model: str | None, *, judging: bool) -> str | None:
+        """The model that is asked where a test names `model`, or None to name none."""
+        return model or self.named(judging=judging) or self.default()
+
     def default(self) -> str | None:
         """The default model of the first provider whose key is there; an endpoint of one's own has none."""
         found = (self.endpoint(provider) for provider in PROVIDERS)

@@ -29,7 +29,7 @@ from mcptest_engine.judging.rubrics import Leaf, Rubric, read_rubric
 from mcptest_engine.judging.scorers import judge_prompts as prompts
 from mcptest_engine.judging.scorers.fences import Material
 from mcptest_engine.judging.scorers.judge_answers import Grade, NoGrade, read_grades, read_score
-from mcptest_engine.judging.scorers.juries import seats_of, why_deferred
+from mcptest_engine.judging.scorers.juries import seats_of, why_no_verdict
 from mcptest_engine.judging.scoring import exact
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ async def judged(
 ) -> Judgement:
     """Have as many jurors grade as `judge` wants, all at once. Raises: as `grade` does."""
     seats = seats_of(judge, models)
-    missing = why_deferred(seats)
+    missing = why_no_verdict(seats)
     if missing is not None:
         raise ModelError(ModelFault.NO_PROVIDER, missing)
     asking = _Asking(models, seats, graded, rubric, timeout_seconds)

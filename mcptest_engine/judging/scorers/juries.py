@@ -46,11 +46,11 @@ class Seat(NamedTuple):
 def seats_of(jury: Jury, providers: Providers) -> tuple[Seat, ...]:
     """The jurors in their order."""
     if jury.models:
-        return tuple(_seat(model, providers) for model in jury.models)
-    return (_seat(jury.model, providers),) * max(jury.jury, 1)
+        return tuple(seat_of(model, providers, judging=True) for model in jury.models)
+    return (seat_of(jury.model, providers, judging=True),) * max(jury.jury, 1)
 
 
-def why_deferred(seats: Sequence[Seat]) -> str | None:
+def why_no_verdict(seats: Sequence[Seat]) -> str | None:
     """Why the jury can come to no verdict, since too few of its models can be asked; None where it can."""
     missing = [seat.missing for seat in seats if seat.missing is not None]
     able = len(seats) - len(missing)
@@ -59,7 +59,8 @@ def why_deferred(seats: Sequence[Seat]) -> str | None:
     return f"{missing[0]} ({able} of {len(seats)} jurors can be asked, which is no majority)" if able else missing[0]
 
 
-def _seat(model: str | None, providers: Providers) -> Seat:
-    chosen = providers.chosen(model, judging=True)
+def seat_of(model: str | None, providers: Providers, *, judging: bool) -> Seat:
+    """The model that is asked where a test names `model`, to judge or to answer."""
+    chosen = providers.chosen(model, judging=judging)
     missing = providers.missing(model if chosen is None else chosen)
     return Seat(chosen or "", DEFERRED if chosen is None and missing is None else missing)

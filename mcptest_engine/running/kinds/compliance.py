@@ -15,7 +15,7 @@ from mcptest_engine.suite.compliance import OPENINGS, STATELESS_REVISION, has_re
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcptest_engine.running.cases import Case
+    from mcptest_engine.running.cases import Case, Check
     from mcptest_engine.servers.session import Session
 
 
@@ -27,28 +27,25 @@ class OpenedSession(NamedTuple):
     server_info: Mapping[str, Any] | None
 
 
-def find_exchange_at_hand(case: Case, session: Session) -> Exchange | None:
+def find_exchange_at_hand(check: Check, method: str, session: Session) -> Exchange | None:
     """Return the exchange that a check judges without sending anything; None where its request is to be sent.
 
     It has an empty answer where the revision that the session speaks has no such request: there is nothing to ask.
     """
-    assert case.check is not None
     spoken = STATELESS_REVISION if session.stateless else session.protocol_version
-    if spoken is not None and not has_request(spoken, case.check):
-        return Exchange(method=case.method, params=None, answer={}, duration_ms=0.0)
-    return session.handshake if case.check in OPENINGS else None
+    if spoken is not None and not has_request(spoken, check.name):
+        return Exchange(method=method, params=None, answer={}, duration_ms=0.0)
+    return session.handshake if check.name in OPENINGS else None
 
 
-def add_protocol_rules(case: Case, envelope: dict[str, Any], session: Session | OpenedSession) -> Case:
-    """Return the same check with the rules among what it expects; the envelope gets `session`, which they look at as well."""
-    check = case.check
-    assert check is not None
+def add_protocol_rules(case: Case, check: Check, envelope: dict[str, Any], session: Session | OpenedSession) -> Case:
+    """Return the same case with the rules among what it expects; the envelope gets `session`, which they look at as well."""
     envelope["session"] = {
         "protocol_version": session.protocol_version,
         "capabilities": session.capabilities,
         "server_info": session.server_info,
     }
     sent = "result" in envelope or envelope["error"] is not None
-    rules = assertions_for(check, envelope, pin=case.pin, sent=sent)
+    rules = assertions_for(check.name, envelope, pin=check.pin, sent=sent)
     own = case.expect["assertions"] if sent else ()
     return case._replace(expect={**case.expect, "assertions": [*own, *rules]})

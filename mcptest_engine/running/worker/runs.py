@@ -218,7 +218,7 @@ class Runs:
         if not self._warm.seconds:
             return frozenset()
         pool = self._open(suite, settings, "spare")
-        shared = {name for entry in suite.tests for name in talked_to(entry, pool)}
+        shared = {name for entry in suite.tests for name in talked_to(suite, entry, pool)}
         used = tuple(name for name in names if name in shared)
         pool.emit = server_telling(self._send, path=suite.path)
         return frozenset(used) if used and self._warm.keep(suite, pool, used, settings.environ) else frozenset()

@@ -22,7 +22,6 @@ from mcptest_engine.core.tasks import run_together
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError, ModelFault
-from mcptest_engine.judging.scorers.juries import DEFERRED as NO_PROVIDER
 from mcptest_engine.running.kinds.agent import conversation as stops
 from mcptest_engine.running.kinds.agent.conversation import Conversation
 from mcptest_engine.running.kinds.agent.loop import converse, turn_request
@@ -69,7 +68,7 @@ class AgentWorld:
     run was interrupted. `selected` are the runs measured so far of each test, by its id.
     """
 
-    models: Models | None
+    models: Models
     effects: EffectLedger
     redact: Callable[[Any], Any]
     clock: Callable[[], float]
@@ -155,7 +154,6 @@ class SessionDesk:
 
     async def ask(self, request: ModelRequest) -> ModelReply:
         """Raises: ModelError."""
-        assert self._world.models is not None
         return await self._world.models.ask(request._replace(timeout_seconds=self._case.model_timeout_seconds))
 
     def tell_turn(self, so_far: Conversation) -> None:
@@ -178,40 +176,29 @@ class SessionDesk:
         )
 
 
-async def run_agent(case: Case, sessions: Sessions, world: AgentWorld, *, number: int = 1) -> Outcome:
-    """The `number`-th attempt at an agent test."""
-    program = case.agent
-    assert program is not None
-    if world.models is None:
-        return _deferred(NO_PROVIDER, program)
-    if (reason := why_deferred(program, world.models)) is not None:
-        return _deferred(reason, program)
+async def run_agent(
+    case: Case, program: AgentProgram, sessions: Sessions, world: AgentWorld, *, number: int = 1
+) -> Outcome:
+    """The `number`-th attempt at an agent test, or at the answer that an eval grades."""
+    case = case._replace(body=program)
     model = world.models.chosen(program.model, judging=False)
-    assert model is not None
+    assert model is not None  # else the plan defers it
     await world.models.prepare(model)
     if program.trials is None:
-        return await _one_run(case, sessions, world, model, number=number, run=0)
-    return await _all_trials(case, sessions, world, model, program.trials, number=number)
+        return await _one_run(case, program, sessions, world, model, number=number, run=0)
+    return await _all_trials(case, program, sessions, world, model, program.trials, number=number)
 
 
-def why_deferred(program: AgentProgram, models: Models) -> str | None:
-    """Why the model of a conversation cannot be asked, or None. Asks nobody."""
-    missing = models.missing(program.model)
-    if missing is None and models.chosen(program.model, judging=False) is None:
-        return NO_PROVIDER
-    return missing
-
-
-async def _one_run(case: Case, sessions: Sessions, world: AgentWorld, model: str, *, number: int, run: int) -> Outcome:
-    program = case.agent
-    assert program is not None
+async def _one_run(
+    case: Case, program: AgentProgram, sessions: Sessions, world: AgentWorld, model: str, *, number: int, run: int
+) -> Outcome:
     so_far = Conversation(model=model, prompt=program.prompt, system_prompt=program.system_prompt)
     variant = "~".join(part for part in (program.variant, str(run or ""), str(number) if number > 1 else "") if part)
     began = world.clock()
     try:
         _check_budget(program, world, so_far)
         await converse(program, SessionDesk(case, sessions, world, run=run), so_far, variant=variant)
-        outcome = await _outcome(case, world, so_far, number=number, run=run)
+        outcome = await _outcome(case, program, world, so_far, number=number, run=run)
     except ServerError as error:
         await asyncio.sleep(0)
         return failed(error, duration_ms=(world.clock() - began) * 1000)._replace(model=model)
@@ -226,20 +213,20 @@ async def _one_run(case: Case, sessions: Sessions, world: AgentWorld, model: str
 
 def _check_budget(program: AgentProgram, world: AgentWorld, so_far: Conversation) -> None:
     """Raise ModelError, before any server is asked, where the cap of the run leaves too little for the first turn."""
-    assert world.models is not None
     world.models.check_budget(turn_request(program, so_far, (), ""))
 
 
-async def _outcome(case: Case, world: AgentWorld, so_far: Conversation, *, number: int, run: int) -> Outcome:
+async def _outcome(
+    case: Case, program: AgentProgram, world: AgentWorld, so_far: Conversation, *, number: int, run: int
+) -> Outcome:
     """What a conversation comes to; one that a model broke off is not judged, since what is missing may matter."""
-    program, fault = case.agent, so_far.fault
-    assert program is not None
+    fault = so_far.fault
     trace = so_far.envelope()
     if fault is not None and fault.defers:
         return _deferred(fault.message, program)._replace(trace=trace if so_far.replies else None)
     if fault is not None:
         return _broken_off(fault, so_far)._replace(trace=trace)
-    gates = _measured(case, world, so_far, run)
+    gates = _measured(case, program, world, so_far, run)
     trace |= {} if gates is None else gates.members
     envelope = {
         **trace,
@@ -250,9 +237,9 @@ async def _outcome(case: Case, world: AgentWorld, so_far: Conversation, *, numbe
         "attempt": number,
         "duration_ms": round(so_far.duration_ms, 3),
     }
-    judged = case if not run else case._replace(agent=program._replace(variant=f"{run}{program.variant}"))
+    judged = case if not run else case._replace(body=program._replace(variant=f"{run}{program.variant}"))
     outcome = await world.judge(judged, envelope)  # a model judges each run anew
-    failure = _failure(case, so_far, gates, outcome.failure)
+    failure = _failure(case, program, so_far, gates, outcome.failure)
     if failure is not outcome.failure:
         assert failure is not None
         outcome = outcome._replace(verdict=Verdict.FAIL, message=failure.message, failure=failure)
@@ -279,14 +266,16 @@ def _broken_off(fault: ModelError, so_far: Conversation) -> Outcome:
     return Outcome(Verdict.FAIL, so_far.duration_ms, message=message, failure=failure)
 
 
-def _failure(case: Case, so_far: Conversation, gates: Gates | None, found: Failure | None) -> Failure | None:
+def _failure(
+    case: Case, program: AgentProgram, so_far: Conversation, gates: Gates | None, found: Failure | None
+) -> Failure | None:
     """Why the test fails: an assertion first, then what made it end, then its measures, then its budget, all of them told.
 
     A call that got no answer is for the assertions and measures to judge, where there are any; an answer that breaks the
     protocol fails the test all the same.
     """
     further: list[Failure] = []
-    if (ended := _unended(case, so_far)) is not None:
+    if (ended := _unended(case, program, so_far)) is not None:
         further.append(Failure(kind=FailureKind.ASSERTION, message=ended))
     lost_calls = [failure_of(call.lost) for call in so_far.unanswered if call.lost is not None]
     if case.expect["assertions"] or gates is not None:
@@ -295,7 +284,7 @@ def _failure(case: Case, so_far: Conversation, gates: Gates | None, found: Failu
     if gates is not None and gates.failure is not None:
         further.append(Failure(kind=FailureKind.METRIC, message=gates.failure))
     if so_far.stop == stops.BUDGET:
-        further.append(Failure(kind=FailureKind.BUDGET, message=_overspent(case, so_far)))
+        further.append(Failure(kind=FailureKind.BUDGET, message=_overspent(program, so_far)))
     elif (dear := _too_dear(case, so_far)) is not None:
         further.append(Failure(kind=FailureKind.BUDGET, message=dear))
     for failure in further:
@@ -307,21 +296,20 @@ def _failure(case: Case, so_far: Conversation, gates: Gates | None, found: Failu
     return found
 
 
-def _unended(case: Case, so_far: Conversation) -> str | None:
+def _unended(case: Case, program: AgentProgram, so_far: Conversation) -> str | None:
     """Why a test of what the model said last cannot be judged, when it did not come to say it; None where it can.
 
     With neither assertions nor measures the conversation has to end by itself. A test that looks at `stop` knows what it does.
     """
-    assert case.agent is not None
     if so_far.stop in (stops.END, stops.BUDGET):
         return None
     looked_at = _looked_at(case)
     if "stop" in looked_at:
         return None
-    asserts_something = bool(looked_at) or bool(case.agent.gates)
+    asserts_something = bool(looked_at) or bool(program.gates)
     if asserts_something and (so_far.stop == stops.REFUSAL or _SAYS_LAST.isdisjoint(looked_at)):
         return None
-    why = _WHY.get(so_far.stop, "the provider says `{stop}`").format(turns=case.agent.max_turns, stop=so_far.stop)
+    why = _WHY.get(so_far.stop, "the provider says `{stop}`").format(turns=program.max_turns, stop=so_far.stop)
     return f"the conversation did not come to its end: {why}"
 
 
@@ -330,9 +318,7 @@ def _looked_at(case: Case) -> frozenset[object]:
     return frozenset(parse_target(row["target"]).segments[0] for row in assertions_of(case.expect["assertions"]))
 
 
-def _overspent(case: Case, so_far: Conversation) -> str:
-    program = case.agent
-    assert program is not None
+def _overspent(program: AgentProgram, so_far: Conversation) -> str:
     assert program.budget_usd is not None
     return (
         f"budget exceeded: the model cost {so_far.cost_usd or 0:.4f} USD, "
@@ -369,9 +355,7 @@ def _unpriced(program: AgentProgram, so_far: Conversation) -> list[str]:
     return [f"the price of `{unknown}` is not known, so that `per_test_usd_cents` holds nothing (see `prices:`)"]
 
 
-def _measured(case: Case, world: AgentWorld, so_far: Conversation, run: int) -> Gates | None:
-    program = case.agent
-    assert program is not None
+def _measured(case: Case, program: AgentProgram, world: AgentWorld, so_far: Conversation, run: int) -> Gates | None:
     if not program.gates:
         return None
     from mcptest_engine.judging.agent_metrics.measuring import measure_gates
@@ -395,7 +379,14 @@ def _measured(case: Case, world: AgentWorld, so_far: Conversation, run: int) -> 
 
 
 async def _all_trials(
-    case: Case, sessions: Sessions, world: AgentWorld, model: str, trials: Trials, *, number: int
+    case: Case,
+    program: AgentProgram,
+    sessions: Sessions,
+    world: AgentWorld,
+    model: str,
+    trials: Trials,
+    *,
+    number: int,
 ) -> Outcome:
     """The runs of a test that their share of passes decides, a few at once."""
     from mcptest_engine.judging.intervals import decide_runs
@@ -409,7 +400,7 @@ async def _all_trials(
 
     async def one(run: int) -> Outcome:
         async with room:
-            ended.append(await _one_run(case, sessions, of_trial, model, number=number, run=run))
+            ended.append(await _one_run(case, program, sessions, of_trial, model, number=number, run=run))
             return ended[-1]
 
     try:

@@ -10,6 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.costs import composition_base, sum_costs
+from mcptest_engine.running.kinds.composition.plan import Row
 from mcptest_engine.running.kinds.composition.spending import usage_of
 from mcptest_engine.suite.references import Unresolved, holds_templates, part_of
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mcptest_engine.running.cases import Case
-    from mcptest_engine.running.kinds.composition.plan import NodePlan, Program, Row
+    from mcptest_engine.running.kinds.composition.plan import NodePlan, Program
     from mcptest_engine.suite.references import Reference
 
 
@@ -97,8 +98,8 @@ def estimate(cases: Iterable[Case], records: Iterable[Mapping[str, Any]]) -> lis
     seen = _Seen(records)
     groups: dict[int, list[Row]] = {}
     for case in cases:
-        if case.composition is not None and case.skip is None:
-            groups.setdefault(id(case.composition.program), []).append(case.composition)
+        if isinstance(case.body, Row) and case.skip is None:
+            groups.setdefault(id(case.body.program), []).append(case.body)
     return [_composition(rows, seen) for rows in groups.values()]
 
 

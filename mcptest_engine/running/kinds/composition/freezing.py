@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.run_record import RunRecord
-    from mcptest_engine.running.cases import Case, Plan
+    from mcptest_engine.running.cases import Plan
+    from mcptest_engine.running.kinds.composition.plan import Row
     from mcptest_engine.running.kinds.composition.trace import Call, NodeTrace
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
@@ -56,9 +57,9 @@ class Freezer(Extension):
         self._replaced = replace_stand_ins(self._stand_ins, self._suite, self._redactor)
         return plan
 
-    def get(self, case: Case, node: NodeTrace, call: Call) -> Mapping[str, Any]:
+    def get(self, snapshot_name: str, row: Row, node: NodeTrace, call: Call) -> Mapping[str, Any]:
         """What was kept of a call, as {"result": …}. Raises: NotFrozen."""
-        of_node = self._kept.get(_key_of(case, node))
+        of_node = self._kept.get(_key_of(snapshot_name, row, node))
         try:
             found = None if of_node is None else of_node.get(self._key(call))
         except RecursionError:
@@ -71,11 +72,11 @@ class Freezer(Extension):
             raise NotFrozen(f"`freeze: golden`: what was kept of this node came from {told}", _HINT)
         return {**found, "result": self._replaced(found["result"])}
 
-    def keep(self, case: Case, node: NodeTrace) -> None:
+    def keep(self, snapshot_name: str, row: Row, node: NodeTrace) -> None:
         """Remember what a node's calls gave, of several attempts the last one's."""
         if not self._keeps:
             return
-        key = _key_of(case, node)
+        key = _key_of(snapshot_name, row, node)
         try:
             calls = self._calls(key, node)
         except RecursionError:
@@ -146,10 +147,8 @@ def _still_in(kept: Mapping[NodeKey, Any], stand_ins: list[dict[str, str]]) -> l
     return [one for one in stand_ins if json.dumps(one["text"])[1:-1] in text]
 
 
-def _key_of(case: Case, node: NodeTrace) -> NodeKey:
+def _key_of(snapshot_name: str, row: Row, node: NodeTrace) -> NodeKey:
     """By the composition's name, with ` #2` for the second of that name."""
-    row = case.composition
-    assert row is not None
     name = row.program.name
-    number = case.snapshot_name.removeprefix(name if row.case is None else name_of_case(name, row.case))
+    number = snapshot_name.removeprefix(name if row.case is None else name_of_case(name, row.case))
     return NodeKey(f"{name}{number}", row.case, node.plan.id)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.snapshots import SnapshotStore
     from mcptest_engine.running.cases import Case
     from mcptest_engine.running.kinds.composition.freezing import Freezer
+    from mcptest_engine.running.kinds.composition.plan import Row
     from mcptest_engine.running.kinds.composition.trace import Call, NodeTrace, Trace
     from mcptest_engine.running.slow_work import SlowWork
     from mcptest_engine.servers.calls import Exchange
@@ -52,6 +53,7 @@ class RunningWorld:
     def __init__(
         self,
         case: Case,
+        row: Row,
         *,
         slow: SlowWork,
         redact: Callable[[Any], Any],
@@ -62,7 +64,7 @@ class RunningWorld:
         cut_short: Callable[[Mapping[str, Any]], None] | None = None,
         judge_by_models: Callable[..., Awaitable[Outcome]] | None = None,
     ) -> None:
-        self._case = case
+        self._case, self._row = case, row
         self._slow = slow
         self._emit = emit
         self._call_tool = call_tool
@@ -139,12 +141,12 @@ class RunningWorld:
         """The answer that was kept of a call. Raises: NotFrozen."""
         if self._freezer is None:
             raise NotFrozen("`freeze: golden`: there is nowhere to look for what was kept", "run it with mcptest run")
-        return self._freezer.get(self._case, node, call)
+        return self._freezer.get(self._case.snapshot_name, self._row, node, call)
 
     def freeze(self, node: NodeTrace) -> None:
         """Keep what came of a node's calls."""
         if self._freezer is not None:
-            self._freezer.keep(self._case, node)
+            self._freezer.keep(self._case.snapshot_name, self._row, node)
 
     def cut_short(self, trace: Trace) -> None:
         """The run was interrupted in the middle of this."""
@@ -175,10 +177,10 @@ class RunningWorld:
         )
 
 
-async def run_composition(case: Case, world: RunningWorld, *, number: int, snapshots: SnapshotStore | None) -> Outcome:
+async def run_composition(
+    case: Case, row: Row, world: RunningWorld, *, number: int, snapshots: SnapshotStore | None
+) -> Outcome:
     """The `number`-th attempt at a composition."""
-    row = case.composition
-    assert row is not None
     spending = row.program.spending
     if spending.tripped is not None:
         message = f"not run: the budget of all cases was used up before ({spending.tripped})"
@@ -196,7 +198,7 @@ async def run_composition(case: Case, world: RunningWorld, *, number: int, snaps
     odd = (f"node `{node.plan.id}`: {node.odd}" for node in trace.nodes if node.odd is not None)
     unsaid = _unsaid(trace)
     outcome = outcome._replace(warnings=(*outcome.warnings, *odd, *(() if unsaid is None else (unsaid,))))
-    return _ended(case, trace, outcome)
+    return _ended(case, row, trace, outcome)
 
 
 def _unsaid(trace: Trace) -> str | None:
@@ -213,7 +215,7 @@ def _unsaid(trace: Trace) -> str | None:
     return f'no call said what it cost (`_meta["{USAGE}"]`), so that nothing counts towards `{"` and `".join(caps)}`'
 
 
-def _ended(case: Case, trace: Trace, outcome: Outcome) -> Outcome:
+def _ended(case: Case, row: Row, trace: Trace, outcome: Outcome) -> Outcome:
     """With assertions they and the budget decide; without, every node has to have run.
 
     What failed in the graph comes before the assertions that failed: they may follow from it. A node that an assertion expected
@@ -243,7 +245,7 @@ def _ended(case: Case, trace: Trace, outcome: Outcome) -> Outcome:
         return outcome._replace(verdict=Verdict.INCONCLUSIVE, message="nothing was checked: every node was skipped")
     if failure is None:
         return outcome
-    failure = replace(failure, line=_line_of(trace, outcome, case, unanswered))
+    failure = replace(failure, line=_line_of(trace, outcome, row, unanswered))
     return outcome._replace(verdict=Verdict.FAIL, message=failure.message, failure=failure)
 
 
@@ -276,13 +278,12 @@ def _unexpected(trace: Trace, outcome: Outcome) -> NodeTrace | None:
     return next((node for node in trace.failed if not _looked_at(node.plan.id, holding)), None)
 
 
-def _line_of(trace: Trace, outcome: Outcome, case: Case, node: NodeTrace | None) -> int | None:
+def _line_of(trace: Trace, outcome: Outcome, row: Row, node: NodeTrace | None) -> int | None:
     """The line of the node that is the cause, else of the case, or its `golden`; None for that of the composition itself."""
-    assert case.composition is not None
-    first = next((row for row in outcome.assertions if row.passed is False), None)
+    first = next((one for one in outcome.assertions if one.passed is False), None)
     if trace.tripped is None and (node := node or _unexpected(trace, outcome)) is not None:
         return node.plan.line
-    return case.composition.golden_line if first is not None and first.name == GOLDEN else case.composition.line
+    return row.golden_line if first is not None and first.name == GOLDEN else row.line
 
 
 def _graph_failure(trace: Trace, node: NodeTrace | None = None) -> Failure:

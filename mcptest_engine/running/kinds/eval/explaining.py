@@ -12,9 +12,10 @@ from mcptest_engine.core.costs import sum_costs
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.rubrics import calls_needed, outline, read_rubric
 from mcptest_engine.judging.scorers.judge_prompts import SYSTEM
-from mcptest_engine.judging.scorers.juries import seats_of, why_deferred
+from mcptest_engine.judging.scorers.juries import seats_of, why_no_verdict
 from mcptest_engine.running.ids import jurors_of
-from mcptest_engine.running.kinds.eval.plan import DEFAULT_THRESHOLD, Judge
+from mcptest_engine.running.kinds.agent.plan import AgentProgram
+from mcptest_engine.running.kinds.eval.plan import DEFAULT_THRESHOLD, EvalRow, Judge, MetricRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -99,24 +100,23 @@ def planned_gradings(
     """Every grading of a plan that knows what is deferred, in declared order. `judge` is the suite's, which matchers go by."""
     names = {case.id: case.name for case in cases}
     for case in cases:
-        row, metric = case.eval_row, case.metric_row
-        if row is not None and row.scorer is not None:
+        row = case.body
+        if isinstance(row, EvalRow) and row.scorer is not None:
             planned = PlannedGrading(case.name, _answer(row.candidate), tuple(_lines(row.rubric)), scorer=row.scorer)
             yield planned._replace(deferred=case.deferred)
-        elif row is not None:
+        elif isinstance(row, EvalRow):
             known = None if row.candidate.output is None else len(row.candidate.output) // CHARACTERS_A_TOKEN
             planned = PlannedGrading(case.name, _answer(row.candidate), tuple(_lines(row.rubric)), row.threshold)
             yield _judged(planned._replace(deferred=case.deferred), row.rubric, row.judge, models, prices, known)
-        elif metric is not None:
-            written = (
-                metric.written.get("rubric", metric.metric) if isinstance(metric.written, dict) else metric.written
-            )
-            rubric = written if isinstance(written, str | dict) and metric.metric == "rubric" else metric.metric
-            if isinstance(metric.written, dict) and ("criteria" in metric.written or "tree" in metric.written):
-                rubric = metric.written
-            answer = f"what came of `{names.get(metric.subject, metric.subject)}`"
-            planned = PlannedGrading(case.name, answer, tuple(_lines(rubric)), metric.threshold, deferred=case.deferred)
-            yield _judged(planned, rubric, metric.judge, models, prices, None)
+        elif isinstance(row, MetricRow):
+            written = row.written.get("rubric", row.metric) if isinstance(row.written, dict) else row.written
+            rubric = written if isinstance(written, str | dict) and row.metric == "rubric" else row.metric
+            if isinstance(row.written, dict) and ("criteria" in row.written or "tree" in row.written):
+                rubric = row.written
+            subject = case.subject or ""
+            answer = f"what came of `{names.get(subject, subject)}`"
+            planned = PlannedGrading(case.name, answer, tuple(_lines(rubric)), row.threshold, deferred=case.deferred)
+            yield _judged(planned, rubric, row.judge, models, prices, None)
         for target, asked in _asking(case):
             jurors = jurors_of(asked, {"models": judge.models})
             own = Judge(asked.get("model", judge.model), asked.get("jury", judge.jury), judge.guarded, jurors)
@@ -131,11 +131,10 @@ def sums_of(planned: Sequence[PlannedGrading], cases: Sequence[Case]) -> Sums:
     """The sums over a plan."""
     judged = [one for one in planned if one.judge is not None and one.deferred is None]
     answered = [case for case in cases if case.deferred is None]
-    candidates = {
-        case.eval_row.candidate.key: case.eval_row.candidate.agent for case in answered if case.eval_row is not None
-    }
+    graded = [case.body.candidate for case in answered if isinstance(case.body, EvalRow)]
+    candidates = {candidate.key: candidate.agent for candidate in graded}
     asked = [agent for agent in candidates.values() if agent is not None]
-    asked += [case.agent for case in answered if case.agent is not None]
+    asked += [case.body for case in answered if isinstance(case.body, AgentProgram)]
     runs = [1 if agent.trials is None else agent.trials.runs for agent in asked]
     return Sums(
         rows=len(planned),
@@ -152,7 +151,7 @@ def _judged(
     planned: PlannedGrading, written: Any, judge: Judge, models: Models, prices: PriceList, known: int | None
 ) -> PlannedGrading:
     seats = seats_of(judge, models)
-    deferred = planned.deferred or why_deferred(seats)
+    deferred = planned.deferred or why_no_verdict(seats)
     able = [seat.model for seat in seats if seat.missing is None]
     rubric = _read(written)
     calls = (1, 1) if rubric is None else calls_needed(rubric, jury=len(able) or 1, guarded=judge.guarded)

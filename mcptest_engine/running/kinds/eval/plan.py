@@ -6,16 +6,17 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.judging.scorers.juries import seat_of, seats_of, why_no_verdict
 from mcptest_engine.judging.scorers.values import DEFAULT_TIMEOUT_MS as DEFAULT_SCORER_TIMEOUT_MS
 from mcptest_engine.judging.scorers.values import Scorer
 from mcptest_engine.running.ids import askings_of_eval, asks_model, graders_of, jurors_of, name_of_grading
-from mcptest_engine.running.kinds.agent.plan import program_of
+from mcptest_engine.running.kinds.agent.plan import AgentProgram, program_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from mcptest_engine.judging.scorers.juries import Providers
     from mcptest_engine.running.ids import Asking, Shared
-    from mcptest_engine.running.kinds.agent.plan import AgentProgram
     from mcptest_engine.suite.load import LoadedSuite
 
 
@@ -73,16 +74,20 @@ class EvalRow(NamedTuple):
     metadata: Mapping[str, Any] = {}
     run: str = ""
 
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The servers that are asked for the answer."""
+        return tuple(self.candidate.servers)
+
 
 class MetricRow(NamedTuple):
     """What a model judges of another case: `metric` is "rubric", "mcp_task_completion", "mcp_use", …; `written` is its value.
 
-    `subject` is the id of that case, which stands before this one in the plan, and `run` its number among `runs:`.
+    `run` is the number of that case among `runs:`.
     """
 
     metric: str
     written: Any
-    subject: str
     threshold: float = DEFAULT_THRESHOLD
     judge: Judge = Judge()
     run: str = ""
@@ -174,9 +179,16 @@ def _candidate(data: Mapping[str, Any], key: str, server: str, asking: Asking, b
     )
 
 
-def metric_row(metric: str, written: Any, subject: str, judge: Mapping[str, Any], *, run: str = "") -> MetricRow:
-    """What a model judges of the case that has the id `subject`, its `run`-th run; `judge` is the suite's."""
+def why_deferred(body: AgentProgram | EvalRow, providers: Providers) -> str | None:
+    """Why it is not run, since a model that answers or judges cannot be asked; None where each can. Asks nobody."""
+    program = body if isinstance(body, AgentProgram) else body.candidate.agent
+    reason = None if program is None else seat_of(program.model, providers, judging=False).missing
+    if reason is None and isinstance(body, EvalRow) and body.scorer is None:
+        return why_no_verdict(seats_of(body.judge, providers))
+    return reason
+
+
+def metric_row(metric: str, written: Any, judge: Mapping[str, Any], *, run: str = "") -> MetricRow:
+    """What a model judges of the `run`-th run of a case; `judge` is the suite's."""
     told = written if isinstance(written, dict) else {}
-    return MetricRow(
-        metric, written, subject, told.get("threshold", DEFAULT_THRESHOLD), judge_of(told.get("judge"), judge), run
-    )
+    return MetricRow(metric, written, told.get("threshold", DEFAULT_THRESHOLD), judge_of(told.get("judge"), judge), run)

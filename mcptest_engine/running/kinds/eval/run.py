@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.spending import Payer
     from mcptest_engine.running.cases import Case
     from mcptest_engine.running.judged import Judged
-    from mcptest_engine.running.kinds.eval.plan import Candidate, EvalRow
+    from mcptest_engine.running.kinds.agent.plan import AgentProgram
+    from mcptest_engine.running.kinds.eval.plan import Candidate, EvalRow, MetricRow
     from mcptest_engine.running.sessions import Sessions
     from mcptest_engine.servers.calls import Exchange
 
@@ -61,10 +62,8 @@ class Graders(NamedTuple):
     clock: Callable[[], float] = time.monotonic
 
 
-async def run_eval_row(case: Case, sessions: Sessions, graders: Graders, *, number: int = 1) -> Outcome:
+async def run_eval_row(case: Case, row: EvalRow, sessions: Sessions, graders: Graders, *, number: int = 1) -> Outcome:
     """The `number`-th attempt at a row."""
-    row = case.eval_row
-    assert row is not None
     began = graders.clock()
     try:
         if number == 1 and not graders.candidates.has(row.candidate.key):
@@ -76,7 +75,7 @@ async def run_eval_row(case: Case, sessions: Sessions, graders: Graders, *, numb
 
 
 async def _run(case: Case, row: EvalRow, sessions: Sessions, graders: Graders, number: int, began: float) -> Outcome:
-    answer = await graders.candidates.get(case, sessions, anew=number > 1)
+    answer = await graders.candidates.get(case, row.candidate, sessions, anew=number > 1)
     try:
         outcome = answer.failed or await _graded(case, row, answer, graders, acted=answer.acted or number > 1)
     except asyncio.CancelledError:
@@ -211,7 +210,7 @@ class Answer(NamedTuple):
 
 
 class Candidates:
-    """The answers of a run. `ask_agent` has a model answer: it is given the case, with the agent's program in it.
+    """The answers of a run. `ask_agent` has a model answer: it is given the case and the agent's program.
 
     `call_tool` is the run's own.
     """
@@ -221,7 +220,7 @@ class Candidates:
         *,
         redact: Callable[[Any], Any],
         call_tool: Callable[..., Awaitable[tuple[Exchange, str | None]]],
-        ask_agent: Callable[[Case, Sessions], Awaitable[Outcome]],
+        ask_agent: Callable[[Case, AgentProgram, Sessions], Awaitable[Outcome]],
     ) -> None:
         self._redact = redact
         self._call_tool = call_tool
@@ -232,16 +231,15 @@ class Candidates:
         """Whether the answer with this key is there, or is being got."""
         return key in self._found
 
-    async def get(self, case: Case, sessions: Sessions, *, anew: bool) -> Answer:
+    async def get(self, case: Case, candidate: Candidate, sessions: Sessions, *, anew: bool) -> Answer:
         """The answer that `case` grades. `anew`: one that could not be got is tried for once more."""
-        assert case.eval_row is not None
-        key = case.eval_row.candidate.key
+        key = candidate.key
         found = self._found.get(key)
         if found is not None and not (anew and found.done() and found.result().failed is not None):
             return (await asyncio.shield(found))._replace(spends=False)
         found = self._found[key] = asyncio.get_running_loop().create_future()
         try:
-            answer = await self._got(case, case.eval_row.candidate, sessions)
+            answer = await self._got(case, candidate, sessions)
         except BaseException as wrong:
             del self._found[key]
             if isinstance(wrong, asyncio.CancelledError):
@@ -259,7 +257,7 @@ class Candidates:
         if candidate.call is not None:
             return await self._called(case, candidate.call, sessions)
         assert candidate.agent is not None
-        outcome = await self._ask_agent(case._replace(agent=candidate.agent), sessions)
+        outcome = await self._ask_agent(case, candidate.agent, sessions)
         trace = outcome.trace or {}
         if outcome.verdict is not Verdict.PASS:
             return Answer(failed=outcome, trace=outcome.trace, model=outcome.model)
@@ -410,6 +408,7 @@ DEFERRED = "deferred: "
 
 async def run_metric_row(
     case: Case,
+    row: MetricRow,
     subject: TestResult | None,
     models: Models | None,
     *,
@@ -423,8 +422,6 @@ async def run_metric_row(
     from mcptest_engine.judging.scorers.judge import judged
     from mcptest_engine.judging.scorers.metrics import graded_of, is_judgeable, rubric_of
 
-    row = case.metric_row
-    assert row is not None
     trace = None if subject is None else _last_trace(subject)
     if subject is None or trace is None or not is_judgeable(trace) or subject.verdict is Verdict.SKIP:
         return _without_subject(case.name, row.metric, subject)
