@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcptest_engine.workspace.result_cache import CacheSize, ResultCache
 
 _dir_option = click.option(
-    "--cache-dir", type=click.Path(), metavar="DIR", help="The results in DIR, as `mcptest run --cache-dir` keeps them."
+    "--cache-dir", type=click.Path(), metavar="DIR", help="The folder of `mcptest run --cache-dir`."
 )
 
 
@@ -28,7 +28,7 @@ _dir_option = click.option(
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def group(ctx: click.Context, cache_dir: str | None, form: str) -> None:
-    """Show what `--cache` has kept, how much room it takes, and where it is: results, scorers' verdicts, models' answers.
+    """Show what `--cache` has saved, its size and its place: results, verdicts of scorers, answers of models.
 
     \b
     Example:
@@ -56,7 +56,7 @@ def group(ctx: click.Context, cache_dir: str | None, form: str) -> None:
 @_dir_option
 @click.pass_context
 def clear(ctx: click.Context, cache_dir: str | None) -> None:
-    """Delete everything that `--cache` has kept, and nothing else.
+    """Delete everything that `--cache` has saved.
 
     \b
     Example:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def command(ctx: click.Context, /, tool: str, arguments: str, form: str, **flags: Any) -> None:
     """Call one tool and print its result.
 
-    The exit code is 1 when the tool or the server reports an error, and when the answer breaks the protocol or the tool's
-    own outputSchema, as in a run.
+    The exit code is 1 if the tool or the server reports an error, or if the answer violates the protocol or the
+    tool's outputSchema.
 
     \b
     Example:

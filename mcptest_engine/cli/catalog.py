@@ -29,9 +29,9 @@ OUTPUT = click.option(
 @FORMAT
 @OUTPUT
 def tools(form: str, output: str | None, **flags: Any) -> None:
-    """List a server's tools with their arguments; `--format json` gives the catalog as the server sent it.
+    """List a server's tools with their arguments. `--format json` prints the list as the server sent it.
 
-    Descriptions that try to steer a model are warned of; `mcptest security` tells more.
+    Descriptions that look like instructions to a model cause a warning; `mcptest security` shows details.
 
     \b
     Example:
@@ -87,7 +87,7 @@ def prompts(form: str, output: str | None, **flags: Any) -> None:
 @FORMAT
 @OUTPUT
 def capabilities(form: str, output: str | None, **flags: Any) -> None:
-    """Show what a server says of itself in the handshake: name, revision, capabilities, instructions.
+    """Show what a server sends in the handshake: name, revision, capabilities, instructions.
 
     \b
     Example:

@@ -28,15 +28,15 @@ MISSING_SHOWN = 10
 
 @click.command()
 @suite_options
-@click.option("--run", "run_id", metavar="ID", help="Of this run; the suite's newest when left out.")
+@click.option("--run", "run_id", metavar="ID", help="Use this run. [default: the newest of the suite]")
 @click.option(
-    "--tools-from", metavar="FILE", help="What is offered, as `mcptest tools --format json` wrote it; asks no server."
+    "--tools-from", metavar="FILE", help="Use this output of `mcptest tools --format json` in place of the servers."
 )
 @click.option(
     "--threshold",
     type=click.FloatRange(0, 100),
     metavar="PERCENT",
-    help="Exit with 6 when fewer of the tools were called; over the suite's `coverage`.",
+    help="Exit 6 if fewer of the tools were called; overrides the suite's `coverage`.",
 )
 @click.option(
     "--floor",
@@ -58,7 +58,7 @@ def command(
     floors: tuple[str, ...],
     form: str,
 ) -> None:
-    """Compare what a suite's servers offer with what its newest run asked of them. Servers are asked for their lists only.
+    """Show how much of a suite's servers its newest run has tested. The servers are only asked for their lists.
 
     \b
     Example:

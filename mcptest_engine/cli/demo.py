@@ -15,14 +15,13 @@ from mcptest_engine.workspace.suite_file import LESSON_TAG, demo_suite
 
 
 @click.command()
-@click.option("--headless", is_flag=True, help="Print the report instead, also on a terminal.")
+@click.option("--headless", is_flag=True, help="Print the report, even in a terminal.")
 @click.pass_context
 def command(ctx: click.Context, headless: bool) -> None:  # noqa: ARG001 - where it is not given, a terminal gets the workbench
-    """Run the demo suite: real calls to a real server process, in a second, with nothing to set up.
+    """Run the demo suite against the mock server. It needs no setup.
 
-    The suite is written to mcptest-demo.yml here, unless that is there already. One test in it is
-    wrong on purpose, for you to mend; this run leaves it out. On a terminal the workbench opens on
-    the suite instead.
+    The suite is written to mcptest-demo.yml here, unless the file exists. One of its tests is wrong on purpose, for
+    you to correct; this command does not run it. In a terminal, the workbench opens with the suite.
 
     \b
     Example:

@@ -27,7 +27,7 @@ Held = tuple["dict[str | None, Surface]", frozenset[str], "Callable[[str], str]"
 @click.option("--output", type=click.Path(), metavar="PATH", help="Write the output to this file instead of stdout.")
 @click.pass_context
 def command(ctx: click.Context, /, old: str, new: str | None, form: str, output: str | None, **flags: Any) -> None:
-    """Compare two saved catalogs, or a saved one with a server; exit 1 when a client of the old one may break.
+    """Compare two saved catalogs, or a saved one with a server. Exit 1 if a change may break a client.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`mcptest diff-runs`: what became of each test from one run to another."""
+"""`mcptest diff-runs`: compare the tests of two runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mcptest_engine.core.errors import ExitCode
     type=click.FloatRange(min=1),
     default=1.5,
     show_default=True,
-    help="Slower is this many times as long…",
+    help="A test is slower if it takes this many times as long",
 )
 @click.option(
     "--slower-floor",
@@ -29,13 +29,13 @@ from mcptest_engine.core.errors import ExitCode
     default=50.0,
     show_default=True,
     metavar="MS",
-    help="…and by this much.",
+    help="and at least this much longer.",
 )
 @click.pass_context
 def command(
     ctx: click.Context, before: str, after: str, form: str, output: str | None, slower_ratio: float, slower_floor: float
 ) -> None:
-    """Compare two runs: a file, a run id, `latest` or `latest~1` (the one before). Exit 1 when a test newly fails.
+    """Compare two runs: a file, a run id, `latest` or `latest~1` (the one before). Exit 1 if a test newly fails.
 
     \b
     Example:

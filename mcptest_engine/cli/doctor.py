@@ -35,7 +35,7 @@ _WEAK = 0.5  # a heuristic below this is named
 @click.option(
     "--lint-descriptions",
     is_flag=True,
-    help="Also check how well the server's tools describe themselves (exit 6 below the gate).",
+    help="Also grade the descriptions of the server's tools (exit 6 if they are too bad).",
 )
 @click.option(
     "--format",
@@ -43,14 +43,14 @@ _WEAK = 0.5  # a heuristic below this is named
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="For people, or a document.",
+    help="A text for people, or a JSON document.",
 )
 @click.pass_context
 def command(ctx: click.Context, /, form: str, lint_descriptions: bool, **flags: Any) -> None:
-    """Find out what is wrong with a server, layer by layer. Without a server, check mcptest, the suite and this machine.
+    """Find out why a server does not work, layer by layer. Without a server, check mcptest, the suite and this machine.
 
-    With --url, --command or --server the server is reached as a run would reach it, up to the first layer that fails. No tool
-    is ever called. The exit code is 1 when something failed.
+    With --url, --command or --server, mcptest connects to the server as a run does, and stops at the first layer that
+    fails. No tool is called. The exit code is 1 if a check failed.
 
     \b
     Examples:

@@ -32,22 +32,22 @@ _NOT_ASKED = {
 @max_cost_option
 @click.option("--explain", is_flag=True, help="Show what would be graded, and by which scorer or model; start nothing.")
 @click.option("--cache", is_flag=True, help="Save verdicts and answers of models, and reuse them for equal questions.")
-@click.option("--cache-dir", type=click.Path(), metavar="DIR", help="The same, with the results of tests kept in DIR.")
+@click.option("--cache-dir", type=click.Path(), metavar="DIR", help="The same, with the results of tests saved in DIR.")
 @click.option(
     "--reporter",
     "reporters",
     multiple=True,
     metavar="FMT[=PATH]",
-    help="A report as of `run`, in place of a line for each grading; several go together.",
+    help="A report as in `run`, in place of a line for each grading; repeatable.",
 )
 @click.option("--output", type=click.Path(), metavar="PATH", help="Write the report to this file instead of stdout.")
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Gradings at once; 1 keeps the declared order. [default: 8]",
+    help="Make N gradings at once; 1 keeps the order of the suite. [default: 8]",
 )
-@click.option("--retries", type=click.IntRange(min=0), metavar="N", help="Try a failing row N more times.")
+@click.option("--retries", type=click.IntRange(min=0), metavar="N", help="Retry a failed row up to N times.")
 @click.option(
     "--bail", is_flag=False, flag_value="1", metavar="[N]", help="Stop after N failures (1 without a number)."
 )
@@ -55,12 +55,12 @@ _NOT_ASKED = {
 @click.option("--protocol", metavar="REV", help="Offer this protocol revision to every server.")
 @click.option("--record", metavar="NAME", help="Record the answers of servers and models in a cassette of this name.")
 @click.option("--replay", metavar="NAME", help="Replay this cassette instead of asking servers and models.")
-@click.option("--fail-on-inconclusive", is_flag=True, help="Exit 1 when a test is inconclusive.")
-@click.option("--strict", is_flag=True, help="Warnings about the suite refuse the run.")
+@click.option("--fail-on-inconclusive", is_flag=True, help="Exit 1 if a test is inconclusive.")
+@click.option("--strict", is_flag=True, help="Refuse a suite with warnings.")
 @click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
 @click.pass_context
 def command(ctx: click.Context, /, **flags: Any) -> None:
-    """Grade answers: run the `evals:` of a suite, and what a model judges elsewhere in it.
+    """Grade answers: run the `evals:` of a suite, and the other tests that a model grades.
 
     \b
     Example:

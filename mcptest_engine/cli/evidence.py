@@ -25,10 +25,12 @@ LEVELS = ("critical", "high", "medium", "low", "info")
 @click.option(
     "--security", type=click.Path(), metavar="FILE", help="Findings to count, from `mcptest security --format json`."
 )
-@click.option("--reproducible", is_flag=True, help="The same inputs give the same bytes: the time is the run's own.")
+@click.option(
+    "--reproducible", is_flag=True, help="Use the time of the run, so that the same inputs give the same bytes."
+)
 @click.option("--sign", is_flag=True, hidden=True)
 def command(record: str, output: str | None, security: str | None, reproducible: bool, sign: bool) -> None:
-    """Say what a run (a file, a run id, or `latest`) proves: servers, models, suite, source, counts, digests.
+    """Print a document that states what a run proves: servers, models, suite, source, results, digests.
 
     \b
     Example:

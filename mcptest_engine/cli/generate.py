@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def group() -> None:
-    """Write a suite from what a server says it offers. Its lists are read, and no tool is ever called.
+    """Write a suite from the lists of a server. No tool is called.
 
     \b
     Example:
@@ -51,12 +51,15 @@ def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
             metavar="CATALOG.json",
             help="Read a saved catalog (`mcptest tools --format json`) instead of asking the server.",
         ),
-        click.option("--output", type=click.Path(), metavar="FILE", help="Where the suite goes instead of stdout."),
+        click.option(
+            "--output", type=click.Path(), metavar="FILE", help="Write the suite to this file. [default: stdout]"
+        ),
         click.option(
             "--into",
             type=click.Path(),
             metavar="SUITE",
-            help="Add the tests to this suite, and change nothing else; --server is one of it unless --config is given.",
+            help="Add the tests to this suite, and change nothing else. --server is a server of it, unless "
+            "--config is given.",
         ),
         click.option("--force", is_flag=True, help="Overwrite the file of --output."),
         click.option(
@@ -65,7 +68,7 @@ def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Choice(["yaml", "json"]),
             default="yaml",
             show_default=True,
-            help="`json` holds the suite as a text, with what has to be known of it.",
+            help="`json` has the suite as a text, and notes about it.",
         ),
     )
     for option in reversed(options):
@@ -76,9 +79,9 @@ def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Which tools are covered."""
     options = (
-        click.option("--tools", metavar="A,B", help="Only these tools, and nothing else of the server."),
-        click.option("--all", "everything", is_flag=True, help="All tools, however many; 25 at a time otherwise."),
-        click.option("--cursor", metavar="N", help="Go on from where the last page ended."),
+        click.option("--tools", metavar="A,B", help="Only these tools, and no resources or prompts."),
+        click.option("--all", "everything", is_flag=True, help="All tools at once. By default, 25 at a time."),
+        click.option("--cursor", metavar="N", help="Continue after the last page."),
     )
     for option in reversed(options):
         function = option(function)
@@ -88,15 +91,15 @@ def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @group.command("suite")
 @source_options
 @page_options
-@click.option("--no-edge", is_flag=True, help="Without a test of the schema's limits for each tool.")
-@click.option("--no-violation", is_flag=True, help="Without a test of each tool that breaks its schema.")
-@click.option("--probe", is_flag=True, help="With every further test of limits and of broken schemas.")
+@click.option("--no-edge", is_flag=True, help="Write no tests of the limits of schemas.")
+@click.option("--no-violation", is_flag=True, help="Write no tests with invalid arguments.")
+@click.option("--probe", is_flag=True, help="Write all further tests of limits and of invalid arguments.")
 @allowing_options
 def suite(saved: str | None, **flags: Any) -> None:
-    """Write a starter suite: for every tool a call that should work, one at the limits, one that must be refused.
+    """Write a first suite: for every tool a call that should work, one at a limit, one that must be refused.
 
-    Tests of tools that do not declare `readOnlyHint: true` are written with `skip:`, and run only when you have removed it or
-    allowed the tool with --allow or --presumed; those of destructive tools always are.
+    Tests of tools that do not declare `readOnlyHint: true` have a `skip:`. They run after you have removed it, or if
+    you give --allow or --presumed. Tests of destructive tools always have a `skip:`.
 
     \b
     Example:
@@ -128,7 +131,7 @@ def suite(saved: str | None, **flags: Any) -> None:
         answer["next_cursor"] = found.next_cursor
     held = [f"held back: {tool.name}: {tool.held_back}" for tool in found.tools if tool.held_back is not None]
     if held:
-        held.append("to have them run: --allow TOOL, or --presumed for all that are presumed read-only")
+        held.append("to run them: --allow TOOL, or --presumed for all that are presumed read-only")
     held += _not_released(catalog, policy, "take out the `skip:` of its tests")
     answer = _warned(answer, found.warnings)
     place.put(answer, _counts(found), after, lambda: _tell(told, held, found.warnings))
@@ -137,7 +140,7 @@ def suite(saved: str | None, **flags: Any) -> None:
 @group.command("conformance")
 @source_options
 def conformance(saved: str | None, **flags: Any) -> None:
-    """Write a suite that holds the server to the protocol, for what it declares. It runs without a model.
+    """Write checks of the protocol for what the server declares. They need no model.
 
     \b
     Example:
@@ -162,9 +165,10 @@ def conformance(saved: str | None, **flags: Any) -> None:
 @page_options
 @allowing_options
 def redteam(saved: str | None, **flags: Any) -> None:
-    """Write a suite that tries to talk an agent into obeying what stands in its data, a probe for every tool.
+    """Write a probe for every tool: does an agent obey an instruction that is hidden in its data?
 
-    When it runs, a stub answers for tools that do not declare `readOnlyHint: true`, unless --allow or --presumed allows them.
+    When the suite runs, a stub answers for tools that do not declare `readOnlyHint: true`, unless --allow or
+    --presumed allows them.
 
     \b
     Example:
@@ -180,9 +184,10 @@ def redteam(saved: str | None, **flags: Any) -> None:
 @page_options
 @allowing_options
 def evaluation(saved: str | None, **flags: Any) -> None:
-    """Write a suite that asks whether a model finds and uses each tool, judged by a model.
+    """Write a task for every tool: does a model find and use the tool? Another model grades the answer.
 
-    When it runs, a stub answers for tools that do not declare `readOnlyHint: true`, unless --allow or --presumed allows them.
+    When the suite runs, a stub answers for tools that do not declare `readOnlyHint: true`, unless --allow or
+    --presumed allows them.
 
     \b
     Example:

@@ -41,7 +41,7 @@ _LONGEST_ARGUMENTS = 80
 
 @click.command()
 @click.option("--url", metavar="URL", help="A Streamable HTTP endpoint.")
-@click.option("--command", "argv", metavar="ARGV", help="A stdio server, as one string split as a shell would.")
+@click.option("--command", "argv", metavar="ARGV", help="A stdio server: program and arguments in one string.")
 @click.option(
     "--from-config",
     is_flag=False,
@@ -54,7 +54,7 @@ _LONGEST_ARGUMENTS = 80
     "env",
     multiple=True,
     metavar="K=V",
-    help="A variable for --command; a secret is not written down, and `${NAME}` reads the environment.",
+    help="An environment variable for --command. A secret is not written; `${NAME}` reads the environment.",
 )
 @click.option("--bearer-token-env", metavar="NAME", help="The variable that holds the token for --url.")
 @click.option("--auth", type=click.Choice(["bearer", "oauth2", "custom-header"]), help="How to authenticate to --url.")
@@ -67,23 +67,23 @@ _LONGEST_ARGUMENTS = 80
 @click.option("--protocol", metavar="REV", help="The protocol revision to offer; written into the suite.")
 @click.option("--tools", metavar="A,B", help="Write tests for these tools only. [default: all]")
 @click.option(
-    "--output", type=click.Path(), metavar="FILE", help=f"The file to write the suite to. [default: {DEFAULT_OUTPUT}]"
+    "--output", type=click.Path(), metavar="FILE", help=f"Write the suite to this file. [default: {DEFAULT_OUTPUT}]"
 )
-@click.option("--force", is_flag=True, help="Overwrite the suite that is there.")
-@click.option("--yes", is_flag=True, help="Ask nothing, and run the suite once it is written.")
-@click.option("--run", "run_all", is_flag=True, help="Run the suite once it is written, without asking about that.")
+@click.option("--force", is_flag=True, help="Overwrite an existing suite.")
+@click.option("--yes", is_flag=True, help="Ask nothing, and run the suite.")
+@click.option("--run", "run_all", is_flag=True, help="Run the suite without asking first.")
 @click.option("--no-run", is_flag=True, help="Only write the suite.")
 @click.option(
     "--ci",
     type=click.Choice(["github", "gitlab"]),
-    help="Also write a pipeline that runs the suite on every push; one that is there stays as it is.",
+    help="Also write a pipeline that runs the suite on every push. An existing one is not changed.",
 )
 @click.option(
     "--timeout",
     "timeout_seconds",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="For each answer.",
+    help="The time limit for each answer.",
 )
 @allowing_options
 @policy_options

@@ -23,10 +23,16 @@ _DEFAULT_TIMEOUT_SECONDS = 300.0
 
 @click.command()
 @click.argument("url")
-@click.option("--device", is_flag=True, help="Type a code on another machine instead of using a browser here.")
+@click.option("--device", is_flag=True, help="Enter a code on another machine, in place of a browser here.")
 @click.option("--no-browser", is_flag=True, help="Print the address to open; the answer still comes to this machine.")
-@click.option("--scope", metavar="SCOPES", help="What to ask for, instead of what the server names; blanks between.")
-@click.option("--client-id", metavar="ID", help="A client registered by hand, where mcptest may not register itself.")
+@click.option(
+    "--scope",
+    metavar="SCOPES",
+    help="Request these scopes in place of those that the server names; separated by spaces.",
+)
+@click.option(
+    "--client-id", metavar="ID", help="Your client at the authorization server, if mcptest cannot register itself."
+)
 @click.option("--client-secret-env", metavar="NAME", help="The variable that holds that client's secret.")
 @click.option(
     "--timeout",
@@ -35,13 +41,15 @@ _DEFAULT_TIMEOUT_SECONDS = 300.0
     default=_DEFAULT_TIMEOUT_SECONDS,
     metavar="SECONDS",
     show_default=True,
-    help="How long to wait for the person who logs in.",
+    help="How long to wait for the login.",
 )
-@click.option("--status", is_flag=True, help="Say whether a token is stored, and until when it holds; 1 when none is.")
+@click.option(
+    "--status", is_flag=True, help="Show whether a token is stored and when it expires; exit 1 if there is none."
+)
 @click.option("--logout", is_flag=True, help="Remove the stored token.")
 @click.pass_context
 def command(ctx: click.Context, /, url: str, **flags: Any) -> None:
-    """Log in at a server with OAuth and store the token, which every run on this URL then uses.
+    """Log in to a server with OAuth and store the token. Every run on this URL then uses it.
 
     \b
     Example:

@@ -32,37 +32,37 @@ if TYPE_CHECKING:
 
 # name -> (module, attribute, one line for the overview)
 COMMANDS = {
-    "init": ("mcptest_engine.cli.init", "command", "from nothing to a suite for your server, with a few questions"),
+    "init": ("mcptest_engine.cli.init", "command", "write a first suite for your server; asks a few questions"),
     "run": ("mcptest_engine.cli.run", "command", "run a suite and report the verdicts"),
     "eval": ("mcptest_engine.cli.eval", "command", "grade answers with scorers and models"),
     "validate": ("mcptest_engine.cli.validate", "command", "check suites without running them"),
-    "list": ("mcptest_engine.cli.list", "command", "show the tests that a run would take"),
+    "list": ("mcptest_engine.cli.list", "command", "list the tests that would run"),
     "report": ("mcptest_engine.cli.report", "command", "print a saved run in another format, or merge shards"),
     "schema": ("mcptest_engine.cli.schema", "command", "print the JSON Schema of suites, or of run records"),
-    "generate": ("mcptest_engine.cli.generate", "group", "write a suite from what a server says it offers"),
-    "propose": ("mcptest_engine.cli.propose", "command", "call one tool and propose what a test should expect of it"),
-    "review": ("mcptest_engine.cli.review", "command", "accept or reject proposed expectations and snapshots"),
-    "security": ("mcptest_engine.cli.security", "command", "look for poisoned descriptions and weak schemas"),
+    "generate": ("mcptest_engine.cli.generate", "group", "write a suite from a server's lists"),
+    "propose": ("mcptest_engine.cli.propose", "command", "call one tool and propose assertions"),
+    "review": ("mcptest_engine.cli.review", "command", "accept or reject proposals and changed snapshots"),
+    "security": ("mcptest_engine.cli.security", "command", "find hidden instructions and weak schemas in descriptions"),
     "doctor": ("mcptest_engine.cli.doctor", "command", "find out why something does not work, layer by layer"),
     "tools": ("mcptest_engine.cli.catalog", "tools", "list a server's tools"),
     "resources": ("mcptest_engine.cli.catalog", "resources", "list a server's resources"),
     "prompts": ("mcptest_engine.cli.catalog", "prompts", "list a server's prompts"),
-    "capabilities": ("mcptest_engine.cli.catalog", "capabilities", "show what a server says it can do"),
+    "capabilities": ("mcptest_engine.cli.catalog", "capabilities", "show a server's name, revision and capabilities"),
     "call": ("mcptest_engine.cli.call", "command", "call one tool and print its result"),
-    "login": ("mcptest_engine.cli.login", "command", "log in at a server with OAuth and keep the token for its runs"),
-    "mcp-server": ("mcptest_engine.cli.mcp_server", "command", "serve these verbs to a coding agent as MCP tools"),
-    "view": ("mcptest_engine.cli.view", "command", "show the runs that are kept here in a browser"),
-    "diff": ("mcptest_engine.cli.diff", "command", "what changed between two catalogs, and whether it breaks"),
-    "diff-runs": ("mcptest_engine.cli.diff_runs", "command", "what became of each test from one run to another"),
-    "evidence": ("mcptest_engine.cli.evidence", "command", "what a run proves, as a small document to keep"),
-    "coverage": ("mcptest_engine.cli.coverage", "command", "how much of what the servers offer a run has exercised"),
-    "mutate": ("mcptest_engine.cli.mutate", "command", "how many wrong answers a suite notices, and what it lacks"),
-    "record": ("mcptest_engine.cli.record", "command", "run a suite and keep what its servers answer"),
-    "serve": ("mcptest_engine.cli.serve", "command", "stand in for a recorded server"),
-    "cache": ("mcptest_engine.cli.cache", "group", "show or delete what `--cache` keeps"),
-    "skill": ("mcptest_engine.cli.skill", "command", "tell a coding agent how to test a server with mcptest"),
-    "mock": ("mcptest_engine.cli.mock", "command", "serve a manifest of canned answers as an MCP server"),
-    "demo": ("mcptest_engine.cli.demo", "command", "run the demo suite on the embedded mock server"),
+    "login": ("mcptest_engine.cli.login", "command", "log in to a server with OAuth and store the token"),
+    "mcp-server": ("mcptest_engine.cli.mcp_server", "command", "make mcptest available to a coding agent, over MCP"),
+    "view": ("mcptest_engine.cli.view", "command", "show the saved runs in a browser"),
+    "diff": ("mcptest_engine.cli.diff", "command", "compare two catalogs: which changes break a client?"),
+    "diff-runs": ("mcptest_engine.cli.diff_runs", "command", "compare the tests of two runs"),
+    "evidence": ("mcptest_engine.cli.evidence", "command", "print a document that states what a run proves"),
+    "coverage": ("mcptest_engine.cli.coverage", "command", "show how much of the servers a run has tested"),
+    "mutate": ("mcptest_engine.cli.mutate", "command", "measure how many wrong answers a suite notices"),
+    "record": ("mcptest_engine.cli.record", "command", "run a suite and save the servers' answers"),
+    "serve": ("mcptest_engine.cli.serve", "command", "replay the recorded answers of a server"),
+    "cache": ("mcptest_engine.cli.cache", "group", "show or delete the results of `--cache`"),
+    "skill": ("mcptest_engine.cli.skill", "command", "print or install a skill for coding agents"),
+    "mock": ("mcptest_engine.cli.mock", "command", "run an MCP server whose answers are in a file"),
+    "demo": ("mcptest_engine.cli.demo", "command", "run the demo suite"),
 }
 WORKBENCH = "tui"
 """Opened by the console script before any of this is imported: the engine knows no workbench."""
@@ -93,9 +93,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name == WORKBENCH:
-            raise UsageError(
-                "the workbench is opened by the `mcptest` command", hint="start `mcptest tui` by that name"
-            )
+            raise UsageError("only the `mcptest` command opens the workbench", hint="start `mcptest tui` by that name")
         if name not in COMMANDS and not name.startswith("-"):
             if name.endswith((".yml", ".yaml")):
                 raise UsageError(f"no such command `{name}`", hint=f"to run that suite: mcptest run {name}")
@@ -104,7 +102,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
-            opened = (WORKBENCH, "open the workbench on the suites here; the same as no command at all")
+            opened = (WORKBENCH, "open the workbench; the same as no command")
             formatter.write_dl([opened, *((name, what) for name, (_, _, what) in COMMANDS.items())])
 
 
@@ -117,7 +115,7 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, "-V", "--version", message="mcptest %(version)s")
 @click.pass_context
 def group(ctx: click.Context) -> None:
-    """Test MCP servers with suites in YAML: the same verdicts for people, CI and coding agents.
+    """Test MCP servers with suites in YAML. Reports are for people, CI and coding agents.
 
     \b
     Example:
@@ -125,7 +123,7 @@ def group(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is None:
         raise UsageError(
-            "the workbench is opened by the `mcptest` command",
+            "only the `mcptest` command opens the workbench",
             hint="run a suite with `mcptest run`, try `mcptest demo`, or see `mcptest --help`",
         )
 

@@ -18,18 +18,19 @@ if TYPE_CHECKING:
 
 
 @click.command("mcp-server")
-@click.option("--enable-writes", is_flag=True, help="Also list the verbs that start servers and call their tools.")
+@click.option("--enable-writes", is_flag=True, help="Also offer the tools that start servers and call their tools.")
+@click.option("--install", "wants_install", is_flag=True, help="Add mcptest to the settings of an agent, and exit.")
 @click.option(
-    "--install", "wants_install", is_flag=True, help="Register mcptest in an agent's config instead of serving."
+    "--install-path", type=click.Path(), metavar="FILE", help="The file of these settings. [default: .claude/mcp.json]"
 )
-@click.option("--install-path", type=click.Path(), metavar="FILE", help="The config; .claude/mcp.json when left out.")
 @click.option(
     "--allow-env",
     multiple=True,
     metavar="NAME",
-    help="Let a caller send this environment variable as a token; repeatable. MCP_… and MCPTEST_… always may.",
+    help="Allow the agent to send this environment variable as a token; repeatable. MCP_… and MCPTEST_… are "
+    "always allowed.",
 )
-@click.option("--workspace", type=click.Path(), metavar="DIR", help="Work there instead of where it was started.")
+@click.option("--workspace", type=click.Path(), metavar="DIR", help="The workspace. [default: the current directory]")
 def command(
     enable_writes: bool,
     wants_install: bool,
@@ -37,7 +38,7 @@ def command(
     allow_env: tuple[str, ...],
     workspace: str | None,
 ) -> None:
-    """Serve mcptest's verbs to a coding agent as MCP tools, over stdio until stdin closes.
+    """Run mcptest as an MCP server for a coding agent, over stdio until stdin is closed.
 
     \b
     Example:

@@ -23,12 +23,16 @@ from mcptest_engine.mock.main import MockOptions, run_mock
     metavar="KIND",
     default="none",
     show_default=True,
-    help=f"Misbehave on tools/call: {', '.join(SPELLINGS)}.",
+    help=f"Simulate a fault on tools/call: {', '.join(SPELLINGS)}.",
 )
 @click.option("--http", metavar="[HOST:]PORT", help="Serve Streamable HTTP on loopback; port 0 picks a free one.")
 @click.option("--require-bearer-env", metavar="NAME", help="With --http: answer 401 without this variable's token.")
 @click.option(
-    "--log-level", metavar="LEVEL", default="warning", show_default=True, help=f"On stderr: {', '.join(LOG_LEVELS)}."
+    "--log-level",
+    metavar="LEVEL",
+    default="warning",
+    show_default=True,
+    help=f"The level of logs on stderr: {', '.join(LOG_LEVELS)}.",
 )
 @click.pass_context
 def command(

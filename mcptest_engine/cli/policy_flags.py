@@ -22,7 +22,7 @@ def policy_options(function: Callable[..., Any]) -> Callable[..., Any]:
             default=2,
             show_default=True,
             metavar="N",
-            help="At most N calls at once.",
+            help="Make at most N calls at once.",
         ),
         click.option(
             "--call-delay",
@@ -48,11 +48,11 @@ def allowing_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--allow",
             multiple=True,
             metavar="TOOL",
-            help="Also take this tool, which does not declare to be read-only; repeatable. One that changes something is "
-            "called once.",
+            help="Also call this tool, which does not declare that it is read-only; repeatable. A tool that "
+            "changes something is called once.",
         ),
         click.option(
-            "--presumed", is_flag=True, help="Also take all tools that are presumed read-only by their names."
+            "--presumed", is_flag=True, help="Also call all tools whose names suggest that they are read-only."
         ),
     )
     for option in reversed(options):

@@ -48,18 +48,18 @@ SUFFIXES = (".yml", ".yaml", ".json")
 @click.argument("tool")
 @click.option("--args", "arguments", default="{}", metavar="JSON", help="The arguments, a JSON object. [default: {}]")
 @target_options
-@click.option(
-    "--single-call", is_flag=True, help="Call the tool once, whatever it is; nothing is asserted exactly then."
-)
+@click.option("--single-call", is_flag=True, help="Call the tool only once; then no exact values are asserted.")
 @policy_options
 @click.option(
     "--write",
     "suite",
     type=click.Path(),
     metavar="SUITE",
-    help="Put the test into this suite; --server is one of it unless --config is given.",
+    help="Add the test to this suite; --server is a server of it, unless --config is given.",
 )
-@click.option("--replace", is_flag=True, help="With --write: replace the `expect` of a test of the same call unasked.")
+@click.option(
+    "--replace", is_flag=True, help="With --write: replace the `expect` of a test of the same call without asking."
+)
 @click.option("--allow-update-in-ci", is_flag=True, help="Let --replace change a suite under CI.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(

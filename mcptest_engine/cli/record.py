@@ -12,9 +12,9 @@ from mcptest_engine.cli.run import command as run
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def command(ctx: click.Context, name: str, arguments: tuple[str, ...]) -> None:
-    """Run a suite as `mcptest run` does and keep what its servers answer as the cassette NAME.
+    """Run a suite as `mcptest run` does, and save the answers of its servers in the cassette NAME.
 
-    What follows NAME is as for `mcptest run`: a suite, --filter, --reporter and so on.
+    After NAME come the arguments of `mcptest run`: a suite, --filter, --reporter and so on.
 
     \b
     Example:

@@ -24,10 +24,12 @@ _LATEST = re.compile(r"latest(?:~(\d{1,4}))?")
 
 @click.command()
 @click.argument("records", nargs=-1, metavar="[RUN.json]…")
-@click.option("--format", "form", default="pretty", show_default=True, metavar="FMT", help="As `run --reporter`.")
+@click.option(
+    "--format", "form", default="pretty", show_default=True, metavar="FMT", help="A format of `run --reporter`."
+)
 @click.option("--output", type=click.Path(), metavar="PATH", help="Write the output to this file instead of stdout.")
-@click.option("--merge", is_flag=True, help="Make one report of several shards of one suite.")
-@click.option("--allow-missing", is_flag=True, help="With --merge: a shard that is missing fails nothing by itself.")
+@click.option("--merge", is_flag=True, help="Merge the shards of one suite into one report.")
+@click.option("--allow-missing", is_flag=True, help="With --merge: accept missing shards.")
 @click.option("--agent-budget", type=click.IntRange(min=0), default=1024, metavar="TOKENS", show_default=True)
 @click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
 @click.pass_context
@@ -41,7 +43,7 @@ def command(
     agent_budget: int,
     no_color: bool,
 ) -> None:
-    """Print a saved run (a file, a run id, `latest`, or `latest~1`, the one before) in any format; the newest unless named.
+    """Print a saved run in any format: a file, a run id, `latest` (the default), or `latest~1` (the one before).
 
     \b
     Example:

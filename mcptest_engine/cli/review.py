@@ -41,23 +41,26 @@ use one of these instead
     "--accept-like",
     multiple=True,
     metavar="ID",
-    help="Accept an item and all of its kind, target and matcher but what loosens a test or looks volatile.",
+    help="Accept an item and all of the same kind, target and matcher, except those that loosen a test or look "
+    "volatile.",
 )
 @click.option(
     "--args",
     metavar="JSON",
     help="With --accept ID of a test whose made-up arguments were refused: the real ones.",
 )
-@click.option("--reject", multiple=True, metavar="ID", help="Drop an item.")
+@click.option("--reject", multiple=True, metavar="ID", help="Reject an item.")
 @click.option(
-    "--accept-all", is_flag=True, help="Accept all but what loosens a test, looks volatile or needs arguments."
+    "--accept-all",
+    is_flag=True,
+    help="Accept all items, except those that loosen a test, look volatile or need arguments.",
 )
-@click.option("--loosening", is_flag=True, help="With --accept-all or --accept-like: those too.")
-@click.option("--reject-all", is_flag=True, help="Drop all.")
+@click.option("--loosening", is_flag=True, help="With --accept-all or --accept-like: accept those too.")
+@click.option("--reject-all", is_flag=True, help="Reject all items.")
 @click.option("--snapshots", is_flag=True, help="Look at changed snapshots only.")
 @click.option("--undo", is_flag=True, help="Undo the last write of a review.")
 @click.option("--exit-code", is_flag=True, help="With --diff or --list: exit with 1 if there are open items.")
-@click.option("--allow-update-in-ci", is_flag=True, help="Let items be accepted under CI.")
+@click.option("--allow-update-in-ci", is_flag=True, help="Allow accepting items under CI.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def command(ctx: click.Context, /, **flags: Any) -> None:

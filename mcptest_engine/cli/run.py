@@ -46,7 +46,7 @@ max_cost_option = click.option(
     type=click.FloatRange(min=0, min_open=True),
     callback=_no_nan,
     metavar="USD",
-    help="Limit for the cost of models and scorers together; the rest is then not graded, and the exit code is 5.",
+    help="Limit the cost of models and scorers. At the limit, the other rows are skipped, and the exit code is 5.",
 )
 
 
@@ -61,19 +61,22 @@ max_cost_option = click.option(
     multiple=True,
     metavar="FMT[=PATH]",
     help="pretty, minimal, json, ndjson, junit, tap, md, matrix, html, github, sarif, gitlab, openinference or agent; several "
-    "go together. [default: pretty; with --models matrix, except at a terminal]",
+    "go together. [default: pretty; with --models: matrix, except in a terminal]",
 )
 @click.option("--output", type=click.Path(), metavar="PATH", help="Write the report to this file instead of stdout.")
 @click.option(
-    "--workers", type=click.IntRange(min=1), metavar="N", help="Tests at once; 1 keeps the declared order. [default: 8]"
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Run N tests at once; 1 keeps the order of the suite. [default: 8]",
 )
-@click.option("--retries", type=click.IntRange(min=0), metavar="N", help="Try a failing test N more times.")
+@click.option("--retries", type=click.IntRange(min=0), metavar="N", help="Retry a failed test up to N times.")
 @click.option(
     "--repeat",
     type=click.IntRange(min=1),
     default=1,
     metavar="N",
-    help="Run every test N times, to hunt for flaky ones.",
+    help="Run every test N times, to find flaky ones.",
 )
 @click.option(
     "--bail", is_flag=False, flag_value="1", metavar="[N]", help="Stop after N failures (1 without a number)."
@@ -88,17 +91,17 @@ max_cost_option = click.option(
 @click.option("--record", metavar="NAME", help="Record the answers of the servers in a cassette of this name.")
 @click.option("--replay", metavar="NAME", help="Replay this cassette instead of starting the servers.")
 @click.option("--cache", is_flag=True, help="Reuse the saved results of calls whose inputs have not changed.")
-@click.option("--cache-dir", type=click.Path(), metavar="DIR", help="The same, with the results kept in DIR.")
+@click.option("--cache-dir", type=click.Path(), metavar="DIR", help="The same, with the results saved in DIR.")
 @click.option(
     "--strict",
     is_flag=True,
     help="Refuse a suite with warnings; fail the run for unknown arguments and for faults of the server process.",
 )
-@click.option("--fail-on-inconclusive", is_flag=True, help="Exit 1 when a test is inconclusive.")
-@click.option("--fail-on-skipped", is_flag=True, help="Exit 1 when a test is skipped.")
+@click.option("--fail-on-inconclusive", is_flag=True, help="Exit 1 if a test is inconclusive.")
+@click.option("--fail-on-skipped", is_flag=True, help="Exit 1 if a test is skipped.")
 @click.option("--dry-run", is_flag=True, help="Show what would run; start nothing.")
 @click.option("--estimate-cost", is_flag=True, help="With --dry-run: what the compositions may cost.")
-@click.option("--cost-baseline", metavar="FILE", help="Exit 6 when the run costs more than this file says.")
+@click.option("--cost-baseline", metavar="FILE", help="Exit 6 if the run costs more than this baseline.")
 @click.option(
     "--cost-tolerance",
     type=click.FloatRange(min=0),
@@ -118,7 +121,7 @@ max_cost_option = click.option(
     "--scheduler", metavar="ADDRESS", help="With --executor dask: the scheduler, such as tcp://10.0.0.1:8786."
 )
 @click.option("--watch", is_flag=True, help="Run again whenever the suite, its imports or a server's file is saved.")
-@click.option("--update-snapshots", is_flag=True, help="Accept what the servers answer now as the snapshots.")
+@click.option("--update-snapshots", is_flag=True, help="Accept the current answers as snapshots.")
 @click.option("--allow-update-in-ci", is_flag=True, help="Let --update-snapshots work under CI.")
 @click.option(
     "--agent-budget",
@@ -126,7 +129,7 @@ max_cost_option = click.option(
     default=1024,
     metavar="TOKENS",
     show_default=True,
-    help="Size of the agent report.",
+    help="Limit the size of the agent report.",
 )
 @click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
 @click.pass_context

@@ -8,9 +8,9 @@ import click
 
 
 @click.command()
-@click.option("--record", is_flag=True, help="The schema of the run record instead.")
+@click.option("--record", is_flag=True, help="Print the schema of run records.")
 def command(record: bool) -> None:
-    """Print the JSON Schema of suites (or of run records), for an editor to complete and explain by.
+    """Print the JSON Schema of suites or of run records. Editors use it to complete and explain keys.
 
     \b
     Example:

@@ -51,18 +51,18 @@ class Found:
     type=click.Choice([*LEVELS, "none"]),
     default="high",
     show_default=True,
-    help="The least severity that fails (exit 1).",
+    help="Exit 1 for findings of this severity or higher.",
 )
 @click.option(
     "--write-baseline",
     is_flag=True,
-    help="Accept what fails now: write it into .mcptest/security.yml. Goes with --reason.",
+    help="Accept the current findings: write them to .mcptest/security.yml. Requires --reason.",
 )
 @click.option("--reason", metavar="TEXT", help="With --write-baseline: why the findings are accepted.")
 @click.option(
     "--expires",
     metavar="DAY",
-    help="With --write-baseline: the last day on which they are, such as 2027-06-30. [default: in 90 days]",
+    help="With --write-baseline: accept them until this day, such as 2027-06-30. [default: in 90 days]",
 )
 @click.option("--allow-update-in-ci", is_flag=True, help="Let --write-baseline work under CI.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "sarif"]), default="text", show_default=True)
@@ -82,7 +82,7 @@ def command(
     allow_update_in_ci: bool,
     **flags: Any,
 ) -> None:
-    """Look for poisoned descriptions, secrets and weak schemas in a server's catalog, or in a saved one.
+    """Find hidden instructions, secrets and weak schemas in a server's lists, or in a saved catalog.
 
     \b
     Example:

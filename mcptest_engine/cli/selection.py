@@ -21,7 +21,10 @@ def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The flags that narrow a run, shared by `run` and `list`."""
     options = (
         click.option(
-            "--filter", "name_filter", metavar="TEXT|re:…", help="Tests by whole name, part of one, or regex."
+            "--filter",
+            "name_filter",
+            metavar="TEXT|re:…",
+            help="Tests with this name, or with TEXT in their name, or a regex.",
         ),
         click.option(
             "--case", "rows", multiple=True, metavar="NAME", help="Only this case of compositions; repeatable."

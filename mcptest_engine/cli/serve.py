@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option(
-    "--cassette", "file", required=True, metavar="FILE", help="A cassette's file, or its name in .mcptest/cassettes."
+    "--cassette", "file", required=True, metavar="FILE", help="A file, or the name of a cassette in .mcptest/cassettes."
 )
-@click.option("--server", "wanted", metavar="NAME", help="Which of the recorded servers, where there are several.")
+@click.option("--server", "wanted", metavar="NAME", help="The recorded server, if there are several.")
 @click.option("--http", metavar="[HOST:]PORT", help="Serve Streamable HTTP on loopback; port 0 picks a free one.")
 @click.pass_context
 def command(ctx: click.Context, file: str, wanted: str | None, http: str | None) -> None:
-    """Stand in for a recorded server: answer what was asked of it, in its words.
+    """Run an MCP server that gives the recorded answers of a cassette.
 
-    A request that was not recorded gets an error, and never hangs.
+    A request that was not recorded gets an error.
 
     \b
     Example:

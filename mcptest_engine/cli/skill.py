@@ -15,11 +15,9 @@ PLACE = Path(".claude") / "skills" / "mcptest"
 
 
 @click.command()
-@click.option(
-    "--install", "wants_install", is_flag=True, help="Write it into .claude/skills/mcptest of this workspace."
-)
-@click.option("--install-path", type=click.Path(), metavar="DIR", help="Write it into this folder instead.")
-@click.option("--force", is_flag=True, help="Overwrite one that was changed.")
+@click.option("--install", "wants_install", is_flag=True, help="Write it to .claude/skills/mcptest of this workspace.")
+@click.option("--install-path", type=click.Path(), metavar="DIR", help="Write it to this folder.")
+@click.option("--force", is_flag=True, help="Overwrite a changed skill.")
 def command(wants_install: bool, install_path: str | None, force: bool) -> None:
     """Print the skill that tells a coding agent how to test a server with mcptest, or install it.
 

@@ -37,16 +37,16 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
     options = (
         click.option("--url", metavar="URL", help="A Streamable HTTP endpoint."),
         click.option("--bearer-token-env", metavar="NAME", help="The variable that holds the token for --url."),
-        click.option("--command", "argv", metavar="ARGV", help="A stdio server, as one string split as a shell would."),
+        click.option("--command", "argv", metavar="ARGV", help="A stdio server: program and arguments in one string."),
         click.option(
             "--env",
             "env",
             multiple=True,
             metavar="K=V",
-            help="A variable for --command; `${NAME}` reads the environment.",
+            help="An environment variable for --command; `${NAME}` reads the environment.",
         ),
         click.option("--server", metavar="NAME", help="A server of the suite."),
-        click.option("--config", type=click.Path(), metavar="FILE", help="The suite that --server is looked up in."),
+        click.option("--config", type=click.Path(), metavar="FILE", help="The suite that declares --server."),
         click.option("--protocol", metavar="REV", help="The protocol revision to offer."),
         click.option(
             "--timeout",

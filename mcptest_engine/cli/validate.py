@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 @click.option("--config", type=click.Path(), metavar="FILE", help="The suite; the same as FILE.")
 @click.option("--var", "variables", multiple=True, metavar="K=V", help="Set a suite variable.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--strict", is_flag=True, help="Warnings fail as well.")
+@click.option("--strict", is_flag=True, help="Fail if there are warnings.")
 @click.pass_context
 def command(
     ctx: click.Context, files: tuple[str, ...], config: str | None, variables: tuple[str, ...], form: str, strict: bool
 ) -> None:
-    """Check suites without running them: every problem at once, with its place and a hint.
+    """Check suites without running them. All problems are listed, each with its place and a hint.
 
     \b
     Example:

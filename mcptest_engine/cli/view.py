@@ -13,13 +13,13 @@ from mcptest_engine.cli.common import find_here
 
 @click.command()
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Where to listen; a free port by default."
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port. [default: any free port]"
 )
-@click.option("--no-open", is_flag=True, help="Only print the address; over SSH nothing is opened anyway.")
+@click.option("--no-open", is_flag=True, help="Only print the address, and open no browser.")
 def command(port: int, no_open: bool) -> None:
-    """Show the runs of this workspace in a browser: lists, reports, trends, comparisons, live.
+    """Show the saved runs of this workspace in a browser: lists, reports, trends, comparisons.
 
-    It listens on loopback only, reads, and never writes. Ctrl-C ends it.
+    It listens on loopback only and never writes. Ctrl-C ends it.
 
     \b
     Example:

@@ -59,10 +59,10 @@ async def scaffold_suite(request: Request) -> Answer:
         named = {tool.name for tool in made.tools}
         held = [f"`{tool.name}` is held back: {tool.held_back}" for tool in made.tools if tool.held_back is not None]
         if held:
-            held.append("to let tests of these run: `allow`, `presumed`, or take out their `skip:`")
+            held.append("to run the tests of these tools: set `allow` or `presumed`, or remove their `skip:`")
         guessed = [f"`{tool.name}` ({', '.join(tool.guessed)})" for tool in made.tools if tool.guessed]
         if guessed:
-            held.append(f"made-up arguments, marked with `guess`; put in real ones: {', '.join(guessed)}")
+            held.append(f"made-up arguments, marked with `guess`; replace them with real ones: {', '.join(guessed)}")
         answer = {
             "suite": made.suite,
             "tools": [{"name": tool.name, "tests_generated": tool.tests_generated} for tool in made.tools],
@@ -175,7 +175,7 @@ async def propose_assertions(request: Request) -> Answer:
 def _proposal_notes(made: Proposed) -> list[str]:
     notes = [note[:_LONGEST_NOTE] for note in made.notes[:_MOST_NOTES]]
     more = len(made.excluded_volatile) - _MOST_VOLATILE
-    return [*notes, f"{more:,} more volatile values are not listed here"] if more > 0 else notes
+    return [*notes, f"{more:,} more volatile values are not listed"] if more > 0 else notes
 
 
 class _Learnt(NamedTuple):

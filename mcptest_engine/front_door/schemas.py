@@ -32,9 +32,9 @@ def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
 _STRING, _COUNT = {"type": "string"}, {"type": "integer", "minimum": 0}
 _CURSOR = {
     "anyOf": [{"type": "integer"}, _STRING],
-    "description": "`next_cursor` of the answer before, to go on from there.",
+    "description": "The `next_cursor` of the previous answer, to get the next page.",
 }
-_NEXT = {"type": "integer", "description": "There is more: pass this as `cursor`."}
+_NEXT = {"type": "integer", "description": "Pass this as `cursor` to get the next page."}
 _WARNINGS = _list(_given(("tool", "rule", "summary"), tool=_STRING, rule=_STRING, summary=_STRING))
 
 OBJECT: dict[str, Any] = {"type": "object"}
@@ -46,46 +46,55 @@ _TARGET: dict[str, Any] = {
         "type": "array",
         "items": {"type": "string"},
         "minItems": 1,
-        "description": "A stdio server's argv. Without --enable-writes only an argv that `servers:` of mcptest.yml declares.",
+        "description": "The program of a stdio server and its arguments. Without --enable-writes, exactly this "
+        "command must be declared under `servers:` in mcptest.yml.",
     },
     "env": {
         "type": "object",
         "additionalProperties": {"type": "string"},
-        "description": "Variables for `command`'s environment.",
+        "description": "Environment variables for `command`.",
     },
 }
 TARGET = _object(**_TARGET)
 CATALOG = _object(**_TARGET, cursor=_CURSOR)
 SCAFFOLD = _object(
     **_TARGET,
-    tools={"type": "array", "items": {"type": "string"}, "description": "Scaffold only these tools."},
-    include_edge={"type": "boolean", "default": True, "description": "A boundary case for each tool."},
+    tools={"type": "array", "items": {"type": "string"}, "description": "Write tests for these tools only."},
+    include_edge={
+        "type": "boolean",
+        "default": True,
+        "description": "Write a test at a limit of the schema for each tool.",
+    },
     include_violation={
         "type": "boolean",
         "default": True,
-        "description": "A case that violates the schema for each tool.",
+        "description": "Write a test with invalid arguments for each tool.",
     },
-    probe={"type": "boolean", "default": False, "description": "The boundary and negative probes as well."},
+    probe={
+        "type": "boolean",
+        "default": False,
+        "description": "Write all further tests of limits and invalid arguments.",
+    },
     allow={
         "type": "array",
         "items": {"type": "string"},
-        "description": "Tools whose tests may run although they do not declare readOnlyHint: true; one that changes something "
-        "gets one test that runs, a destructive one none.",
+        "description": "Tools whose tests may run although they do not declare readOnlyHint: true. For a tool "
+        "that changes something, one test runs; for a destructive tool, none.",
     },
     presumed={
         "type": "boolean",
         "default": False,
-        "description": "Let the tests of all tools run that are presumed read-only by their names.",
+        "description": "Let the tests of all tools run whose names suggest that they are read-only.",
     },
-    all={"type": "boolean", "default": False, "description": "All tools at once instead of 25 a page."},
+    all={"type": "boolean", "default": False, "description": "All tools at once, in place of 25 per page."},
     cursor=_CURSOR,
 )
 PROPOSE = _object(
     ("tool",),
     **_TARGET,
     tool=_text("The tool to call."),
-    args={"type": "object", "default": {}, "description": "Its arguments."},
-    single_call={"type": "boolean", "default": False, "description": "Observe one call only."},
+    args={"type": "object", "default": {}, "description": "The arguments of the call."},
+    single_call={"type": "boolean", "default": False, "description": "Call the tool only once."},
     execute_destructive={
         "type": "boolean",
         "default": False,
@@ -97,7 +106,7 @@ _PAID: dict[str, Any] = {
     "max_cost_usd": {
         "type": "number",
         "exclusiveMinimum": 0,
-        "description": "What models and scorers may cost in all; what is left is not asked then.",
+        "description": "Limit the cost of models and scorers. At the limit, the other rows are skipped.",
     },
     "models": {
         "type": "array",
@@ -109,34 +118,34 @@ _PAID: dict[str, Any] = {
 RUN_SUITE = _object(("suite",), suite=_text("The complete YAML text of a suite."), **_PAID)
 TRIGGER = _object(
     **_PAID,
-    config=_text("A suite of this workspace; mcptest.yaml or mcptest.yml when left out."),
-    filter=_text("A test's whole name, a part of names, or `re:` and a regular expression."),
+    config=_text("The path of a suite in this workspace. Default: mcptest.yaml or mcptest.yml."),
+    filter=_text("The name of a test, a part of names, or `re:` and a regular expression."),
 )
 RECORD = _object(
     ("name",),
-    name=_text("The cassette's name: letters, digits, `.`, `_` and `-`."),
-    config=_text("A suite of this workspace; mcptest.yaml or mcptest.yml when left out."),
+    name=_text("A name for the cassette: letters, digits, `.`, `_` and `-`."),
+    config=_text("The path of a suite in this workspace. Default: mcptest.yaml or mcptest.yml."),
 )
 MUTATE = _object(
-    config=_text("A suite of this workspace; mcptest.yaml or mcptest.yml when left out."),
+    config=_text("The path of a suite in this workspace. Default: mcptest.yaml or mcptest.yml."),
     cassette=_text("Take the answers of this cassette and start no server."),
     operators={"type": "array", "items": _STRING, "description": "Make only these kinds of wrong answers."},
     budget={"type": "integer", "minimum": 1, "default": 5000, "description": "How many mutants are judged at most."},
     seed={"type": "integer", "default": 0, "description": "Which mutants are drawn where there are more."},
 )
-COVERAGE = _object(run_id=_text("Of this run; the latest when left out."))
+COVERAGE = _object(run_id=_text("The id of a run. Default: the latest."))
 LIST_RUNS = _object(
-    limit={"type": "integer", "minimum": 1, "maximum": 200, "default": 20, "description": "How many."},
+    limit={"type": "integer", "minimum": 1, "maximum": 200, "default": 20, "description": "The number of runs."},
     cursor=_CURSOR,
 )
 GET_RUN = _object(
     ("run_id",),
-    run_id=_text("The run's id, such as list_runs gives it."),
-    only={"enum": ["all", "failed"], "default": "all", "description": "Which tests."},
+    run_id=_text("The id of a run, from list_runs."),
+    only={"enum": ["all", "failed"], "default": "all", "description": "Which tests to return."},
     cursor=_CURSOR,
 )
 LIST_CASSETTES = _object(cursor=_CURSOR)
-GET_CASSETTE = _object(("name",), name=_text("The cassette's name, such as list_cassettes gives it."), cursor=_CURSOR)
+GET_CASSETTE = _object(("name",), name=_text("The name of a cassette, from list_cassettes."), cursor=_CURSOR)
 
 RUN = _given(("tests",), run_id=_STRING, tests=_list(OBJECT), next_cursor=_NEXT)
 CASSETTE = _given(("exchanges",), name=_STRING, exchanges=_list(OBJECT), next_cursor=_NEXT)

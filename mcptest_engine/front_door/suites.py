@@ -48,11 +48,11 @@ async def validate_suite(request: Request) -> Answer:
     request.door.keep_secrets(() if checked.suite is None else checked.suite.secrets)
     shown, more = page(checked.errors, 0, room=ROOM_FOR_ERRORS, show=_told)
     answer: dict[str, Any] = {"valid": not checked.errors, "errors": shown}
-    notes = [] if more is None else [f"{len(checked.errors) - more:,} more errors are not shown here: mend these first"]
+    notes = [] if more is None else [f"{len(checked.errors) - more:,} more errors are not shown: correct these first"]
     warnings = [problem for problem in checked.problems if problem.severity is Severity.WARNING]
     if warnings:
         answer["warnings"], more = page(warnings, 0, room=ROOM_FOR_WARNINGS, show=_told)
-        notes += [] if more is None else [f"{len(warnings) - more:,} more warnings are not shown here"]
+        notes += [] if more is None else [f"{len(warnings) - more:,} more warnings are not shown"]
     return {**answer, "notes": notes} if notes else answer
 
 
@@ -138,7 +138,7 @@ async def _load(request: Request, path: Path, *, inline: bool = False) -> Loaded
     except SuiteError as broken:
         errors = [problem for problem in broken.problems if problem.severity is Severity.ERROR]
         told = "; ".join(_in_a_line(problem, request, inline=path if inline else None) for problem in errors[:5])
-        raise UsageError(f"the suite does not load: {told}", hint="validate_suite tells every problem") from None
+        raise UsageError(f"the suite does not load: {told}", hint="use validate_suite to see every problem") from None
     request.door.keep_secrets(suite.secrets)
     return suite
 
@@ -293,7 +293,7 @@ def _answer(record: RunRecord, save_problem: str | None) -> dict[str, Any]:
     told = (unchecked, *record.warnings) if unchecked else record.warnings
     notes = [one_line(text, 300) for text in (*told, *([save_problem] if save_problem else ()))][:10]
     if more is not None or more_failures is not None:
-        notes.append("not all are shown here: get_run gives the rest, in pages")
+        notes.append("not all are shown: get_run returns the rest, in pages")
     if notes:
         answer["notes"] = notes
     return answer
@@ -341,7 +341,7 @@ def _text(request: Request) -> str:
     text = request.arguments["suite"]
     assert isinstance(text, str)
     if len(text) > MOST_TEXT:
-        raise UsageError(f"the suite has {len(text):,} characters", hint="write it into a file and use trigger_run")
+        raise UsageError(f"the suite has {len(text):,} characters", hint="write it to a file and use trigger_run")
     return text
 
 

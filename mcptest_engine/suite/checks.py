@@ -52,8 +52,8 @@ _OTHER_METHODS = {
     "tools/call": "name the tool itself: `tool: NAME`",
     "resources/read": "use an entry of `resources:` with `uri:`",
     "prompts/get": "use an entry of `prompts:` with `prompt:`",
-    "initialize": "the session does that; look at the answer with `mcptest capabilities`",
-    "subscriptions/listen": "the session does that, as `subscriptions` and `list_changed` under `client:` ask for it",
+    "initialize": "mcptest sends it when it opens a session; `mcptest capabilities` shows the answer",
+    "subscriptions/listen": "mcptest sends it if `client:` has `subscriptions` or `list_changed`",
     "sampling/createMessage": _ANSWERED,
     "elicitation/create": _ANSWERED,
     "roots/list": _ANSWERED,
@@ -105,7 +105,7 @@ def check_merged(merged: Merged, places: Places, surroundings: Surroundings) -> 
 def _check_presence(merged: Merged, places: Places) -> None:
     if not merged.servers and merged.knows_servers and not _needs_no_server(merged):
         path = ("servers",) if places.raw(0, ("servers",)) is not None else ()
-        hint = 'a server is declared so: `servers: { api: { command: ["python", "server.py"] } }`'
+        hint = 'declare a server, for example `servers: { api: { command: ["python", "server.py"] } }`'
         places.tell(0, path, "the suite declares no server", hint)
     if not merged.tests and merged.knows_tests:
         places.warn(
@@ -149,7 +149,7 @@ def _check_floor(name: str, floor: Placed, places: Places) -> None:
     value = floor.value
     if isinstance(value, float) and 0 < value <= 1:
         meant = f"write `{name}: {value * 100:g}` for {value * 100:g} %"
-        places.warn(floor.file, floor.path, f"this floor is {value:g} %, which nearly everything reaches", meant)
+        places.warn(floor.file, floor.path, f"this floor is only {value:g} %", meant)
 
 
 def _check_no_secret(
@@ -159,7 +159,7 @@ def _check_no_secret(
     if type(text) is not str or not any(secret in text for secret in secrets):
         return
     if holds_secret(text, secrets, templated=places.raw(file, path) != text):
-        hint = "every report shows names and tags unchanged: use other words"
+        hint = "reports show names and tags unchanged: use other words"
         places.tell(file, path, f"{whose} holds the value of a secret variable", hint)
 
 
@@ -204,9 +204,11 @@ class _TestChecks:
         self.assertions.finish()
         for group, (file, path, count) in self._groups.items():
             if count == 1 and self._merged.complete:
-                message = f"the group {quoted(group)} has only one test, so it keeps nothing together"
+                message = f"the group {quoted(group)} has only one test, so it groups nothing"
                 others = [name for name in self._groups if name != group]
-                self._places.warn(file, path, message, did_you_mean(group[:80], others) or "give others the same group")
+                self._places.warn(
+                    file, path, message, did_you_mean(group[:80], others) or "add the other tests to the group"
+                )
         for scorer in self._merged.scorers:  # it stands in the names of tests
             name = scorer.value.get("name") if isinstance(scorer.value, dict) else None
             check_name(name, "a scorer's name", scorer.file, (*scorer.path, "name"), self._places)
@@ -269,7 +271,7 @@ class _TestChecks:
         self._check_outcome(entry, file, path)
         lost = "fault" in entry and self._check_fault(entry, silent, file, path)
         if silent and not lost and not entry.get("verify") and "outcome" not in entry:
-            message = "the test asserts nothing: it passes whenever the server answers without an error"
+            message = "the test has no assertion: it passes if the server answers without an error"
             self._places.warn(file, path, message, "add `expect:` with at least one assertion")
         if test.kind is TestKind.TOOL:
             self._check_tool(entry, self._server_of(entry), file, path)
@@ -284,10 +286,10 @@ class _TestChecks:
         """A test that looks for what reads like the text of an error, and does not say that it expects one."""
         if entry.get("guess") and entry.get("outcome") == "any":
             message = (
-                "`outcome: any` counts for nothing beside `guess`: an error lets no test with made-up arguments pass"
+                "`outcome: any` has no effect beside `guess`: a test with made-up arguments never passes on an error"
             )
             self._places.warn(
-                file, (*path, "outcome"), message, "say `error` if they are to be refused, or remove `guess`"
+                file, (*path, "outcome"), message, "write `error` if they must be refused, or remove `guess`"
             )
         if "outcome" in entry or self._outcome_by_default is not None:
             return
@@ -300,8 +302,8 @@ class _TestChecks:
                 texts = (value for value in matcher.values() if type(value) is str)
                 first = place if any(map(_ERROR_TEXT.search, texts)) else None
         if first is not None:
-            message = "this reads like the text of an error, and the test passes only if its call succeeds"
-            hint = "say `outcome: error` if the call is to fail, `outcome: success` if this is the text of a success"
+            message = "this looks like the text of an error, but the test passes only if its call succeeds"
+            hint = "write `outcome: error` if the call must fail, or `outcome: success` if it is the text of a success"
             self._places.warn(file, (*first, "matcher"), message, hint)
 
     def _check_cache(self, test: PlacedTest) -> None:
@@ -354,7 +356,7 @@ class _TestChecks:
                 _check_no_secret(tag, "the tag", file, (*path, "tags", index), self._places, secrets)
 
     def _check_data(self, entry: dict[str, Any], file: int, path: Pointer) -> None:
-        """What is sent as it stands, its templates replaced."""
+        """What is sent unchanged, its templates replaced."""
         for key in _SENT:
             if type(value := entry.get(key)) is dict:
                 self._check_keys(value, file, (*path, key))
@@ -366,7 +368,7 @@ class _TestChecks:
                 self._check_keys(item, file, (*path, index))
         for key, item in value.items() if isinstance(value, dict) else ():
             if "${" in key:
-                message = f"templates are replaced in values, not in keys: {quoted(key)} is sent as it stands"
+                message = f"templates are replaced in values, not in keys: {quoted(key)} is sent unchanged"
                 self._places.warn(file, (*path, key), message, key=True)
             if isinstance(item, dict | list):
                 self._check_keys(item, file, (*path, key))
@@ -432,7 +434,7 @@ class _TestChecks:
         self._check_server(step, file, path, may_be_left_out=True)
         self._check_outcome(step, file, path)
         if self._check_expect(step, file, path) and "outcome" not in step:
-            message = "the step asserts nothing: it passes whenever the server answers without an error"
+            message = "the step has no assertion: it passes if the server answers without an error"
             self._places.warn(file, path, message, "add `expect:` with at least one assertion")
         if "tool" in step:
             self._check_tool(step, step.get("server", server), file, path)
@@ -466,7 +468,9 @@ class _TestChecks:
             return
         tools = self._mock_tools(server)
         if tools is not None and tool not in tools and not self._expects_an_error(entry):
-            hint = did_you_mean(tool[:80], tools) or f"it has {_listed(tools)}" if tools else "its manifest lists none"
+            hint = (
+                did_you_mean(tool[:80], tools) or f"it has {_listed(tools)}" if tools else "its manifest has no tools"
+            )
             message = f"the mock server has no tool {quoted(tool)}"
             self._places.warn(file, (*path, "tool"), message, hint)
 

@@ -36,7 +36,7 @@ def _check_root(uri: Any, file: int, path: Pointer, places: Places) -> None:
     """Source: MCP 2025-11-25, client/roots: a root's `uri` is a `file://` URI."""
     if isinstance(uri, str) and uri and not uri.lower().startswith("file://"):
         hint = f"write `file://{uri}`" if uri.startswith("/") else "such as `file:///data`"
-        places.warn(file, path, f"the specification asks for a `file://` uri as a root, found {quoted(uri)}", hint)
+        places.warn(file, path, f"the specification requires a `file://` URI for a root, found {quoted(uri)}", hint)
 
 
 def _answers(answers: Any, path: Pointer) -> Iterator[tuple[dict[str, Any], Pointer]]:

@@ -115,7 +115,7 @@ class CompositionChecks:
         if rows is not None:
             self._check_cases(rows, known, file, path)
         if isinstance(budget := entry.get("budget"), dict) and budget.keys() == {"scope"}:
-            message, hint = "`budget` has no cap, so `scope` has no effect", "add `max_cost_usd: 0.5`, or remove it"
+            message, hint = "`budget` has no limit, so `scope` has no effect", "add `max_cost_usd: 0.5`, or remove it"
             self._places.warn(file, (*path, "budget", "scope"), message, hint, key=True)
         if "eval" in entry:
             self._check_metrics(entry["eval"], file, (*path, "eval"))
@@ -163,7 +163,7 @@ class CompositionChecks:
         for index, parent in node.parents:
             if parent.id in known and parent.id not in used and parent.id != node.id:
                 message = f"`needs` names {quoted(parent.id)}, but nothing in the node uses its output"
-                hint = "it only sets their order; remove it if you did not mean that"
+                hint = "it only affects the order; remove it if you do not need that"
                 self._places.warn(file, (*node.path, "needs", index), message, hint)
             entry = node.data["needs"][index]
             if isinstance(entry, dict) and "default" in entry and not parent.optional:
@@ -209,7 +209,7 @@ class CompositionChecks:
                 f"add {shown} to `needs`"
             )
         if reference.name == node.id:
-            return f"`${{{reference.text}}}` refers to the node itself", "a node sees the outputs of its `needs` only"
+            return f"`${{{reference.text}}}` refers to the node itself", "a node can only use outputs of its `needs`"
         return f"`${{{reference.text}}}`: there is no node {shown}, and no variable", _among(reference.name, known)
 
     def _check_source(
@@ -227,7 +227,7 @@ class CompositionChecks:
             self._places.tell(file, place, wrong.message, hint)
             return
         if reference.space != "node":
-            self._places.tell(file, place, f"`{key}` goes over a parent's output, found {quoted(source)}", hint)
+            self._places.tell(file, place, f"`{key}` needs a parent's output, found {quoted(source)}", hint)
             return
         told = self._wrong_with(found[1], node, known, needs, None)
         if told is not None:
@@ -409,7 +409,7 @@ def _path(root: str, name: str) -> str:
 def _dashed(name: str, ids: Iterable[str], root: str) -> str | None:
     """To jq `.parents.a-b` is a difference."""
     meant = next((one for one in sorted(ids) if one.startswith(f"{name}-")), None)
-    return None if meant is None else f'write `.{root}["{meant}"]`: to jq a `-` after a name subtracts'
+    return None if meant is None else f'write `.{root}["{meant}"]`: in jq, a `-` after a name subtracts'
 
 
 def _wrong_expected(reference: Reference, rows: list[dict[str, Any]] | None) -> tuple[str, str | None] | None:
@@ -419,7 +419,7 @@ def _wrong_expected(reference: Reference, rows: list[dict[str, Any]] | None) -> 
         return None
     shown = f"`${{{reference.text}}}` has no value in `expect`"
     if reference.space == "node":
-        return shown, f"a `target` looks at outputs, such as `nodes.{reference.name}.output`; {_ESCAPE_HINT}"
+        return shown, f"to check an output, use a `target` such as `nodes.{reference.name}.output`; {_ESCAPE_HINT}"
     return shown, _ESCAPE_HINT
 
 
@@ -433,7 +433,7 @@ def _wrong_variable(reference: Reference, rows: list[dict[str, Any]] | None) -> 
     names = {name for row in rows if isinstance(row.get("vars"), dict) for name in row["vars"]}
     if len(lacking) < len(rows):
         return f"the case {quoted(str(lacking[0]))} has no variable {quoted(reference.name)}", "add it to its `vars`"
-    return f"no case has a variable {quoted(reference.name)}, and neither has the suite", _among(reference.name, names)
+    return f"no case has a variable {quoted(reference.name)}, and the suite has none", _among(reference.name, names)
 
 
 def _wrong_part(reference: Reference, rows: list[dict[str, Any]]) -> tuple[str, str | None] | None:

@@ -59,7 +59,7 @@ def append_test(text: str, block: str, test: Mapping[str, Any] | str) -> TextEdi
         if _has_checks(root, key):
             return put(root, CHECKS, [*get(root, CHECKS), value])
         if not isinstance(root, dict) or not isinstance(root.get(key), (list, type(None))):
-            raise EditRefused(f"`{block}` holds something else than a list of tests")
+            raise EditRefused(f"`{block}` contains something other than a list of tests")
         return {**root, key: [*(root.get(key) or ()), value]}
 
     def spliced(splicer: _Reread, tree: Any, path: Pointer) -> Iterator[str]:
@@ -97,7 +97,7 @@ def add_assertion(
         at = _expect_path(tree, path)
         there = get(tree, at)
         if not isinstance(there, (list, type(None))):
-            raise EditRefused("`expect` holds something else than assertions")
+            raise EditRefused("`expect` contains something other than assertions")
         return put(tree, at, [*(there or ()), assertion])
 
     def spliced(splicer: _Reread, tree: Any, path: Pointer) -> Iterator[str]:
@@ -162,7 +162,7 @@ class _Reading:
             return tuple(test)
         found = self._nearest_test(test) or place_of_test(self.text, test)
         if found is None:
-            raise EditRefused(f"no test stands on line {test}")
+            raise EditRefused(f"there is no test on line {test}")
         return found
 
     def _nearest_test(self, line: int) -> tuple[str, int] | None:
@@ -262,7 +262,7 @@ def _proved(
         raise EditRefused(str(wrong)) from None
     raise EditRefused(
         "this cannot be edited here without changing something else",
-        hint="an anchor, an alias or a spelling in the way; edit the text by hand",
+        hint="an anchor, an alias or the spelling prevents it; edit the text by hand",
     )
 
 

@@ -77,7 +77,7 @@ def _check_command(command: str, file: int, path: Pointer, places: Places) -> No
         return
     expanded = None if "-c" in argv else next((word for word in argv if _EXPANDED.match(word)), None)
     if expanded is not None:
-        message = f"{quoted(expanded)} is taken as it stands: a hook is run without a shell"
+        message = f"{quoted(expanded)} is passed unchanged: a hook is run without a shell"
         hint = "write `${env.HOME}/`" if expanded.startswith("~/") else "`${env.NAME}` reads the environment"
         if not expanded.startswith(("~", "$")) or expanded.startswith("$("):
             hint = "call the shell yourself: `bash -c '…'`"

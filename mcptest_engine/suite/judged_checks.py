@@ -89,7 +89,7 @@ class JudgedChecks:
 
     def _check_type(self, kind: Any, file: int, path: Pointer) -> None:
         if isinstance(kind, str) and kind and kind != EXEC:
-            message = f"scorer type {quoted(kind)} is not available in this build, so whatever it grades fails"
+            message = f"scorer type {quoted(kind)} is not available in this build, so everything that it grades fails"
             hint = did_you_mean(kind[:80].lower(), (EXEC,)) or "a wrapper of `type: exec` can ask any platform"
             self._places.warn(file, path, message, hint)
 
@@ -116,7 +116,7 @@ class JudgedChecks:
             self._places.tell(file, (*path, "models"), message, "remove one of the two", key=True)
         if "jury" in judge:
             message = "`jury` has no effect beside `models`, each of which is a juror"
-            hint = "remove it; a model that stands there twice is asked twice"
+            hint = "remove it; a model that is listed twice is asked twice"
             self._places.warn(file, (*path, "jury"), message, hint, key=True)
         if isinstance(models, list) and models and len(models) % 2 == 0:
             message = f"a jury of {len(models)} can be split evenly, and a split jury passes no answer"
@@ -145,7 +145,7 @@ class JudgedChecks:
         self._check_gates(entry, file, path)
         self._check_tools(entry.get("tools"), file, (*path, "tools"))
         if not (entry.get("expect") or entry.get("eval") or gates):
-            message = "the test asserts nothing: any answer of the model passes"
+            message = "the test has no assertion: any answer of the model passes"
             self._places.warn(file, path, message, "add `expect:` with at least one assertion, or `eval:`")
         self.check_metrics(entry.get("eval"), file, (*path, "eval"))
         self._check_trials(entry.get("runs"), file, (*path, "runs"))
@@ -203,7 +203,7 @@ class JudgedChecks:
             message = "`min_allowed_pct` has no effect: `allowed` lists no step"
             self._places.tell(file, (*path, "tool_edges", "min_allowed_pct"), message, "add `allowed:`", key=True)
         if isinstance(edges, dict) and "min_delegation_pct" in edges and "delegation" not in edges:
-            message = "`min_delegation_pct` has nothing to count: no hand-off is expected"
+            message = "`min_delegation_pct` has no effect: no hand-off is expected"
             hint = "add `delegation:`"
             self._places.tell(file, (*path, "tool_edges", "min_delegation_pct"), message, hint, key=True)
         for gate in ("trajectory", "golden_path"):
@@ -217,7 +217,7 @@ class JudgedChecks:
             asks_for_a_call = asks_for_a_call or looked_at in ("tool_calls", "tool_names", "trajectory")
             looked_at = "tool_edges" if looked_at == "edges" else looked_at
             if looked_at in AGENT_GATES and looked_at not in entry:
-                message = f"the target looks at `{looked_at}`, which the test does not have"
+                message = f"the target is about `{looked_at}`, which the test does not have"
                 self._places.tell(file, (*place, "target"), message, f"add `{looked_at}:` to the test")
         written = entry.get("trajectory")
         if isinstance(written, dict) and written.get("mode") == "subset" and not asks_for_a_call:
@@ -244,7 +244,7 @@ class JudgedChecks:
         if "tree" in rubric:
             self._check_branch(rubric["tree"], file, (*path, "tree"))
             if "strict" in rubric:
-                message = "`strict` has no effect beside `tree`: it is about criteria"
+                message = "`strict` has no effect beside `tree`: it belongs to criteria"
                 self._places.warn(file, (*path, "strict"), message, "remove it", key=True)
         criteria = rubric.get("criteria")
         rows = [row for row in criteria if isinstance(row, dict)] if isinstance(criteria, list) else []
@@ -264,7 +264,7 @@ class JudgedChecks:
             return  # the structural check tells
         for way in ("yes", "no"):
             if "ask" in branch and way not in branch:
-                hint = "write where that answer leads: another `ask`, or `{ score: 1 }`"
+                hint = "write what follows that answer: another `ask`, or `{ score: 1 }`"
                 self._places.tell(file, path, f"a question needs `{way}`", hint)
             elif "score" in branch and way in branch:
                 message = f"`{way}` has no effect beside `score`, which ends this branch"
@@ -302,7 +302,7 @@ class JudgedChecks:
             for key in (*given[1:], *_OF_A_MODEL):
                 if key in entry:
                     nobody = "no tool is called" if key == "call" else "no model is asked"
-                    message = f"`{key}` has no effect beside `{way}`, which is the answer: {nobody}"
+                    message = f"`{key}` has no effect beside `{way}`, which gives the answer: {nobody}"
                     self._places.warn(file, (*path, key), message, "remove one of the two", key=True)
             if "call" in given:
                 self._check_call(entry, file, path)
@@ -314,11 +314,9 @@ class JudgedChecks:
         elif "prompt" not in entry:
             named = next((key for key in ("model", "models") if key in entry), None)
             message = (
-                f"`{named}` has no effect: the eval has no `prompt` for it to answer"
-                if named
-                else "the eval has no answer to grade"
+                f"`{named}` has no effect: the eval has no `prompt`" if named else "the eval has no answer to grade"
             )
-            hint = "add `prompt:`, which the model is asked" if named else f"add {_ANSWERS}"
+            hint = "add `prompt:`" if named else f"add {_ANSWERS}"
             self._places.tell(file, path, message, hint)
         elif "servers" not in entry:
             self._check_server_named(entry, file, path)
@@ -326,15 +324,15 @@ class JudgedChecks:
     def _check_call(self, entry: Mapping[str, Any], file: int, path: Pointer) -> None:
         call = entry["call"]
         if "servers" in entry:
-            message = "a call goes to one server, found `servers`"
-            self._places.tell(file, (*path, "servers"), message, "write `server:` with that one", key=True)
+            message = "a call has exactly one server, found `servers`"
+            self._places.tell(file, (*path, "servers"), message, "write `server:` with that server", key=True)
             return
         if not isinstance(call, dict):
             return
         if "server" in call:
             self._check_server(call["server"], file, (*path, "call", "server"))
         elif not self._servers and self._knows_servers:
-            hint = 'a server is declared so: `servers: { api: { command: ["python", "server.py"] } }`'
+            hint = 'declare a server, for example `servers: { api: { command: ["python", "server.py"] } }`'
             self._places.tell(file, (*path, "call"), "the suite declares no server to call", hint, key=True)
         else:
             self._check_server_named(entry, file, path)

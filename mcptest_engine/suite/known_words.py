@@ -876,13 +876,13 @@ LATER: dict[str, frozenset[str]] = {
 
 # Where a key of each definition stands, as seen from elsewhere in the file.
 PLACES = {
-    "Suite": "stands at the top of the file",
+    "Suite": "belongs at the top of the file",
     "Server": "belongs in a server, under `servers`",
     "ToolTest": "belongs in a test",
     "ResourceTest": "belongs in a test",
     "PromptTest": "belongs in a test",
     "ComplianceCheck": "belongs in a check, under `compliance`",
-    "Compliance": "stands beside `checks`, under `compliance`",
+    "Compliance": "belongs beside `checks`, under `compliance`",
     "Composition": "belongs in a composition, under `compositions`",
     "Node": "belongs in a node, under a composition's `nodes`",
     "CompositionCase": "belongs in a case, under a composition's `cases`",
@@ -908,8 +908,8 @@ PLACES = {
     "AgentBudget": "belongs under `budget`, at the top or in an agent test",
     "AgentTools": "belongs under `tools`, in an agent test or an eval",
     "Rubric": "belongs under `rubric`",
-    "Expect": "stands beside `assertions`, under `expect`",
-    "AgentExpect": "stands beside `assertions`, under an agent test's `expect`",
+    "Expect": "belongs beside `assertions`, under `expect`",
+    "AgentExpect": "belongs beside `assertions`, under an agent test's `expect`",
     "Assertion": "belongs in an assertion, under `expect`",
     "AssertSet": "belongs in a set, under `assert-set`",
     "AssertSetItem": "is an item of its own under `expect`: put `- ` before it",

@@ -250,7 +250,7 @@ class _Load:
         if not path.is_file():  # many keep a virtual environment in a directory of that name
             return environ
         if self._options.only_own_files and not leads_inside(path, self._options.workspace_root):
-            self._warn(str(path), "the file is a link that leads out of this workspace, and is not read")
+            self._warn(str(path), "the file is a link to a place outside of this workspace, so it is not read")
             return environ
         from mcptest_engine.suite.dotenv import parse_dotenv
 
@@ -374,8 +374,8 @@ class _Load:
             if len(problems) > MOST_PROBLEMS:
                 worst = sorted(problems, key=lambda problem: problem.severity is not Severity.ERROR)[:MOST_PROBLEMS]
                 shown = set(worst)
-                message = f"the file has more than {MOST_PROBLEMS} problems, and the others are not listed"
-                hint = "mend these and check again; many alike have one cause"
+                message = f"the file has more than {MOST_PROBLEMS} problems; the others are not listed"
+                hint = "correct these and check again; similar problems often have one cause"
                 more = Problem(message=message, file=file or None, hint=hint, severity=worst[0].severity)
                 problems = [*(problem for problem in problems if problem in shown), more]
             found += problems

@@ -25,7 +25,7 @@ _TARGETS = {
     "tools": (
         ("result.content[0].text", "The text of the first part of the answer."),
         ("result.structuredContent", "The answer as data."),
-        ("result.isError", "Whether the tool says that it failed; servers may leave it out when it did not."),
+        ("result.isError", "Whether the tool reports an error. Servers may leave it out if not."),
         ("result.content", "All parts of the answer."),
     ),
     "resources": (
@@ -35,52 +35,52 @@ _TARGETS = {
         ("result.contents", "All its parts."),
     ),
     "compliance": (
-        ("result.serverInfo.name", "What the server calls itself, of `initialize`."),
-        ("result.capabilities", "What it says that it can do, of `initialize`."),
-        ("result.tools[*].name", "The names of the tools, of `tools/list`."),
-        ("result.resources[*].uri", "The URIs of the resources, of `resources/list`."),
-        ("result.prompts[*].name", "The names of the prompts, of `prompts/list`."),
-        ("session.protocol_version", "The revision that was agreed on."),
-        ("session.capabilities", "What the server declared when the session was opened."),
-        ("session.server_info", "What it said of itself then."),
+        ("result.serverInfo.name", "The name of the server, in `initialize`."),
+        ("result.capabilities", "The capabilities of the server, in `initialize`."),
+        ("result.tools[*].name", "The names of the tools, in `tools/list`."),
+        ("result.resources[*].uri", "The URIs of the resources, in `resources/list`."),
+        ("result.prompts[*].name", "The names of the prompts, in `prompts/list`."),
+        ("session.protocol_version", "The negotiated revision."),
+        ("session.capabilities", "The capabilities from the handshake."),
+        ("session.server_info", "The server info from the handshake."),
     ),
     "compositions": (
-        ("composition.ran", "Whether every node was done, or skipped for a reason that the composition gives."),
-        ("composition.order", "The nodes that were begun, in the order in which they were."),
+        ("composition.ran", "Whether no node failed; skipped nodes are allowed."),
+        ("composition.order", "The nodes in the order in which they started."),
         ("output", "The combined output."),
         ("nodes", "The nodes by id, each with `status`, `output` and `duration_ms`."),
-        ("cost.total", "What the calls cost, in US dollars."),
-        ("tokens.total", "How many tokens they took."),
-        ("duration_ms", "How long it took."),
+        ("cost.total", "The cost of the calls, in US dollars."),
+        ("tokens.total", "The tokens of the calls."),
+        ("duration_ms", "The duration in milliseconds."),
     ),
     "agents": (
         ("tool_names", "The names of the tools that were called, in order."),
         ("tool_calls", "The calls, each with `name`, `server` and `args`."),
-        ("final_response", "What the model said in the end."),
-        ("conversation.turns", "Who said what, in order."),
-        ("conversation.tokens.total", "How many tokens it all took."),
-        ("cost.total", "What it cost, in US dollars."),
-        ("turns", "How often the model answered."),
-        ("stop", "Why it ended: `end`, `max_turns`, `length`, `refusal` or `budget`."),
+        ("final_response", "The final answer of the model."),
+        ("conversation.turns", "The turns of the conversation."),
+        ("conversation.tokens.total", "The total number of tokens."),
+        ("cost.total", "The cost in US dollars."),
+        ("turns", "The number of answers of the model."),
+        ("stop", "Why the conversation ended: `end`, `max_turns`, `length`, `refusal` or `budget`."),
         ("model", "The model that was asked."),
-        ("duration_ms", "How long it took."),
+        ("duration_ms", "The duration in milliseconds."),
     ),
     "prompts": (
         ("result.messages[0].content.text", "The text of the first message."),
         ("result.messages", "All messages."),
-        ("result.description", "What the prompt says of itself."),
+        ("result.description", "The description of the prompt."),
     ),
 }
 _ANY_TARGETS = (
     ("error.message", "The protocol error's message."),
     ("error.code", "The protocol error's code."),
     ("error", "The protocol error; absent when there was none."),
-    ("duration_ms", "How long the call took."),
+    ("duration_ms", "The duration of the call in milliseconds."),
     ("result", "The whole result."),
-    ("attempt", "Which attempt this was, from 1."),
-    ("request", "What was sent."),
-    ("notifications", "What the server told meanwhile."),
-    ("server_requests", "What the server asked of the client."),
+    ("attempt", "The number of the attempt, from 1."),
+    ("request", "The request as sent."),
+    ("notifications", "The notifications during the call."),
+    ("server_requests", "The requests of the server to the client."),
     ("http", "Status and headers, for a server with a URL."),
 )
 _LISTED = {"tool": "tools", "uri": "resources", "prompt": "prompts"}
@@ -111,7 +111,7 @@ class Offers:
             groups = (
                 unquoted(match[1].strip()) for line in self._lines if (match := _GROUPED.search(line)) is not None
             )
-            yield from ((name, "group", "tests that are kept together") for name in dict.fromkeys(groups))
+            yield from ((name, "group", "tests that depend on each other") for name in dict.fromkeys(groups))
         elif path[0] == "evals" and path[-2:-1] == ("scorers",):
             yield from ((name, "scorer", "") for name in self.scorers())
         elif _is_in_a_tool_list(path) or (
@@ -154,7 +154,7 @@ class Offers:
     def variables(self) -> list[tuple[str, str]]:
         """What can stand between `${` and `}`: the suite's variables, and the folder of the suite."""
         found = [(name, unquoted(value) or "a variable") for name, value in self._top("variables").items()]
-        return [*found, ("CONFIG_DIR", "The folder that the suite lies in.")]
+        return [*found, ("CONFIG_DIR", "The folder of the suite.")]
 
     def argument(self, path: tuple[str | int, ...]) -> tuple[Any, Any] | None:
         """What the catalog says of a place inside of a test's `args`: the whole schema, and the part for this place."""
@@ -204,7 +204,7 @@ class Offers:
             from mcptest_engine.suite.checks import LIST_METHODS
 
             for name in sorted(LIST_METHODS):
-                yield name, "value", "The request of that name, sent itself."
+                yield name, "value", "The request of that name."
 
     def _targets(self) -> Iterator[tuple[str, str, str]]:
         block = str(self._place.path[0])

@@ -179,13 +179,13 @@ _MAPPINGS = {
 WAYS = {
     "Server": ("a server", "write `command: [program, argument]` or `url: http://…`"),
     "Auth": ("`auth`", "write `bearer_token_env: NAME`, with the name of an environment variable"),
-    "VerifyStep": ("a step", "say what is asked of the server: `tool: NAME`, `uri: URI` or `prompt: NAME`"),
+    "VerifyStep": ("a step", "write the request: `tool: NAME`, `uri: URI` or `prompt: NAME`"),
     "MetricValue": ("a metric", "write `weighted_average:` and below it a list of `{ ref: NAME, weight: 1 }`"),
-    "AgentTest": ("an agent test", "write what the model is asked, such as `prompt: How warm is it in Oslo?`"),
-    "ToolSelection": ("`tool_selection`", "say what has to be chosen, such as `tool: get_weather`"),
+    "AgentTest": ("an agent test", "write the prompt, such as `prompt: How warm is it in Oslo?`"),
+    "ToolSelection": ("`tool_selection`", "write which tool must be called, such as `tool: get_weather`"),
     "Rubric": ("a rubric", "write `criteria:` and below it a list of `{ name: NAME }`"),
     "Branch": ("a branch", "write a question, such as `ask: Does it name the city?`, or `score: 1`"),
-    "Sampling": ("an answer to sampling", "write what the model says, such as `content: Paris`"),
+    "Sampling": ("an answer to sampling", "write the answer of the model, such as `content: Paris`"),
     "Elicitation": ("an answer to elicitation", "write `action: accept`, `decline` or `cancel`"),
 }
 
@@ -262,7 +262,7 @@ def const_hint(const: Any) -> str | None:
     """What to do about the one value that is possible."""
     if const is True:
         return "remove it, or write `true`"
-    return "a person signs in with `mcptest login URL`, without `auth`" if const == "client_credentials" else None
+    return "to log in as a person, use `mcptest login URL`, without `auth`" if const == "client_credentials" else None
 
 
 def type_hint(schema: dict[str, Any], value: Any, key: str, definition: str | None, spelling: str) -> str | None:
@@ -280,7 +280,7 @@ def type_hint(schema: dict[str, Any], value: Any, key: str, definition: str | No
             if key == "scorers" and isinstance(value, dict):
                 return "declare it at the top of the file, under `scorers:` next to `evals:`, and write its name here"
             if key == "sampling" and isinstance(value, bool):
-                return "write the text that the model says"
+                return "write the text of the model"
             if key == "scope" and isinstance(value, list) and all(isinstance(item, str) for item in value):
                 return one_line(f'write `"{" ".join(value)}"`, with spaces between them', 120)
             hint = _text_hint(value, spelling)
@@ -372,7 +372,7 @@ def _text_hint(value: Any, spelling: str) -> str | None:
     return None
 
 
-SCORERS_HINT = "`scorers:` stands at the top of the file, next to `evals:`: one key cannot hold a mapping and a list"
+SCORERS_HINT = "`scorers:` belongs at the top of the file, next to `evals:`: one key cannot be a mapping and a list"
 
 
 def _list_hint(value: Any, key: str) -> str | None:
@@ -460,7 +460,7 @@ def _text_for_mapping(value: str, definition: str | None) -> str | None:
     if definition == "Snapshot":
         return one_line(f"write `true`, or `{{ name: {text} }}`", 120)
     if definition in ("ToolTest", "ResourceTest", "PromptTest"):
-        return one_line(f"write `name: {text}`, and what is asked of the server below it", 120)
+        return one_line(f"write `name: {text}`, and the request below it", 120)
     if definition == "LlmJudge":
         return one_line(f"write `{{ rubric: {text} }}`", 120)
     if definition == "Criterion":
@@ -475,8 +475,8 @@ def _text_for_mapping(value: str, definition: str | None) -> str | None:
 _TEXT_FOR_MAPPING = {
     "Auth": "write `{ bearer_token_env: NAME }`, with the name of an environment variable",
     "OAuth": "write `{ grant: client_credentials, client_id: …, client_secret_env: NAME }`",
-    "Http": "write `{ timeout: 30s }`, or the other options that are meant",
-    "Client": "write `{ sampling: … }`, or what else the client can do",
+    "Http": "write `{ timeout: 30s }`, or the other options that you mean",
+    "Client": "write `{ sampling: … }`, or another capability of the client",
     "ProtocolError": "write `{ code: -1, message: … }`",
 }
 
@@ -508,7 +508,7 @@ def alias_hint(key: str, alias: str, name: str, value: Any) -> str:
     if name == "Auth" and alias == "oauth":
         return "did you mean `oauth: { grant: client_credentials, … }`?"
     if name == "OAuth" and alias == "client_secret_env":
-        return "a secret must not stand in the file: name the environment variable that holds it, `client_secret_env: NAME`"
+        return "a secret must not be in the file: name its environment variable, `client_secret_env: NAME`"
     if alias == "fault" and key in ("delay", "latency"):
         shown = value if type(value) is int else 250
         return f"did you mean `fault: {{ delay_ms: {shown} }}`?"
@@ -521,7 +521,7 @@ _AUTH_HINT = "did you mean `auth: { bearer_token_env: NAME }`?"
 _OAUTH_HINT = "did you mean `auth: { oauth: { grant: client_credentials, … } }`?"
 _VERIFY_HINT = "did you mean `http: { verify: … }`?"
 _DROP_HINT = "did you mean `fault: drop_response`?"
-_COMMAND_HINT = "arguments stand in the list of `command`, after the program"
+_COMMAND_HINT = "arguments belong in the list of `command`, after the program"
 _ALIAS_HINTS = {
     ("Server", "args"): _COMMAND_HINT,
     ("Server", "arguments"): _COMMAND_HINT,
@@ -552,11 +552,13 @@ def null_hint(schema: dict[str, Any], key: str) -> str:
         return "remove the key, or write `{}`"
     if key in ("client", "http"):
         return (
-            "indent what belongs to it below it, or write `{}`" if key == "client" else "remove the key, or write `{}`"
+            "write its content below it, indented, or write `{}`"
+            if key == "client"
+            else "remove the key, or write `{}`"
         )
     if schema.get("type") in ("integer", "boolean", "string", "number"):
         return "write a value after the colon, or remove the key"
-    return "indent what belongs to it below it, or remove the key"
+    return "write its content below it, indented, or remove the key"
 
 
 def bound_message(schema: dict[str, Any], value: Any) -> str | None:

@@ -310,7 +310,7 @@ class _Walk:
             return f"a space is missing after the colon: write `{head}: {_plain(tail)}`", head
         if name == "Assertion" and _is_a_set(key):
             inside = "AssertSet" in place.within
-            hint = "a set holds assertions and no other set: put it beside this one" if inside else None
+            hint = "a set contains assertions and no other set: put it beside this one" if inside else None
             return hint or "did you mean `assert-set`?", ""
         alias = ALIASES.get(name, {}).get(key)
         if alias is not None and alias in properties:
@@ -320,7 +320,7 @@ class _Walk:
         if word is not None and near is not None and _closeness(key, word) >= 0.8:
             return f"did you mean `{near}`?", near
         if name == "AssertSetItem":
-            return "a set is an item of its own: put `- ` before what follows it", ""
+            return "a set is an item of its own: put `- ` before the next line", ""
         if name == "Assertion" and "matcher" in properties:
             inner = self._matcher_meant(key)
             if inner is not None:
@@ -329,7 +329,7 @@ class _Walk:
         if name in ("Expect", "AgentExpect") and key in ("target", "matcher"):
             return "an assertion is an item of a list: put `- ` before `target`", ""
         if name == "Server" and key in ("type", "transport"):
-            return "remove it: `command` or `url` says how the server is reached", ""
+            return "remove it: `command` or `url` decides how to connect to the server", ""
         elsewhere = self._elsewhere(key, place, name)
         if elsewhere is not None:
             return f"`{key}` {elsewhere}", ""
@@ -432,58 +432,58 @@ class _Walk:
 
 
 _MISSING_HINTS = {
-    ("ToolTest", "name"): "a name says what holds when the test passes",
-    ("ResourceTest", "name"): "a name says what holds when the test passes",
-    ("PromptTest", "name"): "a name says what holds when the test passes",
+    ("ToolTest", "name"): "write a name that says what holds if the test passes",
+    ("ResourceTest", "name"): "write a name that says what holds if the test passes",
+    ("PromptTest", "name"): "write a name that says what holds if the test passes",
     ("ToolTest", "tool"): "name the tool to call",
-    ("ResourceTest", "uri"): "say which resource is read",
-    ("PromptTest", "prompt"): "say which prompt is got",
-    ("ComplianceCheck", "name"): "a name says what holds when the check passes",
+    ("ResourceTest", "uri"): "name the resource to read",
+    ("PromptTest", "prompt"): "name the prompt to get",
+    ("ComplianceCheck", "name"): "write a name that says what holds if the check passes",
     ("ComplianceCheck", "check"): "name the request to check, such as `check: tools/list`",
     ("Compliance", "checks"): "write a list of checks below `checks:`",
-    ("Composition", "name"): "name what holds when the composition passes",
+    ("Composition", "name"): "write a name that says what holds if the composition passes",
     ("Composition", "nodes"): "write a list of nodes below `nodes:`, each with `id` and `tool`",
     ("Node", "id"): "give the node an id, such as `id: search`",
     ("Node", "tool"): "name the tool to call",
-    ("Mock", "result"): "say what stands for the server's answer, such as `mock: { result: { count: 1 } }`",
-    ("Loop", "until"): "say when the loop ends, a jq predicate over `{output, iteration, parents}`",
-    ("Loop", "max"): "say how many calls there may be, such as `max: 10`",
+    ("Mock", "result"): "write the answer in place of the server's, such as `mock: { result: { count: 1 } }`",
+    ("Loop", "until"): "write when the loop ends: a jq condition on `{output, iteration, parents}`",
+    ("Loop", "max"): "write the highest number of calls, such as `max: 10`",
     ("CompositionCase", "name"): "give the case a name",
     ("Assembly", "assemble"): "write a jq program over `{nodes: {id: output}}`",
-    ("AgentTest", "name"): "a name says what holds when the test passes",
-    ("EvalTest", "name"): "name what a good answer is like",
+    ("AgentTest", "name"): "write a name that says what holds if the test passes",
+    ("EvalTest", "name"): "write a name that says what a good answer is",
     ("EvalCall", "tool"): "name the tool to call",
     ("Scorer", "name"): "give the scorer a name",
     ("Scorer", "type"): "write `type: exec`",
-    ("Scorer", "command"): "say what is run, such as `command: [python3, scorer.py]`",
+    ("Scorer", "command"): "write the command, such as `command: [python3, scorer.py]`",
     ("OtherScorer", "name"): "give the scorer a name",
-    ("LlmJudge", "rubric"): "say what a good value is, such as `rubric: Names the city.`",
+    ("LlmJudge", "rubric"): "write what a good value is, such as `rubric: Names the city.`",
     ("Price", "input_usd_per_mtok"): "write the price of a million tokens in US dollars",
     ("Price", "output_usd_per_mtok"): "write the price of a million tokens in US dollars",
     ("FunctionSets", "sets"): "write a list of lists of tools below `sets:`",
     ("Trajectory", "calls"): "write a list of tools below `calls:`",
     ("GoldenPath", "calls"): "write a list of tools below `calls:`",
     ("ExpectedCall", "tool"): "name the tool to call",
-    ("Distractors", "count"): "say how many are offered, such as `count: 8`",
-    ("Delegation", "from"): "say which tool hands over",
+    ("Distractors", "count"): "write how many to offer, such as `count: 8`",
+    ("Delegation", "from"): "name the first tool of the hand-off",
     ("Delegation", "to"): "name the tool to call right after it",
     ("TokenEfficiency", "correct"): "write a list of the right tools below `correct:`",
     ("Criterion", "name"): "give the criterion a name",
-    ("Threshold", "threshold"): "write from which score on it passes, such as `{ threshold: 0.7 }`",
-    ("Assertion", "target"): 'say where to look, such as `target: "result.content[0].text"`',
-    ("Assertion", "matcher"): "say what must hold, such as `matcher: { exists: true }`",
-    ("AssertSet", "assertions"): "a set holds assertions: a list below `assertions:`",
-    ("DerivedMetric", "name"): "say what the metric is called",
-    ("DerivedMetric", "value"): "say what it is made of, such as `value: { weighted_average: [{ ref: NAME }] }`",
-    ("MetricTerm", "ref"): "say which score is meant: the name of an assertion, a set or an earlier metric",
-    ("ContextStep", "command"): "say what is run, such as `command: node ./hook.js`",
+    ("Threshold", "threshold"): "write the lowest score that passes, such as `{ threshold: 0.7 }`",
+    ("Assertion", "target"): 'write a path into the answer, such as `target: "result.content[0].text"`',
+    ("Assertion", "matcher"): "write a matcher, such as `matcher: { exists: true }`",
+    ("AssertSet", "assertions"): "write a list of assertions below `assertions:`",
+    ("DerivedMetric", "name"): "give the metric a name",
+    ("DerivedMetric", "value"): "write how to compute it, such as `value: { weighted_average: [{ ref: NAME }] }`",
+    ("MetricTerm", "ref"): "name the score: an assertion, a set or an earlier metric",
+    ("ContextStep", "command"): "write the command, such as `command: node ./hook.js`",
     ("ContextStep", "mode"): "write `mode: context`, or only the command as a text for a plain hook",
     ("Delay", "delay_ms"): "write the delay, such as `{ delay_ms: 250 }`",
     ("OAuth", "grant"): "write `grant: client_credentials`",
-    ("OAuth", "client_id"): "give the id of the client that asks for the token",
+    ("OAuth", "client_id"): "write the id of the client",
     ("OAuth", "client_secret_env"): "name the environment variable that holds the client's secret",
-    ("Root", "uri"): 'say where it is, such as `uri: "file:///data"`',
-    ("ProtocolError", "code"): "a JSON-RPC error has a number, such as `code: -1`",
+    ("Root", "uri"): 'write the URI, such as `uri: "file:///data"`',
+    ("ProtocolError", "code"): "write the code of the JSON-RPC error, such as `code: -1`",
     ("ProtocolError", "message"): 'write what went wrong, such as `message: "rejected by the user"`',
 }
 # What holds assertions, beside the tests of `TESTS`.

@@ -77,7 +77,7 @@ def _path(rest: str, text: str) -> tuple[Segment, ...]:
     if not rest:
         return ()
     if rest[0] not in ".[":
-        raise ReferenceSyntaxError(f"`${{{text}}}` cannot be read: a path goes on with `.` or `[`")
+        raise ReferenceSyntaxError(f"`${{{text}}}` cannot be read: expected `.` or `[`")
     try:
         return parse_target(rest).segments
     except TargetSyntaxError as wrong:

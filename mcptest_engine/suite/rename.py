@@ -146,7 +146,7 @@ def rename(text: str, renaming: Renaming, name: str) -> str:
         raise EditRefused("the text would not be YAML any more") from wrong
     if renamed is None or renamed.name != name or len(renamed.places) != len(renaming.places) or not is_data_kept:
         raise EditRefused(
-            "this name cannot stand here", hint="an anchor or a text block is in the way; edit it by hand"
+            "this name is not possible here", hint="an anchor or a text block prevents it; edit it by hand"
         )
     other = _entry_by_alias(body, renaming, was, now) if inside_texts else None
     if other is not None:
@@ -201,7 +201,7 @@ def _check_identifier(renaming: Renaming, name: str) -> None:
             f"a jq program may mean the node `{renaming.name}` in a way of its own", hint="edit the names by hand"
         )
     if "-" in name and any(place.is_path for place in renaming.places):
-        raise EditRefused("a name with `-` cannot stand in a path such as `.nodes.NAME`", hint="edit it by hand")
+        raise EditRefused("a name with `-` is not possible in a path such as `.nodes.NAME`", hint="edit it by hand")
 
 
 def _place(node: Node) -> Place:

@@ -105,7 +105,7 @@ class ScoreChecks:
                 self._tell(metric, ("name",), f"the test has two metrics named {quoted(name)}", "rename one of them")
             elif name in names:
                 message = f"{quoted(name)} is also the name of an assertion or set"
-                self._tell(metric, ("name",), message, "rename one of them, so that `ref` says which is meant")
+                self._tell(metric, ("name",), message, "rename one of them, so that `ref` is unambiguous")
             self._check_references(metric, number, order, names, called, file, path)
 
     def _check_references(
@@ -129,7 +129,7 @@ class ScoreChecks:
                     if names.count(ref) > 1:
                         message = f"{quoted(ref)} is the name of {names.count(ref)} assertions or sets"
                         self._tell(
-                            metric, below, message, "give each its own name, so that the reference has one meaning"
+                            metric, below, message, "give each its own name, so that the reference is unambiguous"
                         )
                 elif ref == order[number]:
                     self._tell(metric, below, f"the metric {quoted(ref)} refers to itself", None)
@@ -142,7 +142,7 @@ class ScoreChecks:
                     self._unknown(metric, below, ref, [*names, *earlier], file, path)
 
     def _unknown(self, metric: _Metric, below: Pointer, ref: str, known: list[str], file: int, path: Pointer) -> None:
-        message = f"nothing is named {quoted(ref)}, so it scores 0.0"
+        message = f"nothing is named {quoted(ref)}, so its score is 0.0"
         hint = did_you_mean(ref[:80], known) or _known_hint(known)
         if metric.shared:
             name = quoted(str(metric.data.get("name")))
@@ -156,7 +156,7 @@ class ScoreChecks:
 
 def _known_hint(known: list[str]) -> str:
     if not known:
-        return "give the assertion that is meant a `name`"
+        return "give the right assertion this `name`"
     return "named are " + ", ".join(quoted(name) for name in dict.fromkeys(known))
 
 

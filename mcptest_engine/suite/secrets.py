@@ -23,7 +23,7 @@ _SHORTEST = 4  # masking a shorter one would make messages unreadable and hide n
 _SHORTEST_IN_TEXT = 8  # a shorter one that merely stands in the suite may be any word (decisions.md 8)
 
 
-USERINFO_MESSAGE = "a url must not hold a user name or password"
+USERINFO_MESSAGE = "a URL must not contain a user name or password"
 USERINFO_HINT = "use `auth: { bearer_token_env: NAME }`, or `headers:` with `{ env: NAME }`"
 
 

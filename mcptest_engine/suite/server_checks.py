@@ -27,14 +27,14 @@ _ONLY_WITH = {
 _INSTEAD = {
     "headers": "remove it, or give the program what it needs under `env:`",
     "auth": "remove it, or give the program its token under `env:`",
-    "wait_for_ready": "remove it; `connect_timeout_ms` says how long the program may take to start",
+    "wait_for_ready": "remove it; `connect_timeout_ms` is the time limit for the start of the program",
 }
 _CWD_HINT = "a relative path starts where mcptest was started; `${CONFIG_DIR}` is the suite's directory"
-_UNSET_HINT = "set it, or put it into a file `.env` beside the suite"
+_UNSET_HINT = "set it, or write it to `.env` beside the suite"
 _NO_PASSWORD = {
-    "token_endpoint": "the client shows who it is by `client_id` and `client_secret_env`",
-    "proxy": "a suite must not hold a password: name a proxy that needs none",
-    "wait_for_ready": "wait for a url that needs no password",
+    "token_endpoint": "the client authenticates with `client_id` and `client_secret_env`",
+    "proxy": "a suite must not contain a password: use a proxy that needs none",
+    "wait_for_ready": "use a URL that needs no password",
 }
 _DATE = lazy_pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NO_TIME = lazy_pattern(r"[0.]+(?:ms|s|m|h)")
@@ -123,7 +123,9 @@ def _check_http(http: dict[str, Any], server: Placed, places: Places, surroundin
     verify, path = http.get("verify"), (*server.path, "http", "verify")
     if verify is False:
         hint = "to trust an authority of your own, name its PEM file: `verify: path/to/ca.pem`"
-        places.warn(server.file, path, "certificates are not checked: anybody may pose as this server", hint)
+        places.warn(
+            server.file, path, "certificates are not checked: another server could take the place of this one", hint
+        )
     elif isinstance(verify, str) and verify and "\0" not in verify and not os.path.exists(_path(verify, surroundings)):  # noqa: PTH110
         _tell_missing(verify, server, path, places)
 
@@ -151,7 +153,7 @@ def _check_readiness(ready: Any, server: Placed, places: Places) -> None:
 
 def _check_some_time(duration: Any, server: Placed, below: tuple[str, ...], places: Places) -> None:
     if isinstance(duration, str) and _NO_TIME.fullmatch(duration):
-        message = f"`{below[-1]}`: {quoted(duration)} is not a time above zero"
+        message = f"`{below[-1]}`: {quoted(duration)} is not a duration above zero"
         places.tell(server.file, (*server.path, *below), message, "write how long, such as `30s`")
 
 

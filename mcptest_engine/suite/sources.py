@@ -111,7 +111,7 @@ class Reader:
             refuse(fault.message or "the import's path cannot be expanded", _early(fault))
             return
         if "\0" in expanded:
-            refuse("a path cannot hold a NUL character")
+            refuse("a path cannot contain a NUL character")
             return
         path = Path(os.path.normpath(os.path.join(source.config_dir, expanded)))  # noqa: PTH118  (as the author reads it)
         identity, shown = _identity(path), one_line(expanded, 200)
@@ -119,18 +119,18 @@ class Reader:
         if identity in opened:
             circle = [file for _, file in self._chain[opened.index(identity) :]]
             chain = " → ".join([*circle, circle[0]])
-            refuse(f"circular import: {chain}", "move what both need into a third file")
+            refuse(f"circular import: {chain}", "move the common parts to a third file")
         elif self.root is not None and not _inside(identity, self.root):
-            hint = "move it into the workspace, or give the suite by its absolute path to allow this"
-            refuse(f'the import "{shown}" leads out of the workspace', hint)
+            hint = "move it into the workspace, or name the suite by its absolute path to allow this"
+            refuse(f'the import "{shown}" is outside of the workspace', hint)
         elif not os.path.lexists(path):
             refuse(f'the imported file "{shown}" does not exist', "an import is relative to the file that names it")
         elif path.is_dir():
             refuse(f'the import "{shown}" is a directory', "name the file inside it")
         elif not path.is_file():
-            refuse(f'the import "{shown}" is no regular file', "only the suite itself may come through a pipe")
+            refuse(f'the import "{shown}" is not a regular file', "only the suite itself may be a pipe")
         elif len(self._chain) >= MAX_IMPORT_DEPTH:
-            refuse(f"imports lead through more than {MAX_IMPORT_DEPTH} files here")
+            refuse(f"the imports are nested more than {MAX_IMPORT_DEPTH} levels deep here")
         elif identity not in self._seen and len(self.sources) >= MAX_FILES:
             refuse(f"a suite may consist of at most {MAX_FILES:,} files")
         elif identity not in self._seen:
@@ -148,7 +148,7 @@ def _imports(document: Any) -> list[tuple[int, str]]:
 
 def _early(fault: Fault) -> str | None:
     if fault.message and fault.message.startswith("unknown variable"):
-        return "imports are read before variables: only `${env.X}` and `${CONFIG_DIR}` can stand here"
+        return "imports are read before variables: only `${env.X}` and `${CONFIG_DIR}` are possible here"
     return fault.hint
 
 

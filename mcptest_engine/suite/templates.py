@@ -157,7 +157,9 @@ class Templates:
         if self._expanded > MAX_EXPANDED:
             self._full = True
             limit = f"{MAX_EXPANDED // 1_000_000} million characters"
-            raise _TooLarge(f"the templates of this suite expand to more than {limit}", "variables multiply each other")
+            raise _TooLarge(
+                f"the templates of this suite expand to more than {limit}", "the variables contain each other"
+            )
 
     def weight(self, value: Any) -> int:
         """The characters and nodes of a value as it would be written out."""
@@ -197,7 +199,7 @@ class Templates:
     def _variable_hint(self, name: str, *, bare: bool) -> str:
         known = [*self.declared, *self.given]
         if "." in name and name.partition(".")[0] in known:
-            return "a template names a whole variable; a part of one cannot be taken"
+            return "a template names a whole variable; it cannot name a part of it"
         if near := did_you_mean(name[:80], known):
             return near
         if bare and name in self.environ:
@@ -214,12 +216,12 @@ class Templates:
 
     def _environment_hint(self, name: str, *, in_env: bool) -> str:
         if name in self.declared or name in self.given:
-            return f"`${{var.{name}}}` is the variable of that name"
+            return f"`${{var.{name}}}` is the variable with this name"
         if near := did_you_mean(name[:80], self.environ) if name else None:
             return near
         if in_env and not re.fullmatch(r"\w+", name):
             return _ESCAPE_HINT
-        return "set it, or put it into a file `.env` beside the suite"
+        return "set it, or write it to `.env` beside the suite"
 
     def _note_read(self, name: str, value: str) -> None:
         if not value:
@@ -234,7 +236,7 @@ class Templates:
             self._cycle(name)
             return
         if len(self._open) >= MAX_VARIABLE_DEPTH:
-            message = f"more than {MAX_VARIABLE_DEPTH} variables lead through each other here"
+            message = f"more than {MAX_VARIABLE_DEPTH} variables refer to each other here"
             self._break(name, declared.file, Fault(path=path, message=message))
             return
         self._open.append(name)

@@ -35,14 +35,14 @@ def tidy(text: str) -> str:
     try:
         value = read_tree(body, file="").value
     except (SuiteError, RecursionError):
-        raise EditRefused("the text cannot be read", hint="mend its problems first") from None
+        raise EditRefused("the text cannot be read", hint="correct its problems first") from None
     if "\t" in re.sub(r"(?m)(?<=\S)\s+.*$", "", body) or re.search(r"\r(?!\n)", body):
-        raise EditRefused("tabs and lone carriage returns are left as they are")
+        raise EditRefused("tabs and lone carriage returns cannot be formatted")
     for with_indentation in (True, False):
         after = _settled(body, with_indentation=with_indentation)
         if after is not None and _reads_as(after, value):
             return text[: len(text) - len(body)] + after
-    raise EditRefused("this text cannot be tidied without changing what it means")
+    raise EditRefused("this text cannot be formatted without changing its meaning")
 
 
 def _settled(body: str, *, with_indentation: bool) -> str | None:

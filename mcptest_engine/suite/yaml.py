@@ -123,7 +123,7 @@ def file_bytes(path: Path, *, file: str) -> bytes:
 
             piped = read_pipe(path, MAX_BYTES + 1)
             if piped is None:
-                _refuse(file, "is a pipe, and nothing was written into it within 5 s", hint="name a file")
+                _refuse(file, "is a pipe, and no data came within 5 s", hint="name a file")
             data = piped
         else:
             with path.open("rb") as stream:
@@ -362,7 +362,7 @@ class _Builder:
                 merges.append((*self._node(event, key), start))
                 continue
             if key in members:
-                self._report(key, start, f"duplicate key `{key}`", "remove one of the two, or join their contents")
+                self._report(key, start, f"duplicate key `{key}`", "remove one of the two, or merge them")
                 self._node(event, key)
                 continue
             if type(event) is ScalarEvent and event.tag is None and not event.anchor:
@@ -431,7 +431,7 @@ class _Builder:
             return text
         value = self._first_seen(event, key) if text else None
         if type(value) not in _TAGGED[name]:
-            self._report(key, index, f"`{text}` is not what its tag `!!{name}` says", "remove the tag")
+            self._report(key, index, f"`{text}` does not fit its tag `!!{name}`", "remove the tag")
             return text
         if isinstance(value, int) and name == "float":
             value = float(value) if value.bit_length() < 1024 else math.inf
@@ -449,11 +449,11 @@ class _Builder:
             raise _Halt(index, f"the alias `*{name}` has no anchor", hint)
         value, marks = self._anchors[name]
         if value is _OPEN:
-            raise _Halt(index, f"the alias `*{name}` stands inside the value that it repeats")
+            raise _Halt(index, f"the alias `*{name}` is inside the value that it repeats")
         if type(value) in _CONTAINERS:
             self._aliased_nodes += self._size(value)
             if self._aliased_nodes > MAX_ALIASED_NODES:
-                raise _Halt(index, f"the aliases up to here stand for more than {MAX_ALIASED_NODES:,} values")
+                raise _Halt(index, f"the aliases up to here expand to more than {MAX_ALIASED_NODES:,} values")
         return value, marks
 
     def _size(self, value: Any) -> int:

@@ -97,9 +97,9 @@ def _unreadable(text: str) -> Fault | None:
         return None
     code = ord(found.group())
     if code == 0:
-        return Fault(found.start(), "a NUL byte stands here; the file is not text", "save it as UTF-8 text")
+        return Fault(found.start(), "the file contains a NUL byte; it is not text", "save it as UTF-8 text")
     hint = f'in double quotes it can be written "\\x{code:02x}"' if code < 0x100 else None
-    return Fault(found.start(), f"the character U+{code:04X} must not stand in a YAML file", hint)
+    return Fault(found.start(), f"the character U+{code:04X} is not allowed in a YAML file", hint)
 
 
 class _Stuck:
@@ -139,7 +139,7 @@ def _tab(stuck: _Stuck) -> Fault | None:
     if "\t" in indent and stuck.index <= start + len(indent):
         return Fault(start + indent.index("\t"), "a tab cannot indent in YAML", "indent with spaces")
     if stuck.char == "\t":
-        return Fault(stuck.index, "a tab cannot stand here in YAML", "use spaces")
+        return Fault(stuck.index, "a tab is not allowed here in YAML", "use spaces")
     return None
 
 
@@ -184,7 +184,7 @@ def _flow(stuck: _Stuck) -> Fault | None:
         target = rest.group() if rest else ""
         return Fault(
             stuck.index,
-            f"`[` inside {inside} starts a list: text that holds one must be quoted",
+            f"`[` inside {inside} starts a list: text with it must be quoted",
             f'quote it: "{target}"',
         )
     opened = stuck.text[stuck.context_index : stuck.context_index + 1]
@@ -193,7 +193,7 @@ def _flow(stuck: _Stuck) -> Fault | None:
         if not stuck.char or "\n" in stuck.text[stuck.context_index : stuck.index]:
             return Fault(stuck.context_index, f"the `{opened}` opened here is not closed", f"close it with `{closing}`")
         return Fault(
-            stuck.index, f"a comma or `{closing}` is missing here", "quote text that holds `{`, `}`, `[`, `]` or `,`"
+            stuck.index, f"a comma or `{closing}` is missing here", "quote text that contains `{`, `}`, `[`, `]` or `,`"
         )
     return None
 
@@ -274,8 +274,8 @@ def _quoted(stuck: _Stuck) -> Fault | None:
             hint = "write both halves of the pair, or the character itself"
             return Fault(start, f"`{half.group()}` is half of a character (a lone surrogate)", hint)
         found = stuck.text[start : start + 2]
-        hint = "use single quotes, in which a backslash is a backslash"
-        return Fault(max(start, 0), f"`{found}` is no escape that double quotes know", hint)
+        hint = "use single quotes, where a backslash has no special meaning"
+        return Fault(max(start, 0), f"`{found}` is not a valid escape in double quotes", hint)
     if "end of stream" in stuck.says or "document indicator" in stuck.says:
         return Fault(
             stuck.context_index, "the quote opened here is never closed", "close it, or double a quote inside: `''`"
@@ -287,7 +287,7 @@ def _after_quote(stuck: _Stuck) -> Fault | None:
     start, line = stuck.line_at(stuck.index)
     before = line[: stuck.index - start].rstrip()
     if "expected key" in stuck.says and before.endswith(("'", '"')):
-        return Fault(stuck.index, "text goes on after the closing quote", "quote the whole value")
+        return Fault(stuck.index, "there is text after the closing quote", "quote the whole value")
     return None
 
 
@@ -297,11 +297,11 @@ def _colon_in_text(stuck: _Stuck) -> Fault | None:
     start, line = stuck.line_at(stuck.index)
     before = line[: stuck.index - start]
     if ": " in before or re.search(r":\s", before):
-        return Fault(
-            stuck.index, "a second `: ` in one line: text that holds one must be quoted", "put the value in quotes"
-        )
+        return Fault(stuck.index, "a second `: ` in one line: text with it must be quoted", "put the value in quotes")
     return Fault(
-        stuck.index, "a key stands here where a value goes on", "check the indentation of this line and the one before"
+        stuck.index,
+        "there is a key here, but the value above continues",
+        "check the indentation of this line and the one before",
     )
 
 
@@ -315,8 +315,8 @@ def _after_bracket(stuck: _Stuck) -> Fault | None:
     if rest[0] in "]}":
         return Fault(stuck.index, f"a `{rest[0]}` too many", "remove it")
     what = "list" if closer == "]" else "mapping"
-    hint = "remove the comma" if rest == "," else f"put it before the `{closer}`, or remove it"
-    return Fault(stuck.index, f"`{shown}` stands behind the `{closer}` that ends the {what}", hint)
+    hint = "remove the comma" if rest == "," else f"move it before the `{closer}`, or remove it"
+    return Fault(stuck.index, f"`{shown}` comes after the `{closer}` that ends the {what}", hint)
 
 
 def _dash(stuck: _Stuck) -> Fault | None:
@@ -341,10 +341,10 @@ def _indentation(stuck: _Stuck) -> Fault | None:
     if "block collection" in stuck.context and line.strip().startswith("scorers:"):
         from mcptest_engine.suite.problem_words import SCORERS_HINT
 
-        return Fault(stuck.index, "a list goes on here, and a key of a mapping stands in it", SCORERS_HINT)
+        return Fault(stuck.index, "a list continues here, but it contains a key of a mapping", SCORERS_HINT)
     if "block collection" in stuck.context or "block mapping" in stuck.context or "document start" in stuck.says:
         return Fault(
-            stuck.index, "this line's indentation fits none of the lines above", "align it with its neighbours"
+            stuck.index, "the indentation of this line does not fit any line above", "align it with the lines around it"
         )
     return None
 

@@ -46,7 +46,7 @@ def scalar(value: Any, *, quoted: bool = False) -> str:
             return repr(value)
         except ValueError:
             raise Unwritable("the number has too many digits") from None
-    raise Unwritable(f"a suite holds no {type(value).__name__}")
+    raise Unwritable(f"a suite cannot contain a {type(value).__name__}")
 
 
 def in_flow(value: Any, *, as_json: bool = False, quoted: bool = False) -> str:
@@ -132,6 +132,6 @@ def _is_plain(text: str) -> bool:
 
 def _in_quotes(text: str) -> str:
     if _LONE.search(text):
-        raise Unwritable("the text holds half a character (a lone surrogate)")
+        raise Unwritable("the text contains half a character (a lone surrogate)")
     text = CI_COMMAND_IN_LINE.sub(r"#\\u0023", json.dumps(text, ensure_ascii=False))
     return _NOT_SHOWN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -41,7 +41,7 @@ def test_validate_prints_exactly_the_document(mcptest: Command, suite_with: Writ
         "warnings": [
             {
                 "path": "/tools/0",
-                "message": "the test asserts nothing: it passes whenever the server answers without an error",
+                "message": "the test has no assertion: it passes if the server answers without an error",
                 "hint": "add `expect:` with at least one assertion",
             }
         ],
@@ -309,9 +309,9 @@ def test_many_warnings_do_not_bury_a_run(mcptest: Command, suite_with: Write) ->
     """A run shows the first few; `validate` shows them all."""
     suite_with("tools:\n" + "".join(f"  - {{ name: t{number}, tool: get_status }}\n" for number in range(9)))
     done = mcptest("run")
-    assert done.stderr.count("asserts nothing") == 3
+    assert done.stderr.count("has no assertion") == 3
     assert "and 6 more warnings; `mcptest validate` shows them" in done.stderr
-    assert mcptest("validate").stderr.count("asserts nothing") == 9
+    assert mcptest("validate").stderr.count("has no assertion") == 9
 
 
 def test_a_command_that_needs_a_server_says_how_one_is_named(mcptest: Command) -> None:

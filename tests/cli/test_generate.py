@@ -47,7 +47,7 @@ def test_the_whole_of_one_suite(mcptest: Command, tmp_path: Path) -> None:
     assert done.stderr == (
         "held back: add_book: classified as mutating by its annotations\n"
         "held back: burn_book: classified as destructive by its annotations\n"
-        "to have them run: --allow TOOL, or --presumed for all that are presumed read-only\n"
+        "to run them: --allow TOOL, or --presumed for all that are presumed read-only\n"
     )
     assert done.returncode == ExitCode.PASSED
 
@@ -468,7 +468,7 @@ def test_warnings_of_the_suite_are_told_once(mcptest: Command, tmp_path: Path) -
         "tools:\n  - { name: a, tool: status }\n"
     )
     done = mcptest("generate", "suite", "--into", "s.yml")
-    assert done.stderr.count("the test asserts nothing") == 1
+    assert done.stderr.count("the test has no assertion") == 1
 
 
 @pytest.mark.parametrize(

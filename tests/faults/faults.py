@@ -23,7 +23,7 @@ FAULTS = (
     Fault(
         "a duplicate key is accepted",
         "mcptest_engine/suite/yaml.py",
-        'self._report(key, start, f"duplicate key `{key}`", "remove one of the two, or join their contents")',
+        'self._report(key, start, f"duplicate key `{key}`", "remove one of the two, or merge them")',
         "pass",
         ("tests/suite/test_yaml.py", "tests/suite/test_bad_loads.py"),
     ),

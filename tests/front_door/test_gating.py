@@ -202,7 +202,7 @@ def test_a_variable_that_a_server_here_declares_goes_to_its_origin_alone(
         ({"url": "http://127.0.0.1:9/mcp", "env": {"A": "b"}}, "goes with `command`"),
         ({"command": []}, "command"),
         ({"comand": ["x"]}, "did you mean `command`?"),
-        ({"command": "node server.js"}, "argv"),
+        ({"command": "node server.js"}, "arguments"),
     ],
 )
 def test_a_target_that_is_none_is_refused_in_words(writer: Door, arguments: dict[str, object], told: str) -> None:
@@ -250,7 +250,7 @@ def test_an_env_file_that_is_a_link_out_of_the_workspace_is_not_read(
     (inner / ".env").symlink_to(tmp_path / "theirs")
     suite = '{"servers": {"a": {"command": ["x"]}}, "tools": [{"name": "t", "tool": "x", "args": {"a": "${env.ZZ}"}}]}'
     told = json.dumps(open_door(cwd=inner).call("validate_suite", suite=suite))
-    assert "link that leads out of this workspace" in told
+    assert "link to a place outside of this workspace" in told
     assert "expected NAME=value" not in told
     assert 'environment variable \\"ZZ\\" is not set' in told
 

@@ -195,7 +195,7 @@ def test_a_guess_is_a_key_of_tools_resources_and_prompts_alone(suite_of: Callabl
 def test_an_outcome_that_counts_for_nothing_beside_a_guess_is_told(suite_of: Callable[..., Any]) -> None:
     loaded = suite_of(suite("tools: [{ name: t, tool: get_book, guess: true, outcome: any }]"))
     assert [problem.message for problem in loaded.warnings] == [
-        "`outcome: any` counts for nothing beside `guess`: an error lets no test with made-up arguments pass"
+        "`outcome: any` has no effect beside `guess`: a test with made-up arguments never passes on an error"
     ]
 
 

@@ -172,9 +172,9 @@ def test_what_only_a_url_has_is_refused_for_a_command(key: str) -> None:
 
 
 def test_a_template_in_a_key_of_the_arguments_is_a_warning() -> None:
-    """It is sent as it stands, which nobody means."""
+    """It is sent unchanged, which nobody means."""
     text = f"{HEAD}  - {{ name: n, tool: t, args: {{ a: [{{ '${{x}}': 1 }}] }}, expect: {{ max_duration_ms: 1 }} }}\n"
-    assert told(text) == ['templates are replaced in values, not in keys: "${x}" is sent as it stands']
+    assert told(text) == ['templates are replaced in values, not in keys: "${x}" is sent unchanged']
 
 
 def test_a_name_holds_no_invisible_characters() -> None:

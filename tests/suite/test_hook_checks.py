@@ -85,9 +85,9 @@ def test_an_unknown_phase_is_refused() -> None:
         ("a > log", '">" is passed to `a` as an argument'),
         ("a 2>&1", '"2>&1" is passed to `a` as an argument'),
         ("PORT=1 ./seed.sh", '"PORT=1" sets no variable'),
-        ("$HOME/seed.sh", '"$HOME/seed.sh" is taken as it stands'),
-        ("./seed.sh $PORT", '"$PORT" is taken as it stands'),
-        ("~/seed.sh", '"~/seed.sh" is taken as it stands'),
+        ("$HOME/seed.sh", '"$HOME/seed.sh" is passed unchanged'),
+        ("./seed.sh $PORT", '"$PORT" is passed unchanged'),
+        ("~/seed.sh", '"~/seed.sh" is passed unchanged'),
     ],
 )
 def test_what_only_a_shell_would_understand_is_warned_of(command: str, words: str) -> None:

@@ -79,7 +79,7 @@ def test_an_environment_that_lacks_what_a_scorer_needs_is_a_load_error(tmp_path:
     (problem,) = checked(text, tmp_path).errors
     assert str(problem) == (
         's.yml:7:27: environment variable "BRAINTRUST_API_KEY" is not set\n  at /scorers/0/env/BRAINTRUST_API_KEY\n'
-        "  set it, or put it into a file `.env` beside the suite"
+        "  set it, or write it to `.env` beside the suite"
     )
 
 
@@ -102,7 +102,7 @@ def test_a_scorer_of_another_build_may_hold_anything(tmp_path: Path, more: str) 
     found = checked(f"{SERVERS}{EVAL}scorers: [{{ name: s, type: braintrust, {more} }}]\n", tmp_path)
     assert found.suite is not None
     assert [problem.message for problem in found.problems] == [
-        'scorer type "braintrust" is not available in this build, so whatever it grades fails'
+        'scorer type "braintrust" is not available in this build, so everything that it grades fails'
     ]
     assert found.suite.model.scorers[0].type == "braintrust"
 

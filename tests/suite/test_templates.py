@@ -150,11 +150,15 @@ def test_variables_and_imports_stay_as_they_are() -> None:
     [
         ("${regoin}", 'unknown variable "regoin"', "did you mean `region`?"),
         ("${var.zzz}", 'unknown variable "zzz"', "declare it under `variables:`, or write `$${` for a literal `${`"),
-        ("${region.name}", 'unknown variable "region.name"', "a template names a whole variable; a part of one cannot"),
+        (
+            "${region.name}",
+            'unknown variable "region.name"',
+            "a template names a whole variable; it cannot name a part",
+        ),
         ("${HOME}", 'unknown variable "HOME"', "`${env.HOME}` reads the environment"),
         ("${env.HOMEE}", 'environment variable "HOMEE" is not set', "did you mean `HOME`?"),
-        ("${env.region}", 'environment variable "region" is not set', "`${var.region}` is the variable of that name"),
-        ("${env.Q}", 'environment variable "Q" is not set', "set it, or put it into a file `.env` beside the suite"),
+        ("${env.region}", 'environment variable "region" is not set', "`${var.region}` is the variable with this name"),
+        ("${env.Q}", 'environment variable "Q" is not set', "set it, or write it to `.env` beside the suite"),
         ("a ${open", "`${` is not closed by `}`", "write `$${` for a literal `${`"),
         ("${}", "an empty template", "name a variable, such as `${var.NAME}`, or write `$${` for a literal `${`"),
         ("a${env.}", "an empty template", "name a variable, such as `${var.NAME}`, or write `$${` for a literal `${`"),
@@ -273,7 +277,7 @@ def test_a_long_chain_of_variables_is_refused() -> None:
     """Bounded, also where each one is declared after its use."""
     variables = {f"v{number}": f"${{v{number + 1}}}" for number in range(5000)} | {"v5000": "end"}
     told = [fault.message for _, fault in templates_of(variables).variable_faults if fault.message]
-    assert "more than 50 variables lead through each other here" in told
+    assert "more than 50 variables refer to each other here" in told
 
 
 @pytest.mark.parametrize("double", ["${v%d}${v%d}", ["${v%d}", "${v%d}"]], ids=["text", "list"])

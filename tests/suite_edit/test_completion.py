@@ -199,7 +199,7 @@ def test_every_server_has_its_own_tools() -> None:
 @pytest.mark.parametrize(
     ("marked", "title", "part"),
     [
-        (TEST + "    exp¦ect: []", "expect", "What is expected"),
+        (TEST + "    exp¦ect: []", "expect", "The expectations"),
         (TEST + "    args: { un¦it: celsius }", "unit", ""),
         (TEST + "    args: { city: Oslo¦ }", "city", "Where"),
         ("tools:\n  - tool: get_wea¦ther", "get_weather", "Of a city."),

@@ -211,9 +211,9 @@ def test_a_line_between_tests_belongs_to_none() -> None:
     [
         ("tools: &a\n  - {name: x, tool: t}\nprompts: *a\n", "without changing something else"),
         ("x: &a\n  - {name: x, tool: t}\ntools: *a\n", "without changing something else"),
-        ("tools: here\n", "`tools` holds something else than a list of tests"),
+        ("tools: here\n", "`tools` contains something other than a list of tests"),
         ("tools: [\n", "the file cannot be read"),
-        ("- a\n", "`tools` holds something else than a list of tests"),
+        ("- a\n", "`tools` contains something other than a list of tests"),
     ],
 )
 def test_what_cannot_be_done_without_changing_something_else_is_refused(text: str, message: str) -> None:

@@ -82,7 +82,7 @@ def test_a_name_whose_anchor_stands_in_data_too_is_not_renamed() -> None:
     text = "servers: { a: { command: [x] } }\ntools:\n  - { name: n, server: &s a, tool: t, args: { q: *s } }\n"
     renaming = find_renaming(text, text.index("&s"))
     assert renaming is not None
-    with pytest.raises(EditRefused, match="this name cannot stand here"):
+    with pytest.raises(EditRefused, match="this name is not possible here"):
         rename(text, renaming, "b")
 
 
@@ -134,7 +134,7 @@ def test_a_node_is_renamed_in_templates_programs_and_targets_of_its_composition_
         ("page", "another node has this name"),
         ("var", "a node cannot be called that"),
         ("1st", "a node cannot be called that"),
-        ("top-hit", "cannot stand in a path"),
+        ("top-hit", "is not possible in a path"),
     ],
 )
 def test_a_name_that_no_node_can_have_is_refused(name: str, message: str) -> None:

@@ -149,5 +149,5 @@ def test_a_test_is_found_by_any_of_its_lines() -> None:
     first = text.split("\n").index("  -   name: 'test 1'") + 1
     edits = {replace_expect(text, line, EXPECT) for line in range(first, first + 7)}
     assert edits == {replace_expect(text, ("tools", 1), EXPECT)}
-    with pytest.raises(EditRefused, match="no test stands on line 1"):
+    with pytest.raises(EditRefused, match="there is no test on line 1"):
         replace_expect(text, 1, EXPECT)

@@ -20,8 +20,8 @@ Group = Annotated[
     str,
     Field(
         min_length=1,
-        description="Tests of one group depend on each other: they run in order, one after another, and selecting one selects "
-        "all of them, so that shards, `--filter` and repro lines keep them together.",
+        description="Tests of one group depend on each other. They run one after another, in the order of the "
+        "suite. Selecting one of them selects all, and a shard gets all of them.",
         examples=["accounts"],
     ),
 ]

@@ -17,9 +17,9 @@ class ProtocolError(Part):
 
     may_be_null: ClassVar[frozenset[str]] = frozenset({"data"})
 
-    code: int = Field(description="The error's number.", examples=[-1, -32603])
-    message: str = Field(description="What went wrong, for people.", examples=["the user rejected the request"])
-    data: Any = Field(default=None, description="Anything more that the server is to know.")
+    code: int = Field(description="The error code.", examples=[-1, -32603])
+    message: str = Field(description="The error message.", examples=["the user rejected the request"])
+    data: Any = Field(default=None, description="Further data for the server.")
 
 
 class Sampling(OneWay):
@@ -30,20 +30,20 @@ class Sampling(OneWay):
 
     content: str | dict[str, Any] | Annotated[Many[dict[str, Any]], Field(min_length=1)] | None = Field(
         default=None,
-        description="What the model says: a text, or content blocks exactly as they go on the wire.",
+        description="The answer of the model: a text, or content blocks that are sent exactly as written.",
         examples=["Paris", {"type": "image", "data": "aGk=", "mimeType": "image/png"}],
     )
-    model: Text | None = Field(default=None, description="The name of the model that is said to have answered.")
+    model: Text | None = Field(default=None, description="The name of the model in the answer.")
     role: Literal["assistant", "user"] | None = Field(
-        default=None, description="Who is said to speak; `assistant` when left out."
+        default=None, description="The role in the answer. Default: `assistant`."
     )
     stop_reason: Text | None = Field(
         default=None,
         alias="stopReason",
-        description="Why the model stopped; `endTurn` when left out.",
+        description="The reason why the model stopped. Default: `endTurn`.",
         examples=["endTurn", "maxTokens"],
     )
-    error: ProtocolError | None = Field(default=None, description="Answer with this error instead.")
+    error: ProtocolError | None = Field(default=None, description="Answer with this error.")
 
 
 class Elicitation(OneWay):
@@ -52,20 +52,22 @@ class Elicitation(OneWay):
     model_config = one_of("action", "error")
     ways: ClassVar[tuple[str, ...]] = ("action", "error")
 
-    action: Action | None = Field(default=None, description="What the user does.")
+    action: Action | None = Field(default=None, description="The answer of the user.")
     content: dict[str, Scalar | Many[str]] | None = Field(
         default=None,
-        description="The form as the user fills it in, with `accept`; where it says nothing, the schema's defaults hold.",
+        description="With `accept`: the values of the form. Missing fields get the defaults of the schema.",
         examples=[{"name": "Ada", "confirmed": True}],
     )
-    error: ProtocolError | None = Field(default=None, description="Answer with this error instead.")
+    error: ProtocolError | None = Field(default=None, description="Answer with this error.")
 
 
 class Root(Part):
     """One root: a directory or file that the server may work on."""
 
-    uri: Text = Field(description="Where it is; the specification asks for a `file:` URI.", examples=["file:///data"])
-    name: str | None = Field(default=None, description="What people call it.")
+    uri: Text = Field(
+        description="The URI of the root. The specification requires a `file:` URI.", examples=["file:///data"]
+    )
+    name: str | None = Field(default=None, description="The name of the root.")
 
 
 class Client(Part):
@@ -73,14 +75,15 @@ class Client(Part):
 
     sampling: str | Sampling | Annotated[Many[str | Sampling], Field(min_length=1)] | None = Field(
         default=None,
-        description="The answer to `sampling/createMessage`: the text that the model says, a mapping for more than a text, "
-        "or a list of answers, given one after the other; the last one repeats.",
+        description="The answer to `sampling/createMessage`: the text of the model, a mapping for more than a "
+        "text, or a list of answers, one per request. The last one repeats.",
         examples=["Paris", {"content": "Paris", "model": "tiny"}, ["first", "second"]],
     )
     elicitation: Action | Elicitation | Annotated[Many[Action | Elicitation], Field(min_length=1)] | None = Field(
         default=None,
-        description="The answer to `elicitation/create`: what the user does, a mapping that fills in the form, or a list of "
-        "answers, given one after the other; the last one repeats. A bare `accept` fills in the defaults of the schema.",
+        description="The answer to `elicitation/create`: `accept`, `decline` or `cancel`, a mapping that fills "
+        "in the form, or a list of answers, one per request. The last one repeats. A plain `accept` uses the "
+        "defaults of the schema.",
         examples=["decline", {"action": "accept", "content": {"name": "Ada"}}],
     )
     roots: Many[Text | Root] | None = Field(
@@ -89,20 +92,20 @@ class Client(Part):
         examples=[["file:///data", {"uri": "file:///home/ada", "name": "home"}]],
     )
     log_level: LogLevel | None = Field(
-        default=None, description="From which level on the server is asked to send its log messages."
+        default=None, description="The lowest level of log messages that the server should send."
     )
     subscriptions: Many[Text] | None = Field(
         default=None,
-        description="Resources whose changes the server is asked to tell; they come as `notifications/resources/updated`.",
+        description="Subscribe to changes of these resources. The server sends `notifications/resources/updated`.",
         examples=[["file:///data/log.txt"]],
     )
     list_changed: bool | None = Field(
         default=None,
-        description="Whether a server of revision 2026-07-28 is asked to tell that its tools, resources or prompts changed. "
-        "Servers of earlier revisions tell it unasked.",
+        description="Revision 2026-07-28 only: subscribe to changes of the lists of tools, resources and "
+        "prompts. Servers of earlier revisions send these notifications without a subscription.",
     )
     capabilities: dict[str, Any] | None = Field(
         default=None,
-        description="Merged over the capabilities that follow from the keys above, and sent exactly as written.",
+        description="Capabilities to declare in addition to those of the keys above, sent exactly as written.",
         examples=[{"experimental": {"vendor": {}}}],
     )

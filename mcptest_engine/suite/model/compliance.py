@@ -32,49 +32,50 @@ SpecVersion = Literal[
     "v2026-07-28",
     "draft",
 ]
-_PIN = "The protocol revision that is offered, and by whose rules the answer is judged; `draft` is the newest that is known."
+_PIN = "The protocol revision that mcptest offers and whose rules apply. `draft` is the newest known revision."
 
 
 class ComplianceCheck(Part):
     """One request of the protocol, its answer held to what the specification says of it."""
 
-    name: Text = Field(description="Says what holds when the check passes; reports and `--filter` use it.")
-    description: str | None = Field(default=None, description="More about the check, for people.")
-    server: Text | None = Field(
-        default=None, description="A server of this suite; may be left out when there is only one."
+    name: Text = Field(
+        description="The name of the check, in reports and for `--filter`. It should say what "
+        "holds if the check passes."
     )
+    description: str | None = Field(default=None, description="A description for people.")
+    server: Text | None = Field(default=None, description="A server of this suite. Not needed if there is only one.")
     check: Check = Field(
-        description="The request whose answer is judged; `unknown-method` sends a request that no server knows."
+        description="The request whose answer is checked. `unknown-method` sends a request that no server knows."
     )
     spec_version: SpecVersion | None = Field(
         default=None,
-        description=f"{_PIN} Left out, the server is spoken to as its other tests are, by the revision agreed on then.",
+        description=f"{_PIN} Default: the negotiated revision of the server's other tests.",
         examples=["2025-11-25"],
     )
     expect: Many[ExpectItem] | Expect | None = Field(
         default=None,
-        description="What is expected of the answer beside what the specification asks, written as for a test.",
+        description="Further expectations on the answer, as in a test.",
     )
     skip: bool | Reason | None = Field(
-        default=None, description="Do not run this check; a text says why.", examples=["needs the staging server"]
+        default=None, description="Skip this check. A text is the reason.", examples=["needs the staging server"]
     )
-    only: bool | None = Field(default=None, description="Run only tests so marked; refused in CI.")
-    tags: Many[Text] = Field(default=(), description="Labels that `--tag` selects by.", examples=[["smoke"]])
+    only: bool | None = Field(default=None, description="Run only the tests with `only: true`. Refused in CI.")
+    tags: Many[Text] = Field(default=(), description="Labels for `--tag`.", examples=[["smoke"]])
     group: Group | None = None
     serial: bool | None = Field(
-        default=None, description="Run alone, after the tests before it and before those after it."
+        default=None, description="Run alone: earlier tests finish first, and later tests wait."
     )
     retries: Annotated[int, Field(ge=0, le=100)] | None = Field(
-        default=None, description="How many times a failed check is tried again."
+        default=None, description="How many times a failed check is retried."
     )
-    cache: Cache | None = Field(default=None, description="Whether `run --cache` may replay its result.")
-    timeout_ms: Milliseconds | None = Field(default=None, description="How long the request may take, in milliseconds.")
+    cache: Cache | None = Field(default=None, description="Whether `run --cache` may use a saved result.")
+    timeout_ms: Milliseconds | None = Field(default=None, description="The time limit of the request, in milliseconds.")
 
 
 class Compliance(Part):
     """Checks with what they have in common."""
 
     spec_version: SpecVersion | None = Field(
-        default=None, description=f"{_PIN} It holds for the checks that say none.", examples=["2025-11-25"]
+        default=None, description=f"{_PIN} The default for the checks.", examples=["2025-11-25"]
     )
     checks: Many[ComplianceCheck] = Field(description="The checks.")

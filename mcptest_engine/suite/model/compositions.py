@@ -25,13 +25,14 @@ class Need(Part):
 
     may_be_null: ClassVar[frozenset[str]] = frozenset({"default"})
 
-    id: Text = Field(description="The parent's id.")
+    id: Text = Field(description="The id of the parent.")
     optional: bool | None = Field(
         default=None,
-        description="The node runs although this parent failed or was skipped; `default` stands in for it.",
+        description="The node runs even if this parent failed or was skipped. `default` then takes the place of "
+        "its output.",
     )
     default: Any = Field(
-        default=None, description="What stands for the output of an optional parent that has none; null when left out."
+        default=None, description="The output of an optional parent that failed or was skipped. Default: null."
     )
 
 
@@ -40,88 +41,91 @@ class Mock(Part):
 
     may_be_null: ClassVar[frozenset[str]] = frozenset({"result"})
 
-    result: Any = Field(description="The node's result, as the server would have sent it.")
+    result: Any = Field(description="The result of the node, in place of the server's.")
 
 
 class Loop(Part):
     """The node is called again and again until its output is as wanted."""
 
     until: Text = Field(
-        description="A jq predicate over `{output, iteration, parents}`; the loop ends when it is truthy.",
+        description="A jq condition on `{output, iteration, parents}`. The loop ends when it is true.",
         examples=['.output.structuredContent.state == "done"'],
     )
     max: Annotated[int, Field(ge=1, le=10_000)] = Field(
-        description="How many calls at most; the node fails when the last one is not as wanted.", examples=[10]
+        description="The highest number of calls. If the condition does not hold after the last one, the node fails.",
+        examples=[10],
     )
     delay_ms: Annotated[int, Field(ge=0, le=2_147_483_647)] | None = Field(
-        default=None, description="How long to wait between two calls, in milliseconds; 0 when left out."
+        default=None, description="The pause between two calls, in milliseconds. Default: 0."
     )
     max_cost_usd: Dollars | None = Field(
-        default=None, description="What all calls of the loop may cost, in US dollars; more fails the node."
+        default=None,
+        description="The cost limit of all calls of the loop, in US dollars. If it is exceeded, the node fails.",
     )
     max_tokens: Tokens | None = Field(
-        default=None, description="How many tokens all calls of the loop may take; more fails the node."
+        default=None, description="The token limit of all calls of the loop. If it is exceeded, the node fails."
     )
 
 
 class Node(Part):
     """One call of a tool, made when its parents are done."""
 
-    id: Text = Field(description="What other nodes and assertions call it; `var`, `item` and `env` are taken.")
-    description: str | None = Field(default=None, description="More about the node, for people.")
+    id: Text = Field(description="The name for other nodes and assertions. `var`, `item` and `env` are reserved.")
+    description: str | None = Field(default=None, description="A description for people.")
     needs: Many[Text | Need] = Field(
-        default=(), description="The parents, whose outputs are there when the node runs.", examples=[["search"]]
+        default=(),
+        description="The parents: nodes that run before this one, and whose outputs it can use.",
+        examples=[["search"]],
     )
-    server: Text | None = Field(
-        default=None, description="A server of this suite; may be left out when there is only one."
-    )
-    tool: Text = Field(description="The tool that is called.")
+    server: Text | None = Field(default=None, description="A server of this suite. Not needed if there is only one.")
+    tool: Text = Field(description="The tool to call.")
     args: dict[str, Any] = Field(
         default={},
-        description="The tool's arguments; `${id.field}` is a part of a parent's output, `${var.X}` a case's variable, "
-        "`${item}` the element of a fan-out.",
+        description="The arguments. `${id.field}` is a part of a parent's output, `${var.X}` a variable of a "
+        "case, `${item}` the element of a fan-out.",
         examples=[{"package": "${search.structuredContent.name}"}],
     )
     transform: Transform | None = Field(
-        default=None, description='A jq program over `{"result": …}` whose output is the node\'s.'
+        default=None, description='A jq program that makes the output of the node from `{"result": …}`.'
     )
     when: Text | None = Field(
         default=None,
-        description="A jq predicate over `{parents: {id: output}}`; the node is skipped when it gives false or null.",
+        description="A jq condition on `{parents: {id: output}}`. If it is false or null, the node is skipped.",
         examples=[".parents.search.structuredContent.count > 0"],
     )
     for_each: Text | Annotated[dict[str, Text], Field(min_length=1)] | None = Field(
         default=None,
-        description="A parent's output that is an array: the node is called once for each element, which is `${item}`. Or a "
-        "mapping of names to several: once for each combination of their elements, which are `${item.NAME}`.",
+        description="A parent's output that is an array. The node makes one call for each element, which is "
+        "`${item}`. A mapping of names to several arrays makes one call for each combination; the elements "
+        "are `${item.NAME}`.",
         examples=["${search}", "${search.structuredContent.hits[*]}", {"city": "${cities}", "unit": "${units}"}],
     )
     max_concurrency: Annotated[int, Field(ge=1, le=1000)] | None = Field(
-        default=None, description="How many elements of `for_each` at once; one when left out."
+        default=None, description="How many elements of `for_each` at once. Default: 1."
     )
     loop: Loop | None = Field(
         default=None,
-        description="Call again until a condition holds.",
+        description="Repeat the call until a condition holds.",
         examples=[{"until": ".output.structuredContent.done", "max": 5}],
     )
     mock: Mock | None = Field(
         default=None,
-        description="An answer in the server's place: nothing is called.",
+        description="A fixed answer. Nothing is called.",
         examples=[{"result": {"count": 1}}],
     )
     freeze: Literal["golden", "record"] | None = Field(
         default=None,
-        description="`record` calls the tool and keeps its result; `golden` gives the result that was kept, and calls nothing.",
+        description="`record` calls the tool and saves its result. `golden` uses the saved result and calls nothing.",
     )
-    timeout_ms: Milliseconds | None = Field(default=None, description="How long one call may take, in milliseconds.")
+    timeout_ms: Milliseconds | None = Field(default=None, description="The time limit of one call, in milliseconds.")
     retries: Annotated[int, Field(ge=0, le=100)] | None = Field(
-        default=None, description="How many times a failed call is tried again."
+        default=None, description="How many times a failed call is retried."
     )
     max_cost_per_call_usd: Dollars | None = Field(
-        default=None, description="What one call may cost, in US dollars; more fails the node."
+        default=None, description="The cost limit of one call, in US dollars. If it is exceeded, the node fails."
     )
     max_tokens_per_call: Tokens | None = Field(
-        default=None, description="How many tokens one call may take; more fails the node."
+        default=None, description="The token limit of one call. If it is exceeded, the node fails."
     )
 
 
@@ -139,17 +143,17 @@ class CompositionCase(Part):
 
     may_be_null: ClassVar[frozenset[str]] = frozenset({"golden"})
 
-    name: Text = Field(description="What the row is called, in reports and for `--case`.")
+    name: Text = Field(description="The name of the case, in reports and for `--case`.")
     vars: dict[str, Any] = Field(
-        default={}, description="What `${var.X}` stands for in this row.", examples=[{"query": "mcp", "limit": 1}]
+        default={}, description="The values of `${var.X}` in this case.", examples=[{"query": "mcp", "limit": 1}]
     )
-    golden: Any = Field(default=None, description="The combined output that is expected, exactly.")
+    golden: Any = Field(default=None, description="The expected combined output, compared exactly.")
     expect: Many[ExpectItem] | Expect | None = Field(
-        default=None, description="What is expected of this row, in place of what the composition expects."
+        default=None, description="The expectations of this case, in place of those of the composition."
     )
-    skip: bool | Reason | None = Field(default=None, description="Do not run this row; a text says why.")
-    only: bool | None = Field(default=None, description="Run only tests so marked; refused in CI.")
-    tags: Many[Text] = Field(default=(), description="Labels of this row, beside those of the composition.")
+    skip: bool | Reason | None = Field(default=None, description="Skip this case. A text is the reason.")
+    only: bool | None = Field(default=None, description="Run only the tests with `only: true`. Refused in CI.")
+    tags: Many[Text] = Field(default=(), description="Labels of this case, in addition to those of the composition.")
 
 
 class CompositionBudget(Part):
@@ -157,70 +161,73 @@ class CompositionBudget(Part):
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
-    max_cost_usd: Dollars | None = Field(default=None, description="What the calls may cost, in US dollars.")
-    max_tokens: Tokens | None = Field(default=None, description="How many tokens the calls may take.")
-    max_duration_ms: Milliseconds | None = Field(default=None, description="How long it may take, in milliseconds.")
+    max_cost_usd: Dollars | None = Field(default=None, description="The cost limit, in US dollars.")
+    max_tokens: Tokens | None = Field(default=None, description="The token limit.")
+    max_duration_ms: Milliseconds | None = Field(default=None, description="The time limit, in milliseconds.")
     scope: Literal["all", "case"] | None = Field(
         default=None,
-        description="`all` (when left out): the caps hold for all cases together, which then run one after another; the case "
-        "that crosses one fails. `case`: for each case by itself.",
+        description="`all` (default): the limits hold for all cases together. The cases then run one after "
+        "another, and the case that exceeds a limit fails. `case`: the limits hold for each case.",
     )
 
     @model_validator(mode="after")
     def _says_something(self) -> CompositionBudget:
         if not self.model_fields_set:
-            raise PydanticCustomError("says_nothing", "at least one cap")
+            raise PydanticCustomError("says_nothing", "at least one limit")
         return self
 
 
 class Composition(Part):
     """A fixed workflow of several calls, checked as a whole."""
 
-    name: Text = Field(description="Says what holds when the test passes; reports and `--filter` use it.")
+    name: Text = Field(
+        description="The name of the test, in reports and for `--filter`. It should say what holds if the test passes."
+    )
     description: str | None = Field(default=None, description="One line for `mcptest list`.")
     nodes: Annotated[Many[Node], Field(min_length=1)] = Field(
-        description="The calls. Their order is that of their `needs`, not of this list."
+        description="The calls. `needs` decides their order, not this list."
     )
     output: Text | Assembly | None = Field(
         default=None,
-        description="The combined output: a node's id, or `{ assemble: PROGRAM }`; the last node's in topological order when "
-        "left out.",
+        description="The combined output: the id of a node, or `{ assemble: PROGRAM }`. Default: the output of "
+        "the last node in topological order.",
         examples=["readme", {"assemble": "{ stars: .nodes.stars.structuredContent.count }"}],
     )
     expect: Many[ExpectItem] | Expect | None = Field(
         default=None,
-        description="What is expected of the combined output and the trace: a list of assertions, or a mapping with budgets.",
+        description="The expectations on the combined output and the trace: a list of assertions, or a mapping "
+        "with budgets.",
         examples=[[{"target": "nodes.readme.status", "matcher": {"exact": "ok"}}]],
     )
     cases: Annotated[Many[CompositionCase], Field(min_length=1)] | None = Field(
-        default=None, description="Rows of data: the composition is run once for each."
+        default=None, description="Rows of data. The composition runs once for each."
     )
     budget: CompositionBudget | None = Field(
         default=None,
-        description="Caps on cost, tokens and time.",
+        description="Limits on cost, tokens and time.",
         examples=[{"max_cost_usd": 0.5}, {"scope": "case", "max_tokens": 2000}],
     )
     eval: AgentEval | None = Field(
         default=None,
-        description="What a model grades of the output and the trace.",
+        description="The metrics that a model grades.",
         examples=[{"mcp_use": {"threshold": 0.7}}],
     )
     concurrency: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         default=None,
-        description="How many calls at once, those of fan-outs included; no cap when left out, 1 runs in order.",
+        description="How many calls at once, including fan-outs. 1 makes them one after another. Default: no limit.",
     )
     skip: bool | Reason | None = Field(
-        default=None, description="Do not run this composition; a text says why.", examples=["needs the staging server"]
+        default=None, description="Skip this composition. A text is the reason.", examples=["needs the staging server"]
     )
-    only: bool | None = Field(default=None, description="Run only tests so marked; refused in CI.")
-    tags: Many[Text] = Field(default=(), description="Labels that `--tag` selects by.", examples=[["smoke"]])
+    only: bool | None = Field(default=None, description="Run only the tests with `only: true`. Refused in CI.")
+    tags: Many[Text] = Field(default=(), description="Labels for `--tag`.", examples=[["smoke"]])
     group: Group | None = None
     serial: bool | None = Field(
-        default=None, description="Run alone, after the tests before it and before those after it."
+        default=None, description="Run alone: earlier tests finish first, and later tests wait."
     )
     retries: Annotated[int, Field(ge=0, le=100)] | None = Field(
-        default=None, description="How many times a failed composition is run again."
+        default=None, description="How many times a failed composition is retried."
     )
     timeout_ms: Milliseconds | None = Field(
-        default=None, description="How long each call may take where its node says nothing, in milliseconds."
+        default=None, description="The time limit of each call, in milliseconds. A node's own limit overrides it."
     )

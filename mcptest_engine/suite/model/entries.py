@@ -41,7 +41,7 @@ class Transform(Part):
     """A rewriting of the value before it is judged."""
 
     jq: Text = Field(
-        description="A jq program; its last output is judged instead of the value.",
+        description="A jq program. Its last output is checked in place of the value.",
         examples=["fromjson | .items[0].name"],
     )
 
@@ -50,39 +50,37 @@ class Assertion(Part):
     """One expectation: where to look, and what must hold there."""
 
     target: Text = Field(
-        description="Where to look in the answer. Quote it where it holds brackets.",
+        description="A path into the answer. Quote it if it contains brackets.",
         examples=["result.content[0].text", "result.isError", "error.code", "duration_ms"],
     )
-    matcher: Matcher = Field(description="What must hold there.")
+    matcher: Matcher = Field(description="The matcher for the value.")
     name: Text | None = Field(default=None, description="A name for reports.")
-    message: str | None = Field(default=None, description="Put in front of the failure message.")
-    transform: Transform | None = Field(default=None, description="Rewrites the value before it is judged.")
+    message: str | None = Field(default=None, description="A text before the failure message.")
+    transform: Transform | None = Field(default=None, description="Changes the value before it is checked.")
     weight: Weight = Field(
         default=1.0,
-        description="How much the assertion counts in the score of its set, or of a test with a `threshold`.",
+        description="The weight of the assertion in the score of its set, or of a test with a `threshold`.",
     )
 
 
 class AssertSet(Part):
     """Assertions that hold together when enough of them do. It counts as one in the score of its test."""
 
-    name: Text | None = Field(default=None, description="A name for reports, and for metrics to refer to.")
+    name: Text | None = Field(default=None, description="A name for reports and for metrics.")
     threshold: Share = Field(
         default=1.0,
-        description="The share of the assertions, by weight, that must hold for the set to hold.",
+        description="The set holds if this weighted share of its assertions holds.",
         examples=[0.6],
     )
-    weight: Weight = Field(
-        default=1.0, description="How much the set counts in the score of a test with a `threshold`."
-    )
-    assertions: Annotated[Many[Assertion], Field(min_length=1)] = Field(description="What the set is made of.")
+    weight: Weight = Field(default=1.0, description="The weight of the set in the score of a test with a `threshold`.")
+    assertions: Annotated[Many[Assertion], Field(min_length=1)] = Field(description="The assertions of the set.")
 
 
 class AssertSetItem(Part):
     """A set of assertions in place of a single one."""
 
     assert_set: AssertSet = Field(
-        alias="assert-set", description="Several assertions of which enough must hold, counted as one."
+        alias="assert-set", description="Several assertions that count as one. It holds if enough of them hold."
     )
 
 
@@ -109,13 +107,13 @@ class Expect(Part):
     """What is expected of an answer."""
 
     assertions: Many[ExpectItem] = Field(
-        default=(), description="All of these must hold, or enough of them where the test has a `threshold`."
+        default=(), description="The assertions. All must hold, or enough of them if the test has a `threshold`."
     )
     max_duration_ms: Milliseconds | None = Field(
-        default=None, description="How long the call may take, in milliseconds."
+        default=None, description="The time limit of the call, in milliseconds."
     )
     max_response_tokens: Annotated[int, Field(ge=1)] | TokenBudget | None = Field(
-        default=None, description="How long the answer may be, in tokens (a quarter of its characters)."
+        default=None, description="The highest length of the answer, in tokens (its characters divided by four)."
     )
 
 
@@ -123,7 +121,7 @@ class Delay(Part):
     """The answer counts as come later than it did."""
 
     delay_ms: Milliseconds = Field(
-        description="How much later, in milliseconds; longer than the call may take, and the call times out.",
+        description="The delay in milliseconds. If it is longer than the time limit, the call times out.",
         examples=[250],
     )
 
@@ -135,65 +133,62 @@ class VerifyStep(OneWay):
     ways: ClassVar[tuple[str, ...]] = ("tool", "uri", "prompt")
 
     name: Text | None = Field(default=None, description="A name for reports.", examples=["the money moved once"])
-    server: Text | None = Field(default=None, description="Another server of this suite; the test's own when left out.")
-    tool: Text | None = Field(
-        default=None, description="The tool to call; or a request such as `tools/list`, which is then sent itself."
+    server: Text | None = Field(
+        default=None, description="Another server of this suite. Default: the server of the test."
     )
+    tool: Text | None = Field(default=None, description="The tool to call, or a request such as `tools/list`.")
     uri: Text | None = Field(default=None, description="The resource to read.", examples=["file:///ledger.csv"])
     prompt: Text | None = Field(default=None, description="The prompt to get.")
     args: dict[str, Any] = Field(
         default={}, description="The arguments of the tool, or of the prompt.", examples=[{"account": "ada"}]
     )
     expect: Many[ExpectItem] | Expect | None = Field(
-        default=None, description="What is expected of this answer, written as for a test."
+        default=None, description="The expectations on this answer, as in a test."
     )
     timeout_ms: Milliseconds | None = Field(
-        default=None, description="How long this call may take, in milliseconds; as long as the test's when left out."
+        default=None, description="The time limit of this call, in milliseconds. Default: that of the test."
     )
-    outcome: Outcome | None = Field(default=None, description="As for a test: whether this call must succeed.")
+    outcome: Outcome | None = Field(default=None, description="Whether this call must succeed, as in a test.")
 
 
 class Shared(Part):
     """What a test says of itself, or `defaultTest` for every test that does not."""
 
-    server: Text | None = Field(
-        default=None, description="A server of this suite; may be left out when there is only one."
-    )
+    server: Text | None = Field(default=None, description="A server of this suite. Not needed if there is only one.")
     expect: Many[ExpectItem] | Expect | None = Field(
-        default=None, description="What is expected of the answer: a list of assertions, or a mapping with budgets."
+        default=None, description="The expectations on the answer: a list of assertions, or a mapping with budgets."
     )
     outcome: Outcome | None = Field(
         default=None,
-        description="What the call must come to: `success` (the default), `error` (the tool reports an error, or the server "
-        "answers with one), or `any`, which is the default of a test with an assertion on `result.isError` or `error` that "
-        "can hold of an error.",
+        description="The expected outcome of the call: `success` (default), `error` (the tool or the server "
+        "reports an error), or `any`. `any` is the default of a test with an assertion on `result.isError` "
+        "or `error` that can hold for an error.",
         examples=["error"],
     )
     threshold: Share | None = Field(
         default=None,
-        description="The test passes when the weighted share of its assertions that hold is at least this. "
-        "Without one, all must hold.",
+        description="The test passes if this weighted share of its assertions holds. Default: all must hold.",
         examples=[0.75],
     )
     derivedMetrics: Annotated[Many[DerivedMetric], Field(min_length=1)] | None = Field(  # noqa: N815  (as suites spell it)
         default=None,
-        description="Numbers reported of the test, made of the scores of its named assertions and sets, in order.",
+        description="Metrics of the test, computed in order from the scores of its named assertions and sets.",
         examples=[[{"name": "quality", "value": {"weighted_average": [{"ref": "cites_sources", "weight": 2}]}}]],
     )
-    tags: Many[Text] = Field(default=(), description="Labels that `--tag` selects by.", examples=[["smoke"]])
+    tags: Many[Text] = Field(default=(), description="Labels for `--tag`.", examples=[["smoke"]])
     group: Group | None = None
     serial: bool | None = Field(
         default=None,
-        description="Run alone, after the tests before it and before those after it. "
-        "By default so do tests of tools that, by their name, change something.",
+        description="Run alone: earlier tests finish first, and later tests wait. "
+        "Default for tests of tools whose names suggest a change.",
     )
     retries: Annotated[int, Field(ge=0, le=100)] | None = Field(
-        default=None, description="How many times a failed test is tried again."
+        default=None, description="How many times a failed test is retried."
     )
-    timeout_ms: Milliseconds | None = Field(default=None, description="How long the call may take, in milliseconds.")
+    timeout_ms: Milliseconds | None = Field(default=None, description="The time limit of the call, in milliseconds.")
     meta: dict[str, Any] | None = Field(
         default=None,
-        description="What goes as `_meta` with the request; a `progressToken` asks for progress notifications.",
+        description="The `_meta` of the request. A `progressToken` requests progress notifications.",
         examples=[{"progressToken": "p1"}],
     )
     client: Client | None = Field(
@@ -207,32 +202,37 @@ class Shared(Part):
 class Test(Shared):
     """What the tests of every block have in common."""
 
-    name: Text = Field(description="Says what holds when the test passes; reports and `--filter` use it.")
-    description: str | None = Field(default=None, description="More about the test, for people.")
-    skip: bool | Reason | None = Field(
-        default=None, description="Do not run this test; a text says why.", examples=["needs the staging database"]
+    name: Text = Field(
+        description="The name of the test, in reports and for `--filter`. It should say what holds if the test passes."
     )
-    only: bool | None = Field(default=None, description="Run only tests so marked; refused in CI.")
+    description: str | None = Field(default=None, description="A description for people.")
+    skip: bool | Reason | None = Field(
+        default=None, description="Skip this test. A text is the reason.", examples=["needs the staging database"]
+    )
+    only: bool | None = Field(default=None, description="Run only the tests with `only: true`. Refused in CI.")
     cache: Cache | None = Field(
         default=None,
-        description="Whether `run --cache` may replay this test's result: never, or always, also where it would not by itself.",
+        description="Whether `run --cache` may use a saved result: `never`, or `always`, even if it would not do "
+        "so by default.",
         examples=["never"],
     )
     effects: Many[Text] = Field(
         default=(),
-        description="What the call does beyond its server: with `external`, such as a mail sent, its result is never replayed.",
+        description="Effects outside of the server. With `external` (such as a mail that is sent), `run --cache` "
+        "never uses a saved result.",
         examples=[["external"]],
     )
     fault: Literal["drop_response", "disconnect"] | Delay | None = Field(
         default=None,
-        description="What goes wrong with the first answer, on purpose: it is thrown away (`drop_response`), the connection is "
-        "cut when it comes (`disconnect`), or it comes later (`{ delay_ms: 250 }`). The server notices nothing beforehand.",
+        description="A simulated fault of the first answer: it is dropped (`drop_response`), the connection is "
+        "cut when it arrives (`disconnect`), or it is delayed (`{ delay_ms: 250 }`). The server runs "
+        "unchanged.",
         examples=["drop_response", {"delay_ms": 250}],
     )
     verify: Annotated[Many[VerifyStep], Field(min_length=1)] | None = Field(
         default=None,
-        description="Further calls after this one, in order, each with its own `expect`: they look at what this one "
-        "left behind.",
+        description="Further calls after this one, in order, each with its own `expect`. They check the effect "
+        "of this call.",
         examples=[
             [
                 {
@@ -254,9 +254,9 @@ class Guessable(Test):
 
     guess: bool | Many[Text] | None = Field(
         default=None,
-        description="The arguments are made up, or those named are: an error means that they were refused, and the test is "
-        "inconclusive. With `outcome: error` it passes only on an error that is about the arguments. `mcptest review` asks "
-        "for real ones.",
+        description="`true`, or the names of arguments that are made up. If the call ends in an error, the test "
+        "is inconclusive. With `outcome: error`, it passes only if the error is about the arguments. "
+        "`mcptest review` asks for real ones.",
         examples=[["id"], True],
     )
 
@@ -265,11 +265,11 @@ class ToolTest(Guessable):
     """One call of a tool."""
 
     tool: Text = Field(
-        description="The tool to call; or a request, which is then sent itself with `args` as its parameters: `tools/list`, "
+        description="The tool to call, or a request with `args` as its parameters: `tools/list`, "
         "`resources/list`, `resources/templates/list`, `prompts/list`, `ping`, `logging/setLevel`, `resources/subscribe`, "
         "`resources/unsubscribe`, `completion/complete` or `server/discover`."
     )
-    args: dict[str, Any] = Field(default={}, description="The tool's arguments.", examples=[{"text": "hello"}])
+    args: dict[str, Any] = Field(default={}, description="The arguments of the tool.", examples=[{"text": "hello"}])
 
 
 class ResourceTest(Guessable):
@@ -282,4 +282,4 @@ class PromptTest(Guessable):
     """One prompt, rendered."""
 
     prompt: Text = Field(description="The prompt to get.")
-    args: dict[str, str] = Field(default={}, description="The prompt's arguments, which are texts.")
+    args: dict[str, str] = Field(default={}, description="The arguments of the prompt, which are texts.")

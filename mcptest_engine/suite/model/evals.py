@@ -17,9 +17,9 @@ class EvalCall(Part):
     """The call of a tool whose text is graded."""
 
     tool: Text = Field(description="The tool to call.", examples=["summarize"])
-    args: dict[str, Any] = Field(default={}, description="The tool's arguments.", examples=[{"id": 7}])
+    args: dict[str, Any] = Field(default={}, description="The arguments of the tool.", examples=[{"id": 7}])
     server: Text | None = Field(
-        default=None, description="The server that has the tool; the eval's own when left out.", examples=["api"]
+        default=None, description="The server of the tool. Default: the server of the eval.", examples=["api"]
     )
 
 
@@ -33,11 +33,13 @@ class EvalTest(Part):
         {"output"}
     )  # of the right shape; the checks of the whole refuse it
 
-    name: Text = Field(description="Says what holds when the test passes; reports and `--filter` use it.")
-    description: str | None = Field(default=None, description="More about the eval, for people.")
+    name: Text = Field(
+        description="The name of the test, in reports and for `--filter`. It should say what holds if the test passes."
+    )
+    description: str | None = Field(default=None, description="A description for people.")
     server: Text | None = Field(
         default=None,
-        description="The server that is called, or whose tools the model may call; may be left out when there is only one.",
+        description="The server to call, or whose tools the model may call. Not needed if there is only one.",
     )
     servers: Annotated[Many[Text], Field(min_length=1)] | None = Field(
         default=None,
@@ -46,28 +48,29 @@ class EvalTest(Part):
     )
     prompt: Text | None = Field(
         default=None,
-        description="What the answer is an answer to; what the model is asked where one is to answer.",
+        description="The question. If a model answers, it is the prompt for the model.",
         examples=["Summarize the incident report."],
     )
-    system_prompt: str | None = Field(default=None, description="What the model is told beforehand.")
+    system_prompt: str | None = Field(default=None, description="The system prompt for the model.")
     rubric: Text | Rubric | None = Field(
         default=None,
-        description="What a good answer is: a text, criteria or a tree of questions. A judge needs one, a scorer is given it.",
+        description="A description of a good answer: a text, criteria or a tree of questions. A judge needs it. "
+        "A scorer gets it.",
         examples=["Names the service and the release tag, under 50 words."],
     )
     threshold: Share | None = Field(
         default=None,
-        description="From which score of a judge on the answer passes; 0.7 when left out. A scorer says itself.",
+        description="The lowest score of a judge that passes. Default: 0.7. A scorer decides itself.",
         examples=[0.8],
     )
     output: Any = Field(
         default=None,
-        description="The answer itself; what is no text is graded as its JSON text.",
+        description="The answer. A value that is not a text is graded as JSON.",
         examples=["checkout failed after v2.3.1"],
     )
     call: EvalCall | None = Field(
         default=None,
-        description="The call of a tool whose text is the answer.",
+        description="A tool call. Its text is the answer.",
         examples=[{"tool": "summarize", "args": {"id": 7}}],
     )
     model: Text | None = Field(
@@ -75,53 +78,54 @@ class EvalTest(Part):
     )
     models: Annotated[Many[Text], Field(min_length=1)] | None = Field(
         default=None,
-        description="Several models, in place of `model`: the answer of each is graded.",
+        description="Several models, in place of `model`. The answer of each is graded.",
         examples=[["claude-sonnet-4-5", "gpt-5"]],
     )
     max_turns: Annotated[int, Field(ge=1, le=1000)] | None = Field(
-        default=None, description="How often the model may answer before it has to be done.", examples=[8]
+        default=None, description="The highest number of answers of the model.", examples=[8]
     )
     tools: AgentTools | None = Field(
         default=None,
-        description="Which tools are executed when the model asks for them; all that are not classified as destructive when "
-        "left out.",
+        description="Which tools are executed if the model calls them. Default: all that are not classified as "
+        "destructive.",
         examples=[{"allow": ["get_incident"]}],
     )
     runs: Annotated[int, Field(ge=0, le=1000)] | None = Field(
-        default=None, description="How many answers are got and graded; one when left out."
+        default=None, description="How many answers are graded. Default: 1."
     )
     budget: AgentBudget | None = Field(
-        default=None, description="What the model may cost.", examples=[{"per_test_usd_cents": 5}]
+        default=None, description="The cost limits of the model.", examples=[{"per_test_usd_cents": 5}]
     )
     scorers: Many[Text] | None = Field(
         default=None,
-        description="The names of the scorers that grade it; all of the suite when left out. With none, a judge does.",
+        description="The names of the scorers. Default: all of the suite. With an empty list, a judge grades the "
+        "answer.",
         examples=[["braintrust-factuality"]],
     )
     judge: Judge | None = Field(
         default=None,
-        description="Who grades it where no scorer does; the suite's `judge` when left out.",
+        description="The judge, if there is no scorer. Default: the suite's `judge`.",
         examples=[{"jury": 3}],
     )
     metadata: dict[str, Any] = Field(
-        default={}, description="What scorers are told besides, as it stands.", examples=[{"team": "billing"}]
+        default={}, description="Further data for the scorers, sent exactly as written.", examples=[{"team": "billing"}]
     )
     skip: bool | Reason | None = Field(
-        default=None, description="Do not run this eval; a text says why.", examples=["needs the staging server"]
+        default=None, description="Skip this eval. A text is the reason.", examples=["needs the staging server"]
     )
-    only: bool | None = Field(default=None, description="Run only tests so marked; refused in CI.")
-    tags: Many[Text] = Field(default=(), description="Labels that `--tag` selects by.", examples=[["smoke"]])
+    only: bool | None = Field(default=None, description="Run only the tests with `only: true`. Refused in CI.")
+    tags: Many[Text] = Field(default=(), description="Labels for `--tag`.", examples=[["smoke"]])
     group: Group | None = None
     serial: bool | None = Field(
-        default=None, description="Run alone, after the tests before it and before those after it."
+        default=None, description="Run alone: earlier tests finish first, and later tests wait."
     )
     retries: Annotated[int, Field(ge=0, le=100)] | None = Field(
-        default=None, description="How many times a failed eval is tried again."
+        default=None, description="How many times a failed eval is retried."
     )
     timeout_ms: Milliseconds | None = Field(
         default=None,
-        description="How long the call of a tool, and each answer of a model, may take, in milliseconds; "
-        "30000 and 120000 when left out, or as `run_options` says.",
+        description="The time limit of the tool call and of each answer of a model, in milliseconds. Default: "
+        "that of `run_options`, or 30000 and 120000.",
     )
 
 

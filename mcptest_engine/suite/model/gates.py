@@ -24,15 +24,19 @@ class FunctionSets(Part):
     """The tools that are needed, and how good the choice has to be."""
 
     sets: Annotated[Many[ToolSet], Field(min_length=1)] = Field(
-        description="Each thing that is needed, as the tools that do it equally well.",
+        description="The tools that are needed. Each entry is a list of equally good tools.",
         examples=[[["get_weather", "get_forecast"], ["send_mail"]]],
     )
-    min_f1: Share = Field(default=1.0, description="The F1 of the choice that is needed.")
+    min_f1: Share = Field(default=1.0, description="The lowest F1 that passes.")
     min_precision: Share | None = Field(
-        default=None, description="How much of what was called has to be needed.", examples=[0.8]
+        default=None,
+        description="The lowest precision that passes: the share of the calls that were needed.",
+        examples=[0.8],
     )
     min_recall: Share | None = Field(
-        default=None, description="How much of what is needed has to be called.", examples=[1.0]
+        default=None,
+        description="The lowest recall that passes: the share of the needed tools that were called.",
+        examples=[1.0],
     )
 
 
@@ -42,13 +46,13 @@ class ToolSelection(OneWay):
     model_config = one_of("tool", "tools")
     ways: ClassVar[tuple[str, ...]] = ("tool", "tools")
 
-    tool: Text | None = Field(default=None, description="The tool that a run has to call.", examples=["get_weather"])
+    tool: Text | None = Field(default=None, description="The tool that a run must call.", examples=["get_weather"])
     tools: ToolSet | None = Field(
-        default=None, description="The tools that a run has to call, all of them.", examples=[["search", "read"]]
+        default=None, description="The tools that a run must call.", examples=[["search", "read"]]
     )
-    min_rate: Share = Field(default=1.0, description="Which share of the `runs` has to choose right, from 0 to 1.")
+    min_rate: Share = Field(default=1.0, description="The share of the `runs` that must call these tools, from 0 to 1.")
     max_tokens: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="How many tokens one run may take; more is a wrong choice.", examples=[5000]
+        default=None, description="The token limit of one run. A run that exceeds it counts as wrong.", examples=[5000]
     )
 
 
@@ -56,10 +60,10 @@ class ExpectedCall(Part):
     """A call that is expected."""
 
     tool: Text = Field(description="The tool.", examples=["get_weather"])
-    server: Text | None = Field(default=None, description="The server that has it; any when left out.")
+    server: Text | None = Field(default=None, description="The server of the tool. Default: any.")
     args: dict[str, Any] | None = Field(
         default=None,
-        description="Arguments that the call has to hold, compared as `subset` does; any when left out.",
+        description="Arguments that the call must contain, compared like `subset`. Default: any.",
         examples=[{"city": "Oslo"}],
     )
 
@@ -73,8 +77,9 @@ class Trajectory(Part):
     )
     mode: TrajectoryMode = Field(
         default="strict",
-        description="`strict`: these calls in this order and no others; `unordered`: these and no others; `subsequence`: these "
-        "in this order, others between them; `superset`: these and maybe others, in any order; `subset`: no others than these.",
+        description="`strict`: exactly these calls in this order. `unordered`: exactly these calls. "
+        "`subsequence`: these calls in this order, with others between them. `superset`: these calls and "
+        "others, in any order. `subset`: no other calls than these.",
     )
 
 
@@ -82,51 +87,49 @@ class GoldenPath(Part):
     """The shortest way, and how far the calls may stray from it."""
 
     calls: Annotated[Many[Text | ExpectedCall], Field(min_length=1)] = Field(
-        description="The calls of the shortest way, in order.", examples=[["search", "read"]]
+        description="The calls of the shortest sequence, in order.", examples=[["search", "read"]]
     )
-    max_wasted: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="How many calls may be made that the way does not have."
-    )
+    max_wasted: Annotated[int, Field(ge=0)] = Field(default=0, description="How many other calls are allowed.")
     max_repeats: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="How many calls may be made again with the same arguments.", examples=[0]
+        default=None, description="How many calls may be repeated with the same arguments.", examples=[0]
     )
     max_backtracks: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="How often an earlier step of the way may be returned to.", examples=[0]
+        default=None, description="How often an earlier step may be repeated.", examples=[0]
     )
 
 
 class Delegation(Part):
     """A hand-off that is expected: right after one tool another is called."""
 
-    from_: Text = Field(alias="from", description="The tool that hands over.", examples=["search"])
-    to: Text = Field(description="The tool that is called right after it.", examples=["read"])
+    from_: Text = Field(alias="from", description="The first tool of the hand-off.", examples=["search"])
+    to: Text = Field(description="The tool that must be called right after it.", examples=["read"])
 
 
 class ToolEdges(Part):
-    """Which tool may follow which."""
+    """Which tool may be called after which."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
     allowed: Annotated[Many[Edge], Field(min_length=1)] | None = Field(
         default=None,
-        description="Pairs of a tool and one that may follow it.",
+        description="Pairs of a tool and a tool that may follow it.",
         examples=[[["search", "read"], ["read", "summarize"]]],
     )
     restricted: Annotated[Many[Edge], Field(min_length=1)] | None = Field(
         default=None,
-        description="Pairs of a tool and one that must not follow it; none may be tried.",
+        description="Pairs of a tool and a tool that must not follow it.",
         examples=[[["search", "delete_file"]]],
     )
     min_allowed_pct: Annotated[float, Field(ge=0, le=100)] | None = Field(
-        default=None, description="How many of 100 steps have to be among the `allowed`.", examples=[100]
+        default=None, description="The percentage of steps that must be in `allowed`.", examples=[100]
     )
     delegation: Annotated[Many[Delegation], Field(min_length=1)] | None = Field(
         default=None,
-        description="Hand-offs from one tool right to another that are expected to be made.",
+        description="Hand-offs that are expected: a tool that is called right after another.",
         examples=[[{"from": "search", "to": "read"}]],
     )
     min_delegation_pct: Annotated[float, Field(ge=0, le=100)] | None = Field(
-        default=None, description="How many of 100 hand-offs under `delegation` have to be made.", examples=[100]
+        default=None, description="The percentage of hand-offs in `delegation` that must be made.", examples=[100]
     )
 
     @model_validator(mode="after")
@@ -139,22 +142,22 @@ class ToolEdges(Part):
 class Distractors(Part):
     """Tools that are offered beside the real ones, and how few of them the model may fall for."""
 
-    count: Annotated[int, Field(ge=1, le=200)] = Field(description="How many are offered.", examples=[10])
+    count: Annotated[int, Field(ge=1, le=200)] = Field(description="How many distractors are offered.", examples=[10])
     from_: Literal["catalog", "near_duplicate"] = Field(
         default="catalog",
         alias="from",
-        description="`catalog`: tools of other trades; `near_duplicate`: tools named like real ones, with the same arguments, "
-        "that say why they are not the right one.",
+        description="`catalog`: tools about other subjects. `near_duplicate`: tools with similar names and the "
+        "arguments of a real tool, whose description says why they are wrong.",
         examples=["near_duplicate"],
     )
     of: ToolSet | None = Field(
         default=None,
-        description="The tools whose choice is right, and that near duplicates are like; every real tool when left out.",
+        description="The right tools, which near duplicates imitate. Default: every real tool.",
         examples=[["get_weather"]],
     )
     min_accuracy: Annotated[float, Field(ge=0, le=100)] = Field(
         default=100,
-        description="How many of 100 calls have to be of a right tool and not of a distractor.",
+        description="The percentage of calls that must be of a right tool and not of a distractor.",
         examples=[90],
     )
 
@@ -162,7 +165,7 @@ class Distractors(Part):
 class TokenEfficiency(Part):
     """What a right choice of a tool may take."""
 
-    correct: ToolSet = Field(description="The tools whose choice is right.", examples=[["get_weather"]])
+    correct: ToolSet = Field(description="The right tools.", examples=[["get_weather"]])
     max_tokens_per_correct: Weight | None = Field(
-        default=None, description="How many tokens there may be for each right choice.", examples=[2000]
+        default=None, description="The token limit for each call of a right tool.", examples=[2000]
     )

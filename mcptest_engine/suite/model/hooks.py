@@ -13,7 +13,7 @@ class ContextStep(Part):
     """A command that is told of the run as JSON on its stdin and may answer with a small patch."""
 
     command: Text = Field(
-        description="A program and its arguments, split by the rules of a POSIX shell and run without one.",
+        description="A program and its arguments. The text is split like in a POSIX shell, but no shell runs it.",
         examples=["node ./compute-vars.js"],
     )
     mode: Literal["context"] = Field(
@@ -21,7 +21,7 @@ class ContextStep(Part):
         "`env`, `vars` and `skip`."
     )
     timeout_ms: Milliseconds | None = Field(
-        default=None, description="How long this command may take, in milliseconds."
+        default=None, description="The time limit of this command, in milliseconds."
     )
 
 
@@ -34,27 +34,29 @@ class Hooks(Part):
 
     beforeAll: Phase | None = Field(  # noqa: N815  (as the suite spells it)
         default=None,
-        description="Once, before the first test. When it fails, no test runs and all fail.",
+        description="Runs once, before the first test. If it fails, no test runs and all fail.",
         examples=["./scripts/seed-db.sh"],
     )
     afterAll: Phase | None = Field(  # noqa: N815
-        default=None, description="Once, after the last test. A failure is reported and fails nothing."
+        default=None, description="Runs once, after the last test. A failure is a warning."
     )
     beforeEach: Phase | None = Field(  # noqa: N815
         default=None,
-        description="Before each test; tests then run one after the other. When it fails, its test fails and is not run.",
+        description="Runs before each test. Tests then run one after another. If it fails, the test fails "
+        "without being called.",
     )
     afterEach: Phase | None = Field(  # noqa: N815
         default=None,
-        description="After each test, whatever came of it; tests then run one after the other. "
-        "A failure is reported and fails nothing.",
+        description="Runs after each test, whatever its verdict is. Tests then run one after another. A failure "
+        "is a warning.",
     )
     per_attempt: bool | None = Field(
         default=None,
-        description="`beforeEach` and `afterEach` go around each attempt at a test, retries included, and not once around all.",
+        description="Run `beforeEach` and `afterEach` around each attempt of a test, in place of once around all "
+        "attempts.",
     )
     timeout_ms: Milliseconds | None = Field(
         default=None,
-        description="How long each command may take, in milliseconds, before it is killed; 60000 when left out.",
+        description="The time limit of each command, in milliseconds. Default: 60000.",
         examples=[60000],
     )

@@ -16,9 +16,9 @@ EXEC = "exec"
 class Criterion(Part):
     """One thing that a rubric asks of an answer."""
 
-    name: Text = Field(description="What it is called, in reports.", examples=["covers query"])
-    description: Text | None = Field(default=None, description="What the judge is told of it; the name when left out.")
-    weight: Weight = Field(default=1.0, description="How much it counts.")
+    name: Text = Field(description="The name in reports.", examples=["covers query"])
+    description: Text | None = Field(default=None, description="The text for the judge. Default: the name.")
+    weight: Weight = Field(default=1.0, description="The weight in the score.")
 
 
 class Branch(OneWay):
@@ -27,10 +27,10 @@ class Branch(OneWay):
     model_config = one_of("ask", "score")
     ways: ClassVar[tuple[str, ...]] = ("ask", "score")
 
-    ask: Text | None = Field(default=None, description="A question with the answer yes or no.")
-    yes: Branch | None = Field(default=None, description="Where a yes leads; needed beside `ask`.")
-    no: Branch | None = Field(default=None, description="Where a no leads; needed beside `ask`.")
-    score: Share | None = Field(default=None, description="The score that this way ends with, from 0 to 1.")
+    ask: Text | None = Field(default=None, description="A yes-or-no question.")
+    yes: Branch | None = Field(default=None, description="What follows a yes. Required with `ask`.")
+    no: Branch | None = Field(default=None, description="What follows a no. Required with `ask`.")
+    score: Share | None = Field(default=None, description="The score at the end of this path, from 0 to 1.")
 
 
 class Rubric(OneWay):
@@ -40,11 +40,13 @@ class Rubric(OneWay):
     ways: ClassVar[tuple[str, ...]] = ("criteria", "tree")
 
     criteria: Annotated[Many[Criterion], Field(min_length=1)] | None = Field(
-        default=None, description="What is asked of the answer, each thing graded by itself."
+        default=None, description="The criteria. Each is graded by itself."
     )
-    tree: Branch | None = Field(default=None, description="Questions with yes or no, each leading on or to a score.")
-    threshold: Share | None = Field(default=None, description="From which score on the rubric is met.", examples=[0.7])
-    strict: bool | None = Field(default=None, description="Every criterion must be met, whatever the score.")
+    tree: Branch | None = Field(
+        default=None, description="Yes-or-no questions. Each answer leads to another question or to a score."
+    )
+    threshold: Share | None = Field(default=None, description="The lowest score that passes.", examples=[0.7])
+    strict: bool | None = Field(default=None, description="Every criterion must reach the threshold too.")
 
 
 class Judge(Part):
@@ -54,23 +56,24 @@ class Judge(Part):
 
     model: Text | None = Field(
         default=None,
-        description="The model that grades; when left out, `MCPTEST_JUDGE_MODEL` or the default of a provider that is set up.",
+        description="The model that grades. Default: `MCPTEST_JUDGE_MODEL`, or the default of the provider that "
+        "is set up.",
         examples=["claude-sonnet-4-5"],
     )
     models: Annotated[Many[Text], Field(min_length=1, max_length=99)] | None = Field(
         default=None,
-        description="Several models in place of `model`: a jury of which each is asked once, and most have to pass the answer.",
+        description="Several models, in place of `model`. Each is asked once, and most of them must pass the answer.",
         examples=[["claude-sonnet-5-5", "gpt-5.4", "gpt-5.4-mini"]],
     )
     jury: Annotated[int, Field(ge=1, le=99)] | None = Field(
         default=None,
-        description="How many times it is asked, each time anew; most of the jurors have to pass the answer.",
+        description="How many times the model is asked. Most of these jurors must pass the answer.",
         examples=[3],
     )
     guarded: bool | None = Field(
         default=None,
-        description="Each juror is asked a second time with what it reads in another order; a verdict that hangs on the "
-        "order is inconclusive.",
+        description="Ask each juror a second time, in the opposite order. If the two verdicts differ, the juror "
+        "has none.",
     )
 
     @model_validator(mode="after")
@@ -83,9 +86,9 @@ class Judge(Part):
 class Threshold(Part):
     """From which score on a metric is good enough, and who says so."""
 
-    threshold: Share = Field(description="From which score on the metric passes.", examples=[0.8])
+    threshold: Share = Field(description="The lowest score that passes.", examples=[0.8])
     judge: Judge | None = Field(
-        default=None, description="Who grades this metric; the suite's `judge` when left out.", examples=[{"jury": 3}]
+        default=None, description="The judge of this metric. Default: the suite's `judge`.", examples=[{"jury": 3}]
     )
 
 
@@ -93,20 +96,21 @@ class LlmJudge(Part):
     """A model's opinion of one value."""
 
     rubric: Text | Rubric = Field(
-        description="What a good value is: a text, or criteria, or a tree of questions.",
+        description="A description of a good value: a text, criteria, or a tree of questions.",
         examples=["Names the city and the temperature."],
     )
     threshold: Share | None = Field(
-        default=None, description="From which score on it holds; 0.7 when left out.", examples=[0.8]
+        default=None, description="The lowest score that passes. Default: 0.7.", examples=[0.8]
     )
-    model: Text | None = Field(default=None, description="The model that grades; the suite's `judge` when left out.")
+    model: Text | None = Field(default=None, description="The model that grades. Default: that of the suite's `judge`.")
     models: Annotated[Many[Text], Field(min_length=1, max_length=99)] | None = Field(
         default=None,
-        description="Several models in place of `model`: a jury, each asked once; the suite's `judge` when left out.",
+        description="Several models, in place of `model`. Each is asked once, as a jury. Default: those of the "
+        "suite's `judge`.",
         examples=[["claude-sonnet-5-5", "gpt-5.4", "gpt-5.4-mini"]],
     )
     jury: Annotated[int, Field(ge=1, le=99)] | None = Field(
-        default=None, description="How many times it is asked; the suite's `judge` when left out."
+        default=None, description="How many times the model is asked. Default: that of the suite's `judge`."
     )
 
 
@@ -114,30 +118,30 @@ class Scorer(Part):
     """A program that grades: it reads one JSON document from stdin and writes one verdict to stdout."""
 
     name: Text = Field(
-        description="What it is called in `scorers` of an eval and in reports; another name has its own kept verdicts.",
+        description="The name in `scorers` of an eval and in reports. Cached verdicts belong to the name.",
         examples=["braintrust-factuality"],
     )
-    type: Text = Field(description="`exec`, a program that is run.", examples=[EXEC])
+    type: Text = Field(description="`exec`: a program.", examples=[EXEC])
     command: Annotated[Many[Text], Field(min_length=1)] = Field(
         description="The program and its arguments, without a shell.", examples=[["python3", "scorers/braintrust.py"]]
     )
     env: dict[str, Scalar] = Field(
         default={},
-        description="Environment variables over mcptest's own; `${NAME}` is the environment's, and has to be set.",
+        description="Additional environment variables. `${NAME}` is a variable of mcptest's environment, and "
+        "must be set.",
         examples=[{"BRAINTRUST_API_KEY": "${BRAINTRUST_API_KEY}"}],
     )
-    cwd: Text | None = Field(
-        default=None, description="The directory in which it runs; where mcptest was started when left out."
-    )
+    cwd: Text | None = Field(default=None, description="The working directory. Default: where mcptest was started.")
     timeout_ms: Milliseconds | None = Field(
-        default=None, description="How long one verdict may take, in milliseconds; 30000 when left out."
+        default=None, description="The time limit of one verdict, in milliseconds. Default: 30000."
     )
     concurrency: Annotated[int, Field(ge=1, le=1000)] | None = Field(
-        default=None, description="How many of it may run at once; as many as tests do when left out."
+        default=None, description="How many processes of it may run at once. Default: as many as tests."
     )
     max_cost_usd: Weight | None = Field(
         default=None,
-        description="What one verdict costs at most, in US dollars. Under a cap only scorers that say so run at the same time.",
+        description="The highest cost of one verdict, in US dollars. With a cost limit, only scorers with this "
+        "key run several at once.",
         examples=[0.01],
     )
 
@@ -147,8 +151,8 @@ class OtherScorer(Part):
 
     model_config = ConfigDict(extra="allow")
 
-    name: Text = Field(description="What it is called in `scorers` of an eval and in reports.")
-    type: Text = Field(description="Its type; only `exec` can be run by this build.")
+    name: Text = Field(description="The name in `scorers` of an eval and in reports.")
+    type: Text = Field(description="The type. This version can only run `exec`.")
 
     @model_validator(mode="before")
     @classmethod

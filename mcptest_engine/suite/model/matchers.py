@@ -30,16 +30,16 @@ class Approx(Part):
     """A number and how far from it another may lie."""
 
     value: float = Field(description="The number expected.")
-    tolerance: float = Field(ge=0, description="The largest difference allowed, either way.")
+    tolerance: float = Field(ge=0, description="The largest allowed difference.")
 
 
 class Snapshot(Part):
     """A comparison with a stored value."""
 
-    name: Text | None = Field(default=None, description="The stored value's name; the test's own name when left out.")
+    name: Text | None = Field(default=None, description="The name of the snapshot. Default: the name of the test.")
     ignore: Many[Text] = Field(
         default=(),
-        description="Targets inside the value that are left out of the comparison.",
+        description="Paths inside the value that are not compared.",
         examples=[["content[0].text"]],
     )
 
@@ -51,69 +51,70 @@ class Matcher(Part):
     may_be_null: ClassVar[frozenset[str]] = frozenset({"exact", "contains", "subset"})
 
     exact: Any = Field(default=None, description="Deep JSON equality; `1` equals `1.0`, `true` does not equal `1`.")
-    not_: Matcher | None = Field(default=None, alias="not", description="Holds when the inner matcher does not.")
+    not_: Matcher | None = Field(default=None, alias="not", description="Holds if the inner matcher does not.")
     all_of: Annotated[Many[Matcher], Field(min_length=1)] | None = Field(
-        default=None, alias="all-of", description="Holds when every one of these matchers does."
+        default=None, alias="all-of", description="Holds if all of these matchers hold."
     )
     any_of: Annotated[Many[Matcher], Field(min_length=1)] | None = Field(
-        default=None, alias="any-of", description="Holds when at least one of these matchers does."
+        default=None, alias="any-of", description="Holds if at least one of these matchers holds."
     )
     contains: Any = Field(
         default=None,
-        description="A substring of a text, an element of an array, or pairs of an object that must all be there.",
+        description="A substring of a text, an element of an array, or pairs of an object.",
     )
-    icontains: str | None = Field(default=None, description="A substring, upper and lower case being the same.")
+    icontains: str | None = Field(default=None, description="A substring; upper and lower case are equal.")
     contains_all: Annotated[Many[Any], Field(min_length=1)] | None = Field(
-        default=None, alias="contains-all", description="Every one of these, each as `contains` reads it."
+        default=None, alias="contains-all", description="All of these, each as in `contains`."
     )
     contains_any: Annotated[Many[Any], Field(min_length=1)] | None = Field(
-        default=None, alias="contains-any", description="At least one of these, each as `contains` reads it."
+        default=None, alias="contains-any", description="At least one of these, each as in `contains`."
     )
-    starts_with: str | None = Field(default=None, alias="starts-with", description="How a text begins.")
-    ends_with: str | None = Field(default=None, alias="ends-with", description="How a text ends.")
+    starts_with: str | None = Field(default=None, alias="starts-with", description="The beginning of a text.")
+    ends_with: str | None = Field(default=None, alias="ends-with", description="The end of a text.")
     regex: str | None = Field(
         default=None,
-        description="A regular expression found anywhere in a text; flags stand inside, such as `(?i)`.",
+        description="A regular expression, found anywhere in a text. Flags are inside, such as `(?i)`.",
         examples=["^\\d{4}-\\d{2}-\\d{2}$"],
     )
     schema_: dict[str, Any] | None = Field(
         default=None,
         alias="schema",
-        description="A JSON Schema, draft 2020-12 unless `$schema` says otherwise; nothing remote is ever fetched.",
+        description="A JSON Schema. Default: draft 2020-12. Nothing remote is fetched.",
         examples=[{"type": "object", "required": ["id"]}],
     )
     lt: float | None = Field(default=None, description="Less than this number.")
-    lte: float | None = Field(default=None, description="Less than this number, or equal.")
+    lte: float | None = Field(default=None, description="Less than or equal to this number.")
     gt: float | None = Field(default=None, description="Greater than this number.")
-    gte: float | None = Field(default=None, description="Greater than this number, or equal.")
+    gte: float | None = Field(default=None, description="Greater than or equal to this number.")
     between: Annotated[Many[float], Field(min_length=2, max_length=2)] | None = Field(
-        default=None, description="The least and the greatest number allowed.", examples=[[1, 10]]
+        default=None, description="The smallest and the largest allowed number.", examples=[[1, 10]]
     )
-    approx: Approx | None = Field(default=None, description="A number, give or take a tolerance.")
+    approx: Approx | None = Field(default=None, description="A number with a tolerance.")
     length: Annotated[int, Field(ge=0)] | Matcher | None = Field(
-        default=None, description="Of a text, array or object: the number itself, or a matcher for it."
+        default=None, description="The length of a text, array or object: a number, or a matcher for it."
     )
     type: JsonType | None = Field(default=None, description="The JSON type; `integer` is a number without a fraction.")
-    exists: bool | None = Field(default=None, description="Whether the target leads anywhere.")
+    exists: bool | None = Field(default=None, description="Whether the target exists.")
     one_of: Annotated[Many[Any], Field(min_length=1)] | None = Field(
         default=None, alias="one-of", description="Equal to one of these values."
     )
     subset: Any = Field(
         default=None,
-        description="Every key and value given is there, at every depth; arrays element by element, more may follow.",
+        description="Contains all these keys and values, at every depth. Arrays are compared element by element; "
+        "more elements may follow.",
     )
     each: Matcher | None = Field(
         default=None, description="Holds for every element of an array, and for an empty array."
     )
     some: Matcher | None = Field(default=None, description="Holds for at least one element of an array.")
-    jq: Text | None = Field(default=None, description="A jq program whose last output is neither false nor null.")
-    snapshot: OnlyTrue | Snapshot | None = Field(
-        default=None, description="Equal to the value that was accepted and stored before."
+    jq: Text | None = Field(
+        default=None, description="A jq program. Holds if its last output is neither false nor null."
     )
+    snapshot: OnlyTrue | Snapshot | None = Field(default=None, description="Equal to the accepted, saved value.")
     llm_judge: LlmJudge | None = Field(
         default=None,
         alias="llm-judge",
-        description="Holds when a model says that the value is good; deferred where no model is set up.",
+        description="Holds if a model says that the value is good. Deferred if no model is set up.",
         examples=[{"rubric": "Names the city and the temperature."}],
     )
 

@@ -20,10 +20,10 @@ class MetricTerm(Part):
     """One of the scores that a metric is made of."""
 
     ref: Text = Field(
-        description="The name of an assertion, of an assert-set or of a metric declared earlier in the same test.",
+        description="The name of an assertion, a set or an earlier metric of the same test.",
         examples=["cites_sources"],
     )
-    weight: Weight = Field(default=1.0, description="How much it counts.")
+    weight: Weight = Field(default=1.0, description="The weight in the score.")
 
 
 class MetricValue(OneWay):
@@ -43,8 +43,8 @@ class MetricValue(OneWay):
 class DerivedMetric(Part):
     """A number that is reported of a test, made of the scores of its named assertions and sets."""
 
-    name: Text = Field(description="What the metric is called, in reports and by later metrics.", examples=["quality"])
-    value: MetricValue = Field(description="How it comes from other scores.")
+    name: Text = Field(description="The name in reports and for later metrics.", examples=["quality"])
+    value: MetricValue = Field(description="How the metric is computed.")
     threshold: Weight | None = Field(
-        default=None, description="The test fails when the metric is below this, even when its own score passed."
+        default=None, description="If the metric is below this, the test fails, even if its score passed."
     )

@@ -24,23 +24,23 @@ class OAuth(Part):
     """OAuth 2 for a program: mcptest gets its token itself, as the client that is named here."""
 
     grant: Literal["client_credentials"] = Field(
-        description="How the token is got. To sign in as a person, use `mcptest login URL` and leave `auth` out."
+        description="How to get the token. To log in as a person, use `mcptest login URL` and leave `auth` out."
     )
-    client_id: Text = Field(description="The client's name at the authorization server.", examples=["ci-runner"])
+    client_id: Text = Field(description="The id of the client at the authorization server.", examples=["ci-runner"])
     client_secret_env: Text = Field(
         description="The environment variable that holds the client's secret.", examples=["MCP_CLIENT_SECRET"]
     )
     token_endpoint: HttpUrl | None = Field(
         default=None,
-        description="Where tokens are given out; found through the server's own metadata when left out.",
+        description="The URL of the token endpoint. Default: from the metadata of the server.",
         examples=["https://auth.example.com/token"],
     )
     scope: Text | None = Field(
-        default=None, description="The scopes to ask for, with spaces between them.", examples=["tools:read tools:call"]
+        default=None, description="The requested scopes, separated by spaces.", examples=["tools:read tools:call"]
     )
     auth_method: Literal["client_secret_basic", "client_secret_post"] | None = Field(
         default=None,
-        description="How the secret is shown to `token_endpoint`: in a header (the default) or in the body.",
+        description="How the secret is sent to `token_endpoint`: in a header (default) or in the body.",
     )
 
 
@@ -55,7 +55,7 @@ class Auth(OneWay):
         description="The environment variable that holds the token, sent as `Authorization: Bearer …`.",
         examples=["MCP_TOKEN"],
     )
-    oauth: OAuth | None = Field(default=None, description="Get a token by OAuth 2, and a new one when it has expired.")
+    oauth: OAuth | None = Field(default=None, description="Get a token with OAuth 2, and a new one when it expires.")
 
 
 class Http(Part):
@@ -63,22 +63,23 @@ class Http(Part):
 
     timeout: Duration | None = Field(
         default=None,
-        description="How long one HTTP exchange may take, as a number and its unit; the call's own time when left out.",
+        description="The time limit of one HTTP exchange, as a number and its unit. Default: that of the call.",
         examples=["30s"],
     )
     connect_timeout: Duration | None = Field(
         default=None,
-        description="How long one connection may take to be made, as a number and its unit.",
+        description="The time limit for opening a connection, as a number and its unit.",
         examples=["5s"],
     )
     verify: bool | Text | None = Field(
         default=None,
-        description="Whose certificates are trusted: the system's (`true`, the default), anybody's (`false`), or those of the "
-        "authorities in a PEM file or a directory. A relative path starts where mcptest was started.",
+        description="Which certificates are trusted: those of the system (`true`, default), all (`false`), or "
+        "those of the authorities in a PEM file or a directory. A relative path starts where mcptest was "
+        "started.",
         examples=["${CONFIG_DIR}/ca.pem"],
     )
     proxy: HttpUrl | None = Field(
-        default=None, description="The HTTP proxy to go through.", examples=["http://proxy.example.com:3128"]
+        default=None, description="The HTTP proxy.", examples=["http://proxy.example.com:3128"]
     )
 
 
@@ -89,11 +90,11 @@ class Readiness(Part):
 
     url: HttpUrl | None = Field(
         default=None,
-        description="What must answer with 2xx; the server itself, with anything at all, when left out.",
+        description="A URL that must answer with 2xx. Default: the server itself, with any answer.",
         examples=["http://localhost:3000/health"],
     )
     timeout: Duration | None = Field(
-        default=None, description="How long to wait, as a number and its unit; `60s` when left out.", examples=["60s"]
+        default=None, description="How long to wait, as a number and its unit. Default: `60s`.", examples=["60s"]
     )
 
     @model_validator(mode="after")
@@ -109,26 +110,26 @@ class Server(OneWay):
     model_config = one_of("command", "url")
     ways: ClassVar[tuple[str, ...]] = ("command", "url")
 
-    description: str | None = Field(default=None, description="What this server is, for people.")
+    description: str | None = Field(default=None, description="A description for people.")
     command: Annotated[Many[str], Field(min_length=1)] | None = Field(
         default=None,
-        description="The program and its arguments, one list item each; no shell reads it. "
-        "Relative paths start where mcptest was started; `${CONFIG_DIR}` is the suite's directory.",
+        description="The program and its arguments, as a list. No shell runs it. Relative paths start where "
+        "mcptest was started; `${CONFIG_DIR}` is the directory of the suite.",
         examples=[["python", "${CONFIG_DIR}/server.py"]],
     )
     url: HttpUrl | None = Field(
         default=None,
-        description="Where the server listens, over Streamable HTTP.",
+        description="The Streamable HTTP endpoint of the server.",
         examples=["http://localhost:3000/mcp"],
     )
     headers: dict[str, str | HeaderFromEnv] | None = Field(
         default=None,
-        description="HTTP headers sent with every request, each a text or `{ env: NAME }`.",
+        description="HTTP headers of every request. Each is a text or `{ env: NAME }`.",
         examples=[{"X-Api-Key": {"env": "API_KEY"}}],
     )
     auth: Auth | None = Field(
         default=None,
-        description="How mcptest shows who it is: by a token, or by OAuth.",
+        description="How mcptest authenticates: with a token, or with OAuth.",
         examples=[{"bearer_token_env": "MCP_TOKEN"}],
     )
     http: Http | None = Field(
@@ -138,63 +139,65 @@ class Server(OneWay):
     )
     wait_for_ready: Annotated[str, Field(pattern=DURATION_OR_URL_PATTERN)] | Readiness | None = Field(
         default=None,
-        description="Wait for a server with `url` that is still starting: how long, what URL must answer with 2xx first, "
-        "or both. A run whose server never gets ready ends with exit code 3.",
+        description="Wait for a server with `url` that is still starting: how long, or which URL must answer "
+        "with 2xx, or both. If it is not ready in time, the run ends with exit code 3.",
         examples=["60s", "http://localhost:3000/health", {"url": "http://localhost:3000/health", "timeout": "2m"}],
     )
     env: dict[str, Scalar] | None = Field(
         default=None,
-        description="Environment variables for this server, over those of the suite; "
-        "a number or boolean is passed as the text that it is written as.",
+        description="Environment variables for this server. They override those of the suite. A number or "
+        "boolean is passed as text, as written.",
     )
     inherit_env: bool | Many[Text] | None = Field(
         default=None,
-        description="Which variables of mcptest's own environment the server sees besides the basic ones "
-        "(`PATH`, `HOME` and the like): all, none, or those named.",
+        description="Which variables of mcptest's environment the server gets, besides the basic ones (`PATH`, "
+        "`HOME` and the like): all (`true`), none (`false`), or a list of names.",
         examples=[["JAVA_HOME"]],
     )
-    cwd: Text | None = Field(default=None, description="The directory in which the server starts.")
+    cwd: Text | None = Field(default=None, description="The working directory of the server.")
     protocol: Text | None = Field(
         default=None,
         description="The protocol revision to offer: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 (the default) or the "
-        "stateless 2026-07-28; `auto` asks the server first. Any other text is offered as it is.",
+        "stateless 2026-07-28; `auto` asks the server first. Any other text is sent unchanged.",
         examples=["2025-11-25", "2026-07-28", "auto"],
     )
     client: Client | None = Field(
         default=None,
-        description="What mcptest can do as this server's client, and what it answers when the server asks.",
+        description="The capabilities of mcptest as the client of this server, and its answers to the server's "
+        "requests.",
         examples=[{"sampling": "Paris", "elicitation": "accept"}],
     )
-    serial: bool | None = Field(default=None, description="Run the tests of this server one after the other.")
+    serial: bool | None = Field(default=None, description="Run the tests of this server one after another.")
     validity: Gate | None = Field(
         default=None,
-        description="What a result of this server means that breaks the protocol's schema or the tool's own `outputSchema`: "
-        "the test fails (`fail`), a warning (`warn`), or it is not checked (`off`); over `run_options`.",
+        description="What happens if a result of this server violates the protocol or the tool's `outputSchema`: "
+        "the test fails (`fail`), a warning (`warn`), or it is not checked (`off`). Overrides `run_options`.",
         examples=["warn"],
     )
     hygiene: Gate | None = Field(
         default=None,
-        description="What it means that this server writes to stdout what is no message, or goes on when its stdin is closed: "
-        "the run fails (`fail`), a warning (`warn`), or nothing (`off`); over `run_options`.",
+        description="What happens if this server writes other lines than messages to stdout, or keeps running "
+        "after its stdin was closed: the run fails (`fail`), a warning (`warn`), or nothing (`off`). "
+        "Overrides `run_options`.",
         examples=["fail"],
     )
     catalog: Literal["on", "off"] | None = Field(
         default=None,
-        description="Whether a run lists the tools and prompts of this server; over `run_options`.",
+        description="Whether a run lists the tools and prompts of this server. Overrides `run_options`.",
         examples=["off"],
     )
     server_version: Text | None = Field(
         default=None,
-        description="Which build of the server this is, as you name it. A result kept by `run --cache` is replayed only while "
-        "it stays the same; of a server with `url` none is kept without it.",
+        description="Your name for the version of the server. `run --cache` uses a saved result only if the "
+        "version is the same. For a server with `url`, no result is saved without it.",
         examples=["2026-01-31", "1f3c9ab"],
     )
     timeout_ms: Milliseconds | None = Field(
-        default=None, description="How long one call may take, in milliseconds.", examples=[30000]
+        default=None, description="The time limit of one call, in milliseconds.", examples=[30000]
     )
     connect_timeout_ms: Milliseconds | None = Field(
-        default=None, description="How long start and handshake may take, in milliseconds.", examples=[15000]
+        default=None, description="The time limit of start and handshake, in milliseconds.", examples=[15000]
     )
     shutdown_grace_ms: Annotated[int, Field(ge=0, le=2_147_483_647)] | None = Field(
-        default=None, description="How long the server may take to end before it is killed, in milliseconds."
+        default=None, description="How long the server has to end before it is killed, in milliseconds."
     )

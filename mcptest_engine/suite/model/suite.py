@@ -33,7 +33,7 @@ class FromEnv(Part):
     may_be_null: ClassVar[frozenset[str]] = frozenset({"default"})
 
     from_env: Text = Field(description="The environment variable that holds the value.")
-    default: Any = Field(default=None, description="The value where that one is not set.")
+    default: Any = Field(default=None, description="The value if the variable is not set.")
 
 
 def _variable(value: Any) -> Any:
@@ -53,7 +53,7 @@ _VARIABLE_SCHEMA = {
                 "minLength": 1,
                 "description": "The environment variable that holds the value.",
             },
-            "default": {"description": "The value where that one is not set."},
+            "default": {"description": "The value if the variable is not set."},
         },
         "required": ["from_env"],
         "additionalProperties": False,
@@ -67,18 +67,18 @@ class Inconclusive(Part):
 
     on: bool | None = Field(
         default=None,
-        description="The `runs` of an agent test are one test, which passes or fails when the confidence interval of their "
-        "share of passes lies wholly above or below one half, and is inconclusive otherwise.",
+        description="The `runs` of an agent test are one test. It passes if the confidence interval of their "
+        "pass rate is above one half, and fails if it is below. Otherwise it is inconclusive.",
     )
     min_trials: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=5, description="How many runs there have to be; fewer are inconclusive."
+        default=5, description="The lowest number of runs. With fewer runs, the test is inconclusive."
     )
     confidence_pct: Annotated[float, Field(ge=80, le=99)] = Field(
-        default=95, description="How sure the interval is, in percent, from 80 to 99."
+        default=95, description="The confidence level of the interval in percent, from 80 to 99."
     )
     treat_as: Literal["neutral", "fail"] = Field(
         default="neutral",
-        description="What inconclusive tests mean for the run: nothing (`neutral`), or that it fails (`fail`).",
+        description="Whether inconclusive tests fail the run: no (`neutral`) or yes (`fail`).",
     )
 
 
@@ -89,52 +89,51 @@ class RunOptions(Part):
         default=None, description="How many tests run at once.", examples=[8]
     )
     retries: Annotated[int, Field(ge=0, le=100)] | None = Field(
-        default=None, description="How many times a failed test is tried again."
+        default=None, description="How many times a failed test is retried."
     )
     restart: bool | None = Field(
-        default=None, description="Whether a server that died or hangs is started again for the remaining tests."
+        default=None, description="Whether a server that died or hangs is restarted for the remaining tests."
     )
     bail: bool | Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="Stop after the first failure, or after this many."
     )
     timeout_ms: Milliseconds | None = Field(
-        default=None, description="How long one call may take, in milliseconds.", examples=[30000]
+        default=None, description="The time limit of one call, in milliseconds.", examples=[30000]
     )
     model_timeout_ms: Milliseconds | None = Field(
         default=None,
-        description="How long a model may take for one answer, in milliseconds; 120000 when left out.",
+        description="The time limit for one answer of a model, in milliseconds. Default: 120000.",
         examples=[300000],
     )
     connect_timeout_ms: Milliseconds | None = Field(
-        default=None, description="How long a server's start and handshake may take, in milliseconds.", examples=[15000]
+        default=None, description="The time limit of a server's start and handshake, in milliseconds.", examples=[15000]
     )
     outcome: Outcome | None = Field(
         default=None,
-        description="What the calls of tests must come to that do not say so themselves: `success` (the default), `error` or "
-        "`any`.",
+        description="The default `outcome` of tests: `success` (default), `error` or `any`.",
         examples=["any"],
     )
     validity: Gate | None = Field(
         default=None,
-        description="What a result means that breaks the protocol's schema or the tool's own `outputSchema`: the test fails "
-        "(`fail`, the default), a warning (`warn`), or it is not checked (`off`).",
+        description="What happens if a result violates the protocol or the tool's `outputSchema`: the test fails "
+        "(`fail`, default), a warning (`warn`), or it is not checked (`off`).",
         examples=["warn"],
     )
     hygiene: Gate | None = Field(
         default=None,
-        description="What it means that a server writes to stdout what is no message, or goes on when its stdin is closed: the "
-        "run fails (`fail`), a warning (`warn`, the default), or nothing (`off`).",
+        description="What happens if a server writes other lines than messages to stdout, or keeps running after "
+        "its stdin was closed: the run fails (`fail`), a warning (`warn`, default), or nothing (`off`).",
         examples=["fail"],
     )
     catalog: Literal["on", "off"] | None = Field(
         default=None,
-        description="Whether a run lists the tools and prompts of its servers, to know unknown names, unknown arguments and "
-        "output schemas (`on`, the default).",
+        description="Whether a run lists the tools and prompts of its servers (`on`, default), to find unknown "
+        "names, unknown arguments and invalid results.",
         examples=["off"],
     )
     inconclusive: Inconclusive | None = Field(
         default=None,
-        description="What is made of tests that are neither passed nor failed.",
+        description="How inconclusive tests are treated.",
         examples=[{"on": True, "min_trials": 10}],
     )
 
@@ -144,12 +143,12 @@ class Performance(Part):
 
     default_timeout_ms: Milliseconds | None = Field(
         default=None,
-        description="How long one call may take before it fails, in milliseconds, "
-        "where neither the test nor its server says; over `run_options.timeout_ms`.",
+        description="The default time limit of a call, in milliseconds. Overrides `run_options.timeout_ms`.",
     )
     p95_latency_ms: Milliseconds | None = Field(
         default=None,
-        description="Below what 95 of 100 calls should stay, in milliseconds; more is told and never fails a run.",
+        description="The desired 95th percentile of call times, in milliseconds. If it is exceeded, there is a "
+        "warning.",
     )
 
 
@@ -159,19 +158,21 @@ Percentage = Annotated[float, Field(ge=0, le=100)]
 class Coverage(Part):
     """How much of what the servers offer the tests have to exercise, in percent; less ends the run with exit code 6."""
 
-    tools: Percentage | None = Field(default=None, description="Of the tools, how many are called.", examples=[100])
+    tools: Percentage | None = Field(
+        default=None, description="The percentage of the tools that are called.", examples=[100]
+    )
     parameters: Percentage | None = Field(
-        default=None, description="Of all parameters of all tools, how many are given by some call."
+        default=None, description="The percentage of all parameters of all tools that a call contains."
     )
     enum_values: Percentage | None = Field(
-        default=None, description="Of the values that parameters with an `enum` may have, how many are given."
+        default=None, description="The percentage of all `enum` values of parameters that a call contains."
     )
     resources: Percentage | None = Field(
-        default=None, description="Of the resources and resource templates, how many are read."
+        default=None, description="The percentage of the resources and resource templates that are read."
     )
-    prompts: Percentage | None = Field(default=None, description="Of the prompts, how many are got.")
+    prompts: Percentage | None = Field(default=None, description="The percentage of the prompts that are got.")
     error_paths: Percentage | None = Field(
-        default=None, description="Of the tools that are called, how many are seen to refuse something."
+        default=None, description="The percentage of the called tools that refuse something."
     )
 
 
@@ -184,10 +185,10 @@ class EffectLimits(Part):
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
     destructive: Count | None = Field(
-        default=None, description="Calls of tools that are classified as destructive.", examples=[0]
+        default=None, description="The highest number of calls of destructive tools.", examples=[0]
     )
     mutating: Count | None = Field(
-        default=None, description="Calls of tools that are classified as mutating.", examples=[10]
+        default=None, description="The highest number of calls of mutating tools.", examples=[10]
     )
 
     @model_validator(mode="after")
@@ -200,31 +201,31 @@ class EffectLimits(Part):
 class Suite(Part):
     """A suite of tests for MCP servers."""
 
-    name: Text | None = Field(default=None, description="The suite's name; the file's name when left out.")
-    description: str | None = Field(default=None, description="What the suite is about, for people.")
+    name: Text | None = Field(default=None, description="The name of the suite. Default: the name of the file.")
+    description: str | None = Field(default=None, description="A description for people.")
     servers: dict[str, Server] = Field(default={}, description="The servers under test, by the names that tests use.")
     imports: Many[Text] = Field(
         default=(),
-        description="Other suite files whose servers, variables and tests come first.",
+        description="Other suite files. Their servers, variables and tests come first.",
         examples=[["./common.yaml"]],
     )
     variables: dict[str, Variable] = Field(
-        default={}, description="Values for `${name}`; `{ from_env: NAME, default: … }` reads the environment."
+        default={}, description="Values for `${name}`. `{ from_env: NAME, default: … }` reads the environment."
     )
     env: dict[str, Scalar] = Field(
         default={},
-        description="Environment variables for every server of the suite; "
-        "a number or boolean is passed as the text that it is written as.",
+        description="Environment variables for every server of the suite. A number or boolean is passed as text, "
+        "as written.",
     )
     defaultTest: DefaultTest | None = Field(  # noqa: N815  (as suites spell it)
         default=None,
-        description="What every test has too: its assertions are appended to each test's own, and the rest holds where a "
-        "test does not say otherwise.",
+        description="Defaults for every test. Its assertions are added to each test's own; a test can override "
+        "the other keys.",
         examples=[{"expect": [{"target": "result.isError", "matcher": {"not": {"exact": True}}}]}],
     )
     hooks: Hooks | None = Field(
         default=None,
-        description="Commands around the run and around each of its tests.",
+        description="Commands before and after the run and each test.",
         examples=[{"beforeAll": "./seed.sh"}],
     )
     tools: Many[ToolTest] = Field(default=(), description="Tests that call tools.")
@@ -232,46 +233,47 @@ class Suite(Part):
     prompts: Many[PromptTest] = Field(default=(), description="Tests that get prompts.")
     compliance: Many[ComplianceCheck] | Compliance = Field(
         default=(),
-        description="Checks of what the protocol asks of every server: a list, or a mapping with `checks` and what they have "
-        "in common.",
+        description="Checks of the protocol: a list, or a mapping with `checks` and common keys.",
     )
     compositions: Many[Composition] = Field(
-        default=(), description="Fixed workflows: calls of tools that feed each other, as a graph without cycles."
+        default=(),
+        description="Workflows of several tool calls that pass data to each other, as a graph without cycles.",
     )
     agents: Many[AgentTest] = Field(
         default=(),
-        description="Tests of how a model uses the servers: a prompt, and what is expected of the calls that it leads to.",
+        description="Tests of a model that uses the servers: a prompt, and the expectations on the calls.",
     )
     evals: Many[EvalTest] = Field(
-        default=(), description="Answers that are graded, each a text, the result of a call or a model's."
+        default=(), description="Answers that are graded: a text, the result of a call, or the answer of a model."
     )
     scorers: Many[AnyScorer] = Field(default=(), description="Programs that grade the answers of `evals`.")
     judge: Judge | None = Field(
         default=None,
-        description="The model that grades wherever an eval, a metric or a matcher does not say otherwise.",
+        description="The default judge of evals, metrics and matchers.",
         examples=[{"model": "claude-sonnet-4-5", "jury": 3}],
     )
     budget: AgentBudget | None = Field(
         default=None,
-        description="What models may cost: one run of a test that does not say otherwise, and the suite with its scorers.",
+        description="Cost limits: the default for one run of a test, and for the suite with its scorers.",
         examples=[{"per_test_usd_cents": 5, "per_suite_usd_cents": 100}],
     )
     prices: dict[str, Price] = Field(
         default={},
-        description="What models cost, over the shipped table, by a model's id or by how several begin: `my-model-*`.",
+        description="Prices of models, by id or by the beginning of ids (`my-model-*`). They override mcptest's "
+        "own table.",
         examples=[{"my-model-*": {"input_usd_per_mtok": 0.5, "output_usd_per_mtok": 1.5}}],
     )
-    run_options: RunOptions | None = Field(default=None, description="How the suite is run.")
+    run_options: RunOptions | None = Field(default=None, description="Options of the run.")
     performance: Performance | None = Field(
-        default=None, description="How fast the servers ought to be: a timeout and an advisory figure."
+        default=None, description="Expectations on speed: a default time limit, and a desired percentile."
     )
     coverage: Coverage | None = Field(
         default=None,
-        description="How much of what the servers offer has to be exercised, in percent; an empty mapping only measures it.",
+        description="Floors for coverage, in percent. An empty mapping only measures it.",
         examples=[{"tools": 100}],
     )
     effects: EffectLimits | None = Field(
         default=None,
-        description="How many calls of tools that change something a run may make.",
+        description="Limits for the number of tool calls that change something.",
         examples=[{"destructive": 0}],
     )

@@ -305,7 +305,7 @@ async def test_a_word_is_explained_in_a_card_that_any_key_closes(suite: Path, wo
     async with workbench() as pilot:
         screen = await opened(pilot, suite, line=8)
         await pilot.press("ctrl+g")
-        await until(pilot, lambda: "What is expected of the answer" in text_of(pilot.app))
+        await until(pilot, lambda: "The expectations on the answer" in text_of(pilot.app))
         await pilot.press("escape")
         assert not screen.completing.is_open
         assert pilot.app.current_mode == "edit"
