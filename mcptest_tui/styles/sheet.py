@@ -1,21 +1,27 @@
-"""Textual's style sheet without the work that it does again and again: parsing, searching, styling component classes.
+"""Textual's style sheet without the work that it does again and again: parsing, searching, matching, styling component classes.
 
 With more sources than its cache holds, the original parses all of them whenever a class of widgets is seen for the first
-time; it looks through every rule for every node; and it styles each component class of a list anew with every key that
-moves the focus. What comes out is the same, because the deciding is left to it.
+time; it looks through every rule for every node; and when a class of a screen changes, or the focus moves, it decides anew
+about each node below and each component class of it. What comes out is the same, because the deciding is left to it.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from textual.app import App
 from textual.cache import LRUCache
+from textual.css.styles import Styles
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
+from textual.widget import Widget
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from textual.css.model import RuleSet
     from textual.css.styles import RulesMap
 
@@ -24,12 +30,30 @@ if TYPE_CHECKING:
 
 SOURCES = 1_000
 THEMES = 4
-LOOKS = 1_000
+STATES = 5_000
+RARE = frozenset(
+    {"can-focus", "empty", "even", "first-child", "first-of-type", "focus-within", "last-child", "last-of-type", "odd"}
+)
+"""The pseudo classes that `_paths` doesn't tell apart: they are looked at where a rule asks for them."""
 _parsed: LRUCache[frozenset[tuple[str, str]], LRUCache[tuple[Any, ...], list[RuleSet]]] = LRUCache(THEMES)
 """What was parsed with the variables of the last themes, so that a preview of one costs nothing the second time."""
 
-_looks: LRUCache[State, Looks] = LRUCache(LOOKS)
+_decided: LRUCache[State, tuple[RulesMap, RulesMap] | None] = LRUCache(STATES)
+"""What a node in this state has of all rules, and what its styles hold then; None where no rule means it."""
+_looks: LRUCache[State, Looks] = LRUCache(STATES)
+_paths: LRUCache[State, int] = LRUCache(STATES)
+"""A number for each way from the app to a node that selectors can tell from others."""
+_new_number = count()
 _numbers: dict[tuple[RuleSet, ...], int] = {}
+
+
+class _Found(NamedTuple):
+    """The rules that may mean nodes of certain names, a number for them, and the pseudo classes in them."""
+
+    rules: list[RuleSet]
+    by_name: dict[str, list[RuleSet]]
+    number: int
+    asked: frozenset[str]
 
 
 class Sheet(Stylesheet):
@@ -38,10 +62,11 @@ class Sheet(Stylesheet):
     def __init__(self, *, variables: dict[str, str] | None = None) -> None:
         super().__init__(variables=variables)
         self._parse_cache = _parsed_with(self._variables)
-        self._found: dict[frozenset[str], tuple[list[RuleSet], dict[str, list[RuleSet]]]] = {}
+        self._found: dict[frozenset[str], _Found] = {}
         self._all: tuple[list[RuleSet], dict[str, list[RuleSet]]] = ([], {})
+        self._replaced: list[RulesMap] = []
         self._styled: WeakKeyDictionary[DOMNode, State] = WeakKeyDictionary()
-        self._meant: dict[type[DOMNode], tuple[int, tuple[str, ...]]] = {}
+        self._meant: dict[type[DOMNode], tuple[int, frozenset[str]]] = {}
 
     def set_variables(self, variables: dict[str, str]) -> None:
         """Other variables, and what was parsed with them."""
@@ -53,8 +78,8 @@ class Sheet(Stylesheet):
         """Parse what is not parsed yet. Nothing is changed before all of it is sound."""
         self.parse()
 
-    def apply(self, node: DOMNode, *, animate: bool = False, cache: dict[tuple[Any, ...], Any] | None = None) -> None:
-        """Style a node, looking only at the rules whose last selector may mean it."""
+    def apply(self, node: DOMNode, *, animate: bool = False, cache: dict[Any, Any] | None = None) -> None:
+        """Style a node like the last one in its state, or look at the rules whose last selector may mean it."""
         everything = self.rules, self.rules_map
         if everything[0] is not self._all[0]:
             self._all, self._found, self._meant = everything, {}, {}
@@ -62,62 +87,124 @@ class Sheet(Stylesheet):
         found = self._found.get(names)
         if found is None:
             found = self._found[names] = self._find(*everything, names)
-        self._rules, self._rules_map = found
-        try:
-            super().apply(node, animate=animate, cache=cache)
-        finally:
-            self._rules, self._rules_map = everything
+        paths = {} if cache is None else cache
+        state = _state(node, found.number, found.asked, paths)
+        if state in _decided:
+            self._style(node, found.asked, _decided[state], animate=animate)
+        else:
+            self._rules, self._rules_map = found.rules, found.by_name
+            self._replaced = []
+            try:
+                super().apply(node, animate=animate)
+            finally:
+                self._rules, self._rules_map = everything
+            _decided[state] = next(((rules, _held(rules)) for rules in self._replaced), None)
+        self._style_components(node, paths)
 
-    def _find(
-        self, rules: list[RuleSet], by_name: dict[str, list[RuleSet]], names: frozenset[str]
-    ) -> tuple[list[RuleSet], dict[str, list[RuleSet]]]:
+    def replace_rules(self, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:  # type: ignore[override]
+        """Do so, and remember them."""
+        self._replaced.append(rules)
+        super().replace_rules(node, rules, animate=animate)
+
+    def _style(
+        self, node: DOMNode, asked: frozenset[str], decided: tuple[RulesMap, RulesMap] | None, *, animate: bool
+    ) -> None:
+        node._has_hover_style = "hover" in asked
+        node._has_focus_within = "focus-within" in asked
+        node._has_order_style = not asked.isdisjoint(
+            {"first-of-type", "last-of-type", "first-child", "last-child", "empty"}
+        )
+        node._has_odd_or_even = not asked.isdisjoint({"odd", "even"})
+        if decided is None:
+            return
+        rules, held = decided
+        if _same(node.styles.base._rules, held):
+            node.notify_style_update()  # what it inherits may be other than before
+        else:
+            super().replace_rules(node, rules, animate=animate)
+
+    def _find(self, rules: list[RuleSet], by_name: dict[str, list[RuleSet]], names: frozenset[str]) -> _Found:
         chosen = {id(rule) for name in names for rule in by_name.get(name, ())}
         found: dict[str, list[RuleSet]] = defaultdict(list)
         kept = [rule for rule in rules if id(rule) in chosen]
         for rule in kept:
             for name in rule.selector_names & names:
                 found[name].append(rule)
-        return kept, dict(found)
+        return _Found(kept, dict(found), *_number(kept))
 
     def _process_component_classes(self, node: DOMNode) -> None:
+        """Nothing: `apply` does it with what it knows of the path."""
+
+    def _style_components(self, node: DOMNode, paths: dict[Any, Any]) -> None:
         components = node._get_component_classes()
         if not components:
             return
-        state = self._state(node, components)
+        meant = self._meant.get(type(node))
+        if meant is None:
+            wanted = ("*", "DOMNode", *(f".{name}" for name in sorted(components)))
+            rules = dict.fromkeys(rule for name in wanted for rule in self._all[1].get(name, ()))
+            meant = self._meant[type(node)] = _number(rules)
+        state = _state(node, *meant, paths)
         if node._component_styles and self._styled.get(node) == state:
             return
         looks = _looks.get(state)
         if looks is None:
-            before = self._rules, self._rules_map
-            self._rules, self._rules_map = self._all
-            try:
-                super()._process_component_classes(node)
-            finally:
-                self._rules, self._rules_map = before
+            super()._process_component_classes(node)
             _looks[state] = {name: styles.base.get_rules() for name, styles in node._component_styles.items()}
         else:
             _dress(node, looks)
         self._styled[node] = state
 
-    def _state(self, node: DOMNode, components: frozenset[str]) -> State:
-        """All that decides how the component classes of a node look: the rules, and what a selector can ask of its path."""
-        meant = self._meant.get(type(node))
-        if meant is None:
-            meant = self._meant[type(node)] = self._means(components)
-        rules, asked = meant
-        path = [
-            (type(one), one._id, frozenset(one._classes), *(one.has_pseudo_classes({name}) for name in asked))
-            for one in node.css_path_nodes
-        ]
-        return (rules, *path)
 
-    def _means(self, components: frozenset[str]) -> tuple[int, tuple[str, ...]]:
-        """A number for the rules that may mean one of these component classes, and the pseudo classes in them."""
-        by_name = self._all[1]
-        wanted = ("*", "DOMNode", *(f".{name}" for name in sorted(components)))
-        rules = tuple(dict.fromkeys(rule for name in wanted for rule in by_name.get(name, ())))
-        asked = set[str]().union(*(rule.pseudo_classes for rule in rules))
-        return _numbers.setdefault(rules, len(_numbers)), tuple(sorted(asked))
+def _held(rules: RulesMap) -> RulesMap:
+    """What styles hold that were given all of these rules: some say what is so anyway."""
+    styles = Styles()
+    for name, value in rules.items():
+        setattr(styles, name, value)
+    return styles._rules
+
+
+def _same(rules: RulesMap, others: RulesMap) -> bool:
+    """Whether nothing differs but the object of the layout, of which each node has its own."""
+    if rules == others:
+        return True
+    layout, other = rules.get("layout"), others.get("layout")
+    if layout is None or other is None or layout.name != other.name:
+        return False
+    return {**rules, "layout": other} == others
+
+
+def _number(rules: Iterable[RuleSet]) -> tuple[int, frozenset[str]]:
+    """A number for these rules, and the pseudo classes in them."""
+    key = tuple(rules)
+    return _numbers.setdefault(key, len(_numbers)), frozenset[str]().union(*(rule.pseudo_classes for rule in key))
+
+
+def _state(node: DOMNode, number: int, asked: frozenset[str], paths: dict[Any, Any]) -> State:
+    """All that decides how the rules of this number style a node: what a selector can ask of the way to it."""
+    rare = asked & RARE
+    if not rare:
+        return number, _path(node, paths)
+    seen = (one.has_pseudo_classes({name}) for one in node.css_path_nodes for name in sorted(rare))
+    return (number, _path(node, paths), *seen)
+
+
+def _path(node: DOMNode, paths: dict[Any, Any]) -> int:
+    """The number of the way to a node; `paths` has those that are known."""
+    number: int | None = paths.get(node)
+    if number is None:
+        above = _path(node._parent, paths) if isinstance(node._parent, DOMNode) else None
+        own: State = ()
+        if isinstance(node, Widget):
+            own = (node.mouse_hover, node.has_focus, node.disabled)
+        elif isinstance(node, App):
+            own = (node.app_focus, node.current_theme.dark, node.is_inline, node.native_ansi_color, node.no_color)
+        state = (above, type(node), node._id, frozenset(node._classes), own)
+        number = _paths.get(state)
+        if number is None:
+            number = _paths[state] = next(_new_number)
+        paths[node] = number
+    return number
 
 
 def _dress(node: DOMNode, looks: Looks) -> None:

@@ -23,23 +23,41 @@ def looks(node: Any) -> dict[str, Any]:
     return {"": node.styles.base.get_rules(), **parts}
 
 
+def plain_sheet(app: Any) -> Stylesheet:
+    """Textual's own with the same sources."""
+    plain = Stylesheet(variables=app.get_css_variables())
+    plain.source = dict(app.stylesheet.source)
+    plain.parse()
+    return plain
+
+
+def compare(app: Any, plain: Stylesheet) -> None:
+    """Each node of the screen looks as the plain sheet has it."""
+    nodes = [app, *app.screen.walk_children(with_self=True)]
+    ours = [looks(node) for node in nodes]
+    for node, look in zip(nodes, ours, strict=True):
+        node._component_styles.clear()
+        plain.apply(node)
+        assert looks(node) == look, node
+
+
 async def test_every_node_looks_as_textuals_own_sheet_has_it(workbench: Callable[..., Any], demo: Path) -> None:
-    """Also after the focus, the classes and the theme have changed."""
+    """Whenever the focus, the classes, what is disabled or the theme have changed."""
     async with workbench(paths=[str(demo)]) as pilot:
         app = pilot.app
-        for key in ("tab", "slash", "x", "escape", "f3", "f1", "tab", "z"):
+        for key in ("f3", "f1", "tab", "slash", "x", "escape", "tab", "z", "z"):
             await pilot.press(key)
+            compare(app, plain_sheet(app))
+        screen = app.screen
+        for disabled in (True, False):
+            screen.test_list.disabled = disabled
+            await pilot.pause()
+            compare(app, plain_sheet(app))
+        screen.set_class(not screen.has_class("-narrow"), "-narrow")
+        compare(app, plain_sheet(app))
         app.theme = "textual-light"
         await until(pilot, lambda: app.stylesheet._variables == app.get_css_variables())
-        nodes = [app, *app.screen.walk_children(with_self=True)]
-        ours = [looks(node) for node in nodes]
-        plain = Stylesheet(variables=app.get_css_variables())
-        plain.source = dict(app.stylesheet.source)
-        plain.parse()
-        for node, look in zip(nodes, ours, strict=True):
-            node._component_styles.clear()
-            plain.apply(node)
-            assert looks(node) == look, node
+        compare(app, plain_sheet(app))
 
 
 async def test_no_source_is_parsed_twice(
