@@ -41,6 +41,7 @@ def pytest_configure() -> None:
     A signal that is ignored is ignored in every child, too; one that has a handler here has none there. This process goes on
     not to be ended by it.
     """
+    gc.disable()  # until all is collected, which stays
     _hear_signals()
     _judge_examples_by_what_they_show()
 
@@ -66,9 +67,9 @@ def _hear_signals() -> None:
 
 def pytest_collection_finish() -> None:
     """What was collected stays to the end: it isn't looked through again and again for what nobody needs any more."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 10, 10)
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

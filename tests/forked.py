@@ -13,6 +13,7 @@ import gc
 import io
 import json
 import os
+import pkgutil
 import runpy
 import select
 import signal
@@ -29,6 +30,7 @@ from dataclasses import is_dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn, TextIO
 
+import mcptest_engine
 from mcptest_engine.core.lazy_patterns import LazyPattern
 
 if TYPE_CHECKING:
@@ -42,93 +44,14 @@ IMPORTED = (
     "argparse",
     "difflib",
     "httpcore2",
+    "importlib.readers",
     "jsonschema_rs",
-    "mcptest_engine.authoring.propose",
-    "mcptest_engine.authoring.review",
-    "mcptest_engine.authoring.shapes",
-    "mcptest_engine.authoring.suite_insert",
-    "mcptest_engine.authoring.targets",
-    "mcptest_engine.authoring.worker.service",
-    "mcptest_engine.cli.call",
-    "mcptest_engine.cli.catalog",
-    "mcptest_engine.cli.doctor",
-    "mcptest_engine.cli.ending",
-    "mcptest_engine.cli.list",
-    "mcptest_engine.cli.main",
-    "mcptest_engine.cli.mock",
-    "mcptest_engine.cli.propose",
-    "mcptest_engine.cli.review",
-    "mcptest_engine.cli.run",
-    "mcptest_engine.cli.security",
-    "mcptest_engine.cli.sinks",
-    "mcptest_engine.cli.validate",
-    "mcptest_engine.core.coverage",
-    "mcptest_engine.core.jq",
-    "mcptest_engine.core.redaction",
-    "mcptest_engine.core.schema_document",
-    "mcptest_engine.core.shipped",
-    "mcptest_engine.front_door.server",
-    "mcptest_engine.judging.budgets",
-    "mcptest_engine.judging.expectations",
-    "mcptest_engine.judging.matchers.containment",
-    "mcptest_engine.judging.matchers.elements",
-    "mcptest_engine.judging.matchers.equality",
-    "mcptest_engine.judging.matchers.jq_program",
-    "mcptest_engine.judging.matchers.json_schema",
-    "mcptest_engine.judging.matchers.logic",
-    "mcptest_engine.judging.matchers.numbers",
-    "mcptest_engine.judging.matchers.shape",
-    "mcptest_engine.judging.matchers.text",
-    "mcptest_engine.mock.http",
-    "mcptest_engine.mock.presets",
-    "mcptest_engine.mock.server",
-    "mcptest_engine.mock.stdio",
-    "mcptest_engine.mock.templates",
-    "mcptest_engine.reporting.json_",
-    "mcptest_engine.reporting.junit",
-    "mcptest_engine.reporting.pretty",
-    "mcptest_engine.reporting.pretty_failures",
-    "mcptest_engine.reporting.registry",
-    "mcptest_engine.running.causes",
-    "mcptest_engine.running.coverage",
-    "mcptest_engine.running.diagnostics",
-    "mcptest_engine.running.documents",
-    "mcptest_engine.running.execution",
-    "mcptest_engine.running.launch",
-    "mcptest_engine.running.listening",
-    "mcptest_engine.running.pool",
-    "mcptest_engine.running.server_sources",
-    "mcptest_engine.running.survey",
-    "mcptest_engine.running.watch",
-    "mcptest_engine.running.worker.browsing",
-    "mcptest_engine.running.worker.results",
-    "mcptest_engine.running.worker.runs",
-    "mcptest_engine.running.worker.telling",
-    "mcptest_engine.running.worker.traffic",
-    "mcptest_engine.running.worker.warm",
-    "mcptest_engine.servers.agent_configs",
-    "mcptest_engine.servers.auth",
-    "mcptest_engine.servers.eras",
-    "mcptest_engine.servers.gate",
-    "mcptest_engine.servers.http",
-    "mcptest_engine.servers.http_client",
-    "mcptest_engine.servers.http_exchange",
-    "mcptest_engine.servers.http_stream",
-    "mcptest_engine.servers.session",
-    "mcptest_engine.servers.stdio",
-    "mcptest_engine.suite.expanded",
-    "mcptest_engine.suite.load",
-    "mcptest_engine.suite.model.suite",
-    "mcptest_engine.suite.problem_words",
-    "mcptest_engine.workspace.catalogs",
-    "mcptest_engine.workspace.history",
-    "mcptest_engine.workspace.snapshots",
-    "mcptest_engine.workspace.suite_file",
-    "mcptest_tui.__main__",
-    "pkgutil",
     "tomllib",
 )
-"""With all that these import in turn; the rest is imported by each process for itself."""
+"""Beside every module of the engine and what these import in turn; the rest is imported by each process for itself."""
+_MAINS = ("mcptest_engine.authoring.worker.__main__", "mcptest_engine.running.worker.__main__", "mcptest_tui.__main__")
+_NOT_IMPORTED = ("__main__", "anthropic_", "jq_worker", "openai_")
+"""What is a program, and what takes seconds for the few who need it."""
 _WAYS = ("search", "match", "fullmatch", "finditer", "findall", "sub")
 _MOST_DESCRIPTORS = 256
 _READ_BY_THE_INTERPRETER = ("PYTHON", "LC_", "LANG")
@@ -291,9 +214,9 @@ NURSERY = Nursery()
 
 def _serve(asked: socket.socket) -> None:
     """Fork for each request, until nobody can ask any more."""
-    for name in IMPORTED:
-        with contextlib.suppress(ModuleNotFoundError):  # one that was renamed is imported by each process for itself
-            __import__(name)
+    engine = (one.name for one in pkgutil.walk_packages(mcptest_engine.__path__, "mcptest_engine."))
+    for name in (*IMPORTED, *(one for one in engine if one.rpartition(".")[2] not in _NOT_IMPORTED), *_MAINS):
+        __import__(name)
     _make_ready()
     gc.collect()
     gc.freeze()
@@ -312,7 +235,7 @@ def _serve(asked: socket.socket) -> None:
 
 
 def _make_ready() -> None:
-    """Do here what else would wait for its first use in each process: patterns and the making of values."""
+    """Do here what else would wait for its first use in each process: patterns, making values, what the detector reads."""
     modules = [module for name, module in sys.modules.items() if name.startswith("mcptest_engine")]
     for one in [one for module in modules for one in vars(module).values()]:
         if isinstance(one, type) and is_dataclass(one):
@@ -321,6 +244,13 @@ def _make_ready() -> None:
         elif type(one) is LazyPattern:
             for way in _WAYS:
                 getattr(one, way)
+    from mcptest_engine.safety.learned.judge import learned_weights
+    from mcptest_engine.safety.learned.lexicon import lexicon
+    from mcptest_engine.safety.phrases import phrases_to_try
+
+    phrases_to_try("")
+    learned_weights()
+    lexicon()
 
 
 def _exactly(asked: socket.socket, size: int) -> bytes:

@@ -30,6 +30,7 @@ def drawn(app: Any) -> list[Any]:
     """The rows of the terminal as strips of segments: the screen, and the screens behind it where it lets them through."""
     Drawings.count += 1
     visible_screen_stack.set(app._background_screens)
+    app.screen._compositor._dirty_regions.clear()
     return list(app.screen._compositor.render_strips())
 
 

@@ -10,7 +10,7 @@ import textual.app
 import textual.pilot
 from textual._compositor import Compositor
 
-from tests.tui.pictures import Drawings, drawn, text_of
+from tests.tui.pictures import Drawings, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +33,8 @@ them: a bound in seconds of the clock would leave what isn't done yet, and a tes
 async def until(pilot: Any, condition: Callable[[], Any], *, seconds: float = PATIENCE_SECONDS, what: str = "") -> Any:
     """Let the app work until `condition()` is true, and return what it gave. Fails with the screen's text after `seconds`.
 
-    What follows from it at once is done as well. What is on the screen then is drawn, so that a pane that cannot be drawn fails
-    the test.
+    What follows from it at once is done as well. What has changed on the screen is drawn then, so that a pane that cannot be
+    drawn fails the test.
     """
     clock = asyncio.get_running_loop().time
     end, step = clock() + seconds, STEP_SECONDS
@@ -45,7 +45,7 @@ async def until(pilot: Any, condition: Callable[[], Any], *, seconds: float = PA
         if value:
             await _nothing_ready(asyncio.get_running_loop())
             if Drawings.count == before and pilot.app.is_running and not pilot.app._exit:
-                drawn(pilot.app)
+                _draw_what_changed(pilot.app)
             return value
         if clock() > end:
             raise AssertionError(f"waited {seconds} s for {what or condition}; on the screen:\n{text_of(pilot.app)}")
@@ -112,11 +112,15 @@ def _not_drawn(self: Compositor, full: bool = False, screen_stack: Any = None, s
     """In the place of `render_update`, whose picture nobody sees without a terminal, and which is half of a test's work."""
     if full:
         return _render_update(self, full=True, screen_stack=screen_stack, simplify=simplify)  # a picture was asked for
-    self._dirty_regions.clear()
-    return None
+    return None  # what is to be drawn adds up until somebody looks
 
 
 _render_update = Compositor.render_update
+
+
+def _draw_what_changed(app: Any) -> None:
+    """As before a terminal: what is to be drawn since the last time, or all of it."""
+    _render_update(app.screen._compositor, screen_stack=app._background_screens)
 
 
 def quicken(patch: pytest.MonkeyPatch) -> None:

@@ -35,11 +35,6 @@ WIDE, HIGH = 6, 12
 """A cell of the terminal, in units of the picture."""
 
 
-@pytest.fixture(autouse=True)
-def _quick():
-    """In the place of the one that has nothing drawn: here it is."""
-
-
 def hexadecimal(color, *, ink: bool) -> str:
     """A colour of a segment; the terminal's own ones as one terminal has them."""
     if color is None:

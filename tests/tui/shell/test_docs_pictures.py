@@ -27,11 +27,6 @@ SIZE = (112, 32)
 FONTS = 'ui-monospace, SFMono-Regular, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace'
 
 
-@pytest.fixture(autouse=True)
-def _quick():
-    """In the place of the one that has nothing drawn: here it is."""
-
-
 @pytest.fixture
 def library(place):
     """The suite of the pictures, beside its server's manifest."""
