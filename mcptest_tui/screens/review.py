@@ -20,12 +20,12 @@ from mcptest_tui.safe import name_among, one_line, shown
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.working import Working
 from mcptest_tui.state.review_rows import decision_pieces, item_lines, written_lines
-from mcptest_tui.state.reviewing import ACCEPT, REJECT, SKIP, rest_question, told_files
+from mcptest_tui.state.reviewing import ACCEPT, REJECT, RISK_MARKS, SKIP, rest_question, told_files
 from mcptest_tui.state.text_lines import BLANK, line, safe
 from mcptest_tui.widgets.empty import Empty
 from mcptest_tui.widgets.review_view import HELP, NEARBY, FragmentEditor, ReviewList, ReviewView
 from mcptest_tui.widgets.splitter import Splitter
-from mcptest_tui.words import MARKS, key_of
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -219,9 +219,7 @@ class ReviewScreen(Working, WorkScreen):
         title = EMPTY_TITLE if self.workbench.reviews.is_read or problem else "Looking for proposals …"
         self.query_one("#review-empty", Empty).show(title, lines, hints)
         risks = self.state.risks
-        self.query_one("#review-list-pane").border_subtitle = (
-            f"{MARKS['inconclusive']} {', '.join(risks)}" if risks else ""
-        )
+        self.query_one("#review-list-pane").border_subtitle = "  ".join(f"{RISK_MARKS[risk]} {risk}" for risk in risks)
         self.listed.changed(cursor=self.state.at)
         self.listed.show_row(self.state.at)
         self.show_item(keep=True)
@@ -346,11 +344,23 @@ class ReviewScreen(Working, WorkScreen):
         if self._leave_written():
             return
         item = self.state.current
-        if item is not None and item.stale:
-            self.workbench.say(f"it can only be rejected: {item.stale}", "warning")
-            return
         before = self.state.decision(item) if item is not None else None
-        self._decide(ACCEPT, before.text if before is not None else None)
+        text = before.text if before is not None else None
+        if item is not None and not self._refuse(item, text):
+            self._decide(ACCEPT, text)
+
+    def _refuse(self, item: Item, text: str | None) -> bool:
+        """Say why a proposal cannot be accepted with this text; False when it can."""
+        if item.stale:
+            told = f"it can only be rejected: {item.stale}"
+        elif item.is_missing_arguments(text):
+            told = (
+                f"it needs arguments that the server takes: {key_of('review.edit')} gives them, then it can be accepted"
+            )
+        else:
+            return False
+        self.workbench.say(told, "warning")
+        return True
 
     def action_reject(self) -> None:
         """Do not take it."""
@@ -390,7 +400,7 @@ class ReviewScreen(Working, WorkScreen):
     def action_alike(self) -> None:
         """All that change the same."""
         item = self.state.current
-        if item is None:
+        if item is None or self._refuse(item, None):
             return
         chosen = self.state.alike(item)
         if len(chosen) < 2:
@@ -564,6 +574,8 @@ class ReviewScreen(Working, WorkScreen):
             )
 
     async def _problem_of(self, item: Item, text: str) -> str | None:
+        if item.is_missing_arguments(item.undescribed(text)):
+            return "it still needs arguments that the server takes: change `args`"
         try:
             told = await self.workbench.engine.ask("review_check", id=item.id, text=text)
         except EngineError as wrong:

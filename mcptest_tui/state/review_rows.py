@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_tui.state.diff_rows import differing
-from mcptest_tui.state.reviewing import ACCEPT, KINDS, REJECT, SKIP
+from mcptest_tui.state.reviewing import ACCEPT, KINDS, REJECT, RISK_MARKS, SKIP
 from mcptest_tui.state.text_lines import BLANK, TextLine, line
 from mcptest_tui.words import MARKS, key_of, mark
 
@@ -37,19 +37,23 @@ def item_lines(item: Item, decision: Decision | None, *, info: bool = False, sta
     """Everything about a proposal; `info` says it all, where else a few rows stand for many. `stability` says that too."""
     lines: list[TextLine] = []
     if item.loosens is not None:
-        lines += [line((f"{MARKS['inconclusive']} loosens  ", "hint"), (_safe(item.loosens), "hint")), BLANK]
+        lines += [line((f"{RISK_MARKS['loosens']} loosens  ", "hint"), (_safe(item.loosens), "hint")), BLANK]
     if item.stale:
-        lines += [line((f"{MARKS['inconclusive']} can only be rejected  ", "hint"), (_safe(item.stale), "hint")), BLANK]
+        lines += [
+            line((f"{RISK_MARKS['can only be rejected']} can only be rejected  ", "hint"), (_safe(item.stale), "hint")),
+            BLANK,
+        ]
     if item.needs_arguments:
         lines += [
             line(
-                (f"{MARKS['inconclusive']} needs arguments  ", "hint"), (f"{key_of('review.edit')} edits them", "hint")
+                (f"{RISK_MARKS['needs arguments']} needs arguments  ", "hint"),
+                (f"{key_of('review.edit')} edits them", "hint"),
             ),
             BLANK,
         ]
     if item.is_volatile:
         lines += [
-            line((f"{MARKS['inconclusive']} volatile  ", "hint"), ("a value that changes from call to call", "hint")),
+            line((f"{RISK_MARKS['volatile']} volatile  ", "hint"), ("a value that changes from call to call", "hint")),
             BLANK,
         ]
     after = decision.text if decision is not None and decision.text is not None else item.after

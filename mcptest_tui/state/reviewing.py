@@ -11,12 +11,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.words import counted
+from mcptest_tui.words import MARKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 ACCEPT, REJECT, SKIP = "accept", "reject", "skip"
 WORDS = {ACCEPT: "accepted", REJECT: "rejected", SKIP: "skipped"}
+RISK_MARKS = {
+    "can only be rejected": "-",
+    "needs arguments": "?",
+    "loosens": MARKS["inconclusive"],
+    "volatile": "*",
+}
+"""The marks before the proposals to look at, and in the legend of the list."""
 KINDS = {
     "arguments": "other arguments than those made up",
     "test": "a new test",
@@ -76,12 +84,21 @@ class Item:
     def risks(self) -> list[str]:
         """Why it is to be looked at before it is accepted."""
         risks = {
+            "can only be rejected": bool(self.stale),
             "needs arguments": self.needs_arguments,
             "loosens": self.loosens is not None,
             "volatile": self.is_volatile,
-            "can only be rejected": bool(self.stale),
         }
         return [word for word, holds in risks.items() if holds]
+
+    @property
+    def mark(self) -> str:
+        """The mark of its first risk, " " without one."""
+        return RISK_MARKS[self.risks[0]] if self.risks else " "
+
+    def is_missing_arguments(self, text: str | None) -> bool:
+        """Whether the text to accept, None for the one proposed, still has no arguments that the server takes."""
+        return self.needs_arguments and (text is None or text.strip() == self.after.strip())
 
     @property
     def is_safe(self) -> bool:

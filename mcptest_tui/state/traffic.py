@@ -64,8 +64,8 @@ class Row:
 
     @property
     def failed(self) -> bool:
-        """Whether it is an error, or was answered by one."""
-        return self.error or (self.answer is not None and self.answer.error)
+        """Whether it is an error, was answered by one, or got no answer before its session ended."""
+        return self.error or self.is_unanswered or (self.answer is not None and self.answer.error)
 
     @property
     def waits(self) -> bool:

@@ -88,7 +88,7 @@ class ReviewList(Lines):
         """One row: the decision, the test, then as there is room what it changes and where."""
         item = self.state.items[at]
         told, ink = decision_pieces(self.state.decision(item), draft=item.id in self.state.drafts)
-        risk = "" if not self.state.risks else f"{' ' if item.is_safe else MARKS['inconclusive']} "
+        risk = f"{item.mark} " if self.state.risks else ""
         room = width - 2 - len(risk)
         before = self.state.items[at - 1] if at else None
         is_next = before is not None and (before.suite, before.title) == (item.suite, item.title)

@@ -509,9 +509,13 @@ async def test_made_up_arguments_are_given_with_what_the_tool_takes_beside_them(
         await until(pilot, lambda: "needs arguments" in text_of(app))
         assert "`book_id` (string, required)" in text_of(app)
         assert "no book has the id 1" in text_of(app)
+        await pilot.press("a")
+        await until(pilot, lambda: "it needs arguments that the server takes: e gives them" in text_of(app))
+        assert not app.reviews.state.decisions
         await pilot.press("e")
         area = screen.editor.area
         assert area.text.startswith("# `book_id` (string, required): The id of the book.\n- name: a book")
+        await until(pilot, lambda: "it still needs arguments that the server takes" in text_of(app))
         area.load_text(area.text.replace('"1"', "b-7741"))
         await until(pilot, lambda: "it can be accepted" in text_of(app))
         await pilot.press("ctrl+s")

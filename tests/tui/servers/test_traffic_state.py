@@ -197,6 +197,8 @@ def test_a_request_of_a_session_that_has_ended_waits_no_longer():
     assert numbers(traffic) == []
     traffic.apply([told(row(5, "end", stream=1, at=1001.5), row(6, "end", stream=1, at=1009.0))])
     assert [(one.n, one.is_unanswered, one.took) for one in traffic.shown] == [(1, True, 500.0)]
+    traffic.show("is:error")
+    assert numbers(traffic) == [1]
     traffic.show("is:open")
     assert numbers(traffic) == [2]
     assert len(traffic.rows) == 4
