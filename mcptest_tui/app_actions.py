@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from mcptest_tui.config import TEMPLATE as CONFIG_TEMPLATE
-from mcptest_tui.config import config_file, load_config
+from mcptest_tui.config import config_file
 from mcptest_tui.interface import AppInterface
 from mcptest_tui.keymap import diagnose_keymap, keymap_file, keymap_template, load_keymap, put_key
-from mcptest_tui.outside import edit_outside
 from mcptest_tui.places import absolute, longer_path, user_themes_dir
 from mcptest_tui.runs import WATCH
 from mcptest_tui.screens.base import WorkScreen
@@ -17,7 +15,6 @@ from mcptest_tui.words import key_of, key_shown
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from pathlib import Path
 
     from mcptest_tui.widgets.jump import Target
 
@@ -189,21 +186,7 @@ class AppActions(AppInterface):
 
     def action_edit_config(self) -> None:
         """The settings file likewise; it is taken at the next start."""
-        self._edit_own(config_file(), CONFIG_TEMPLATE, "it is read when mcptest starts")
-        problems = load_config().problems
-        if problems:
-            self.tell("\n".join(problems[:3]), severity="warning")
-
-    def _edit_own(self, path: Path, template: str, hint: str) -> None:
-        try:
-            if not path.exists():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(template, encoding="utf-8")
-        except OSError as wrong:
-            self.tell(f"cannot write {path}: {wrong.strerror}", severity="error")
-            return
-        if not edit_outside(self, path):
-            self.tell(f"set EDITOR to open {path}", severity="warning", hint=hint)
+        self.go("edit", path=str(config_file()))
 
     def action_commands(self) -> None:
         """What was done here, as commands; Enter copies one."""

@@ -14,7 +14,10 @@ from mcptest_engine.core.errors import did_you_mean
 from mcptest_tui.places import config_dir
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from pathlib import Path
+
+    from mcptest_engine.running.diagnostics import Diagnostic
 
 CHOICES = {
     "watch": ("off", "affected", "all"),
@@ -88,6 +91,39 @@ def load_config(path: Path | None = None) -> Config:
     if not isinstance(read, dict):
         return Config(problems=(f"{path.name}: expected lines such as `watch: off`",))
     return checked(read)
+
+
+def diagnose_config(text: str, path: str) -> list[Diagnostic]:
+    """What is wrong with the text of the settings, each at its place."""
+
+    def wrong_with(value: dict[Any, Any]) -> Iterable[tuple[str, str]]:
+        return [(str(key), told) for key, given in value.items() if (told := _wrong(str(key), given))]
+
+    return diagnose_own_file(text, path, wrong_with, "expected lines such as `watch: off`")
+
+
+def diagnose_own_file(
+    text: str, path: str, wrong_with: Callable[[dict[Any, Any]], Iterable[tuple[str, str]]], expected: str
+) -> list[Diagnostic]:
+    """What is wrong with a file of keys and values; `wrong_with` gives each key with its problem, `expected` names a line."""
+    from mcptest_engine.core.errors import Problem, SuiteError
+    from mcptest_engine.running.diagnostics import LINE_END, diagnostics_of
+    from mcptest_engine.suite.yaml import EMPTY, read_tree
+
+    try:
+        tree = read_tree(text, file=path)
+    except SuiteError as broken:
+        problems = [problem for problem in broken.problems if problem.message != EMPTY]
+    else:
+        problems = list(tree.problems)
+        if isinstance(tree.value, dict):
+            for name, told in wrong_with(tree.value):
+                message, _, hint = told.partition("; ")
+                span = tree.span((name,), key=True, nearest=True)
+                problems.append(Problem(message=message, hint=hint or None, file=path, span=span))
+        else:
+            problems.append(Problem(message=expected, file=path, span=tree.span(())))
+    return sorted(diagnostics_of(problems, lambda _: LINE_END.split(text), file=path), key=lambda one: one.line)
 
 
 def checked(value: dict[Any, Any]) -> Config:

@@ -8,9 +8,10 @@ behind `ctrl+f` lands in the text. So a mark follows each key that is no letter 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from textual import events
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS, IGNORE_SEQUENCE
 from textual.app import App
 from textual.message import Message
 
@@ -25,6 +26,9 @@ is waited for: a machine that is busy takes its time, and no letter may overtake
 HELD_SECONDS = 0.01
 _ROUNDS = 2
 """What a key did may be a message that follows it; the second mark follows that one."""
+
+# Escape and a digit that come at once: Textual makes a character of them, such as `™`, for one terminal on macOS.
+cast("dict[str, object]", ANSI_SEQUENCES_KEYS).update({f"\x1b{digit}": IGNORE_SEQUENCE for digit in "0123456789"})
 
 
 class KeyDone(Message):

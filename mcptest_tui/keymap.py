@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.binding import Binding, BindingType
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_tui.actions import ALIASES, actions_for, by_id
-from mcptest_tui.config import MOST_PROBLEMS
+from mcptest_tui.config import MOST_PROBLEMS, diagnose_own_file
 from mcptest_tui.places import config_dir
 from mcptest_tui.words import key_of, key_shown, keys_shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from mcptest_engine.running.diagnostics import Diagnostic
@@ -78,25 +78,12 @@ def keymap_template() -> str:
 
 def diagnose_keymap(text: str, path: str) -> list[Diagnostic]:
     """What is wrong with the text of a keymap, each at its place, with the fix where an id is misspelt."""
-    from mcptest_engine.core.errors import Problem, SuiteError
-    from mcptest_engine.running.diagnostics import LINE_END, diagnostics_of
-    from mcptest_engine.suite.yaml import EMPTY, read_tree
 
-    try:
-        tree = read_tree(text, file=path)
-    except SuiteError as broken:
-        problems = [problem for problem in broken.problems if problem.message != EMPTY]
-    else:
-        problems = list(tree.problems)
-        if isinstance(tree.value, dict):
-            keymap = checked(tree.value)
-            for name, told in zip(keymap.wrong, keymap.problems, strict=True):
-                message, _, hint = told.partition("; ")
-                span = tree.span((name,), key=True, nearest=True)
-                problems.append(Problem(message=message, hint=hint or None, file=path, span=span))
-        else:
-            problems.append(Problem(message="expected lines such as `run.this: r`", file=path, span=tree.span(())))
-    return sorted(diagnostics_of(problems, lambda _: LINE_END.split(text), file=path), key=lambda one: one.line)
+    def wrong_with(value: dict[Any, Any]) -> Iterable[tuple[str, str]]:
+        keymap = checked(value)
+        return zip(keymap.wrong, keymap.problems, strict=True)
+
+    return diagnose_own_file(text, path, wrong_with, "expected lines such as `run.this: r`")
 
 
 def put_key(text: str, name: str, key: str) -> str:

@@ -65,6 +65,13 @@ class ModeScreen(Sturdy, Screen[None]):
         """Names of texts that would be lost by quitting."""
         return []
 
+    def unsaved_text(self, path: str) -> str | None:  # noqa: ARG002
+        """The text of a file that was changed here and not saved; None without one."""
+        return None
+
+    def change_text(self, path: str, text: str) -> None:
+        """Make this the unsaved text of a file for which `unsaved_text` gave one."""
+
     def watched(self) -> list[str]:
         """Files that this screen wants to hear of in `files_changed`, beside those that suites are made of."""
         return []

@@ -60,7 +60,13 @@ _SCREEN: tuple[Action, ...] = (
         False,
         idle="no test has failed",
     ),
-    Action("list.failures", "Failures only", "failures only", "failures_only", "Only failed tests, and back."),
+    Action(
+        "list.failures",
+        "Failures only",
+        "failures only",
+        "failures_only",
+        "Only tests that did not pass, and back.",
+    ),
     Action("run.again", "Again", "run the last again", "run_again", "The last run again.", show=False),
     Action(
         "run.alike", "Alike", "", "run_alike", "Run the tests that failed as this one did: of one cause.", show=False

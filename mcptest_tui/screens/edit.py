@@ -276,6 +276,15 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
         """Files with text that the disk does not have."""
         return [self.title_of(doc) for doc in self.docs.values() if doc.is_dirty]
 
+    def unsaved_text(self, path: str) -> str | None:
+        """What stands in the editor, where the disk has another text."""
+        doc = self.docs.get(os.path.abspath(path))  # noqa: PTH100
+        return doc.text if doc is not None and doc.is_dirty else None
+
+    def change_text(self, path: str, text: str) -> None:
+        """By one edit, which can be undone."""
+        self.docs[os.path.abspath(path)].area.become(text)  # noqa: PTH100
+
     def watched(self) -> list[str]:
         """The open files."""
         return list(self.docs)

@@ -12,6 +12,7 @@ from textual.content import Content
 
 from mcptest_engine.core.words import counted
 from mcptest_tui.actions import by_id
+from mcptest_tui.config import config_file, diagnose_config
 from mcptest_tui.keymap import diagnose_keymap, keymap_file
 from mcptest_tui.quiet import Quiet
 from mcptest_tui.screens.edit_base import EditBase
@@ -61,6 +62,8 @@ class EditChecks(EditBase):
         documents = self.workbench.store.documents
         if doc.file.path == str(keymap_file()):
             doc.document, problems = None, diagnose_keymap(text, doc.file.path)
+        elif doc.file.path == str(config_file()):
+            doc.document, problems = None, diagnose_config(text, doc.file.path)
         elif doc.is_fragment(documents):
             doc.document = None
             problems = await asyncio.to_thread(

@@ -67,7 +67,9 @@ class EditDisk(EditDrafts):
             self.workbench.tell(
                 f"{doc.file.name} has changed on the disk as well",
                 severity="warning",
-                hint=f"{key_of('edit.save')} asks which to keep",
+                hint=f"{key_of('edit.save')} asks which to keep"
+                if self.is_active
+                else f"{key_of('app.mode.2', typing=True)} goes to its text; a save there asks which to keep",
             )
 
     def action_reload(self) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 from textual.containers import Container
 
 from mcptest_engine.core.words import counted
+from mcptest_tui.config import TEMPLATE as CONFIG_TEMPLATE
+from mcptest_tui.config import config_file
 from mcptest_tui.keymap import keymap_file, keymap_template
 from mcptest_tui.places import path_here
 from mcptest_tui.screens.edit_disk import EditDisk, read_there
@@ -40,6 +42,8 @@ class EditFiles(EditDisk):
             doc.area.display = False
             if file.is_new and path == str(keymap_file()):
                 doc.area.load_text(keymap_template())
+            elif file.is_new and path == str(config_file()):
+                doc.area.load_text(CONFIG_TEMPLATE)
             self.query_one("#edit-texts", Container).mount(doc.area)
             if file.read_only:
                 self.workbench.tell(

@@ -58,6 +58,8 @@ class ProcessList(Lines):
         """What each waits for is known as it is now, and not as it was when the last process came or went."""
         self.ended: set[tuple[str, int]] = set()
         """The keys of the processes that were ended here; some may still be in the list."""
+        self.present: set[tuple[str, int]] | None = None
+        """The keys of what was there when one was ended; the cursor goes to no newer one, which a second `x` would end."""
         self.restarting: Process | None = None
         """What is started again: the cursor goes to the new process, unless it is moved before."""
 
@@ -83,14 +85,19 @@ class ProcessList(Lines):
         elif before is None:
             self.changed(cursor=0)
         else:
-            can_end = [place for place, one in enumerate(processes) if one.role not in OURS]
+            can_end = [
+                place
+                for place, one in enumerate(processes)
+                if one.role not in OURS and (self.present is None or one.key in self.present)
+            ]
             following = [place for place in can_end if processes[place].key in left]
-            near = can_end[min(self.cursor, len(can_end) - 1)] if can_end else self.cursor
+            ours = next((place for place, one in enumerate(processes) if one.role in OURS), self.cursor)
+            near = can_end[min(self.cursor, len(can_end) - 1)] if can_end else ours
             self.changed(cursor=(same or following or [near])[0])
 
     def cursor_moved(self) -> None:
         """By a person."""
-        self.restarting = None
+        self.restarting = self.present = None
         super().cursor_moved()
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
@@ -203,6 +210,7 @@ class ProcessesWindow(Modal[None], Working):
         one = self.list.process
         assert one is not None  # else the key is not in force
         self.list.ended.add(one.key)
+        self.list.present = {other.key for other in self.list.processes}
         self.list.refresh()
         self.refresh_bindings()
         if one.role == "hand":

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from mcptest_tui.interface import AppInterface
+    from mcptest_tui.mode_screen import ModeScreen
     from mcptest_tui.state.saving import Place, Saving, Written
     from mcptest_tui.widgets.json_tree import JsonTree
     from mcptest_tui.widgets.lines import Piece
@@ -165,8 +166,13 @@ class SaveTest(Modal[str]):
         """The file as it will be, or why it cannot be."""
         path = Path(self.saving.place.path)
         self.written, problem = None, ""
+        editor = self._editor()
         try:
-            before = None if self.saving.place.new else path.read_bytes().decode("utf-8")
+            before = None
+            if editor is not None:
+                before = editor.unsaved_text(str(path))
+            elif not self.saving.place.new:
+                before = path.read_bytes().decode("utf-8")
             self.written = self.saving.written(before)
         except McptestError as wrong:
             problem = f"{wrong.message}; {wrong.hint}" if wrong.hint else wrong.message
@@ -186,8 +192,16 @@ class SaveTest(Modal[str]):
             else [file_row(number, "+" if new else " ", text) for number, text, new in self.written.lines]
         )
 
+    def _editor(self) -> ModeScreen | None:
+        """The screen that has unsaved text of the chosen file."""
+        bench: AppInterface = self.app  # type: ignore[assignment]
+        path = self.saving.place.path
+        return next((screen for screen in bench.work_screens() if screen.unsaved_text(path) is not None), None)
+
     def _note(self) -> str:
         server, told = self.saving.server, list(self.saving.notes)
+        if self._editor() is not None:
+            told.insert(0, "this file has unsaved text in Edit: the test is added to that text, which is not saved yet")
         if self.saving.place.new and server is not None and server.env_names:
             told.append(f"its env is taken from where mcptest runs: {', '.join(server.env_names)}")
         return "; ".join(told)
@@ -199,6 +213,18 @@ class SaveTest(Modal[str]):
         if written is None:
             return
         path = Path(written.path)
+        editor = self._editor()
+        if editor is not None:
+            if editor.unsaved_text(written.path) != written.before:
+                self._preview()
+                return
+            editor.change_text(written.path, written.after)
+            self.dismiss("written")
+            bench.tell(
+                f"added to the unsaved text of {path.name}, line {written.line}",
+                hint=f"{key_of('app.mode.2', typing=True)} goes to the editor, to save it there",
+            )
+            return
         try:
             if written.before is None and path.exists():
                 self.query_one("#save-note", Static).update(

@@ -34,14 +34,14 @@ def settings_of(app: AppInterface) -> list[Choice]:
             "config",
             f"Settings file: {config_file()}",
             "" if config_file().is_file() else "none yet",
-            f"{enter} opens it in your editor: editor, clipboard, bell, title; read when mcptest starts.",
+            f"{enter} opens it in the editor: editor, clipboard, bell, title; read when mcptest starts.",
             "Looks and keys",
         ),
         Choice(
             "keymap",
             f"Keys: {keymap}",
             f"{changed} changed" if keymap.is_file() else "none yet",
-            f"{enter} opens it in your editor; lines such as `run.this: r`. Read again at every save.",
+            f"{enter} opens it in the editor; lines such as `run.this: r`. Read again at every save.",
             "Looks and keys",
         ),
         Choice(

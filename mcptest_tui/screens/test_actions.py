@@ -16,7 +16,8 @@ from mcptest_tui.words import MARKS, key_of
 if TYPE_CHECKING:
     from mcptest_tui.screens.detail import DetailFeed
 
-FAILURES = "is:failed"
+FAILURES = "is:failed,inconclusive,stopped"
+"""What `TO_SEE` names, as a filter."""
 
 
 class TestActions(TestsBase):
@@ -131,7 +132,7 @@ class TestActions(TestsBase):
         self.filter_bar.open(self.known)
 
     def action_failures_only(self) -> None:
-        """The filter `is:failed`, on or off."""
+        """Only what failed, is inconclusive or was stopped, which is where `action_failure` goes; and back."""
         self.apply_filter(toggled(self.rows.filter.text, FAILURES))
 
     def action_order(self) -> None:

@@ -267,6 +267,8 @@ class TestsScreen(TestActions, TreeActions, Copying):
     def _use_filter(self, text: str) -> None:
         self.rows.use_filter(text)
         self.rebuild()
+        if not self.rows.entries:
+            self._settle()  # the cursor is on nothing, so it tells of no move
         self.filter_bar.say(self.rows.filter.problems[0] if self.rows.filter.problems else self._nearest())
 
     def _nearest(self) -> str:

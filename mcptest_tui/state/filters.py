@@ -106,7 +106,8 @@ class Filter:
         """When nothing matches: the nearest of the words that exist, or ""."""
         for qualifier, value in self.words:
             words = known.values(qualifier)
-            if words and not any(value.casefold() in word.casefold() for word in words):
+            parts = value.casefold().split(",")
+            if words and not any(part in word.casefold() for part in parts for word in words):
                 return _nearest(qualifier, value, words)
         return ""
 

@@ -156,12 +156,15 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
         return above + place[0] * len(self.document.newline) + place[1]
 
     def place(self, row: int, column: int) -> None:
-        """The cursor at a place, in the middle of what is seen unless it is in view already."""
+        """The cursor at a place; one that is not in view, or in its lower third, comes to a third from the top."""
         if not self.size.height:
             self._wanted = (row, column)  # without a size there is no middle yet
             return
-        top = self.scroll_offset.y
-        self.move_cursor((row, column), center=not top <= row < top + self.size.height - 1)
+        top, height = self.scroll_offset.y, self.size.height
+        self.move_cursor((row, column))
+        at = self.wrapped_document.location_to_offset(self.cursor_location).y
+        if not top <= at < top + height * 2 // 3:
+            self.scroll_to(y=max(at - height // 3, 0), animate=False, force=True, immediate=True)
 
     def on_resize(self) -> None:
         """The first size: there is a place to go to."""

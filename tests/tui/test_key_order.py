@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 from textual import events
+from textual._xterm_parser import XTermParser
 from textual.screen import Screen
 from textual.widgets import Input
 
@@ -131,3 +132,9 @@ async def test_a_screen_that_is_not_ready_gets_its_keys_later() -> None:
         app.screen.holds_keys = False
         await until(pilot, lambda: not app.is_typing)
         assert _value(app, "late") == "xy"
+
+
+@pytest.mark.parametrize("digit", "0123456789")
+def test_escape_and_a_digit_that_come_at_once_type_nothing(digit: str) -> None:
+    keys = [event for event in XTermParser().feed(f"\x1b{digit}x") if isinstance(event, events.Key)]
+    assert [key.character for key in keys if key.is_printable] == ["x"]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcptest_engine.workspace.snapshots import read_snapshots, write_snapshots
+from mcptest_tui.config import TEMPLATE as CONFIG_TEMPLATE
+from mcptest_tui.config import config_file
 from mcptest_tui.keymap import diagnose_keymap, keymap_file, keymap_template
 from tests.tui.edit.typing import checked, messages, opened, text_of_file, typed
 from tests.tui.pictures import assert_picture, rows_of, text_of
@@ -525,6 +527,32 @@ async def test_a_path_is_completed_and_a_folder_is_called_a_folder(place: Path, 
         await pilot.press("tab", "w", "tab", "enter")
         await until(pilot, lambda: app.current_mode == "edit" and app.screen_stack[0].current, what="the editor")
         assert app.screen_stack[0].current.file.path == str(place / "more" / "deep" / "weather.yml")
+
+
+async def test_a_place_that_is_gone_to_has_its_lines_below_it_in_view(
+    suite: Path, workbench: Callable[..., Any]
+) -> None:
+    suite.write_text(SUITE + "# a line\n" * 200, encoding="utf-8")
+    async with workbench(size=(100, 30)) as pilot:
+        pilot.app.go("edit", path=str(suite), line=100)
+        area = (await opened(pilot)).current.area
+        await until(pilot, lambda: area.cursor_location[0] == 99, what="the place")
+        assert area.scroll_offset.y == 99 - area.size.height // 3
+        in_view, at_the_edge = 101, area.scroll_offset.y + area.size.height - 2
+        area.place(in_view, 0)
+        assert area.scroll_offset.y == 99 - area.size.height // 3
+        area.place(at_the_edge, 0)
+        assert area.scroll_offset.y == at_the_edge - area.size.height // 3
+
+
+async def test_the_settings_are_edited_here_with_their_own_problems(workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        await pilot.app._set("config")
+        screen = await opened(pilot, config_file())
+        assert screen.current.text == CONFIG_TEMPLATE
+        screen.current.area.load_text("wacth: off\ntitle: 3\n")
+        await checked(pilot)
+        assert messages(screen) == ['unknown key "wacth"', "`title` is true or false"]
 
 
 async def test_the_keymap_is_edited_here_with_its_own_problems_and_a_key_is_given_by_pressing_it(

@@ -492,6 +492,29 @@ async def test_the_value_under_the_cursor_is_proposed(workbench, demo):
         assert pilot.app.screen.saving.proposals[0].target == "result.structuredContent.conditions"
 
 
+async def test_a_call_is_added_to_the_unsaved_text_of_its_file(workbench, demo):
+    """Two texts of one file would be a question later, on a screen that has another use for the key of a save."""
+    async with workbench() as pilot:
+        app, before = pilot.app, demo.read_text()
+        app.go("edit", path=str(demo))
+        await until(pilot, lambda: getattr(app.screen, "current", None) is not None)
+        editor = app.screen
+        editor.current.area.load_text("# mine\n" + before)
+        screen = await connected(pilot, "demo")
+        await form_of(pilot, screen, "echo")
+        await pilot.press(*"x")
+        await sent(pilot, screen)
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, SaveTest) and app.screen.written)
+        assert "unsaved text in Edit" in text_of(app)
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: app.screen is screen)
+        assert demo.read_text() == before
+        assert editor.current.text.startswith("# mine\n")
+        assert len(re.findall("name: echo with .* x\\n", editor.current.text)) == 1
+        assert "goes to the editor, to save it there" in text_of(app)
+
+
 async def test_a_file_that_changed_meanwhile_is_not_overwritten(workbench, demo):
     """The preview is made anew, and says so."""
     async with workbench() as pilot:

@@ -117,6 +117,11 @@ async def test_the_cursor_stays_at_the_place_of_a_server_that_was_ended(workbenc
         assert window.list.process == third
         window.show((first, *ours))
         assert window.list.process == first
+        newer = first._replace(role="spare", number=2000)
+        window.show((newer, first, *ours))
+        assert window.list.process == first
+        window.show((newer, *ours))
+        assert window.list.process == ours[0]
         window.show(ours)
         assert window.list.cursor == 0
 

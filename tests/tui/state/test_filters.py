@@ -83,6 +83,7 @@ def test_a_typo_in_a_tag_is_told_when_nothing_matches(store):
     known = Known.of(store.rows.values())
     assert parse_filter("tag:smoek").why_empty(known) == "no tag:smoek; did you mean `smoke`?"
     assert parse_filter("tag:smoke is:failed").why_empty(known) == ""
+    assert parse_filter("is:failed,inconclusive,stopped").why_empty(known) == ""
 
 
 def test_a_failed_test_that_runs_again_is_still_among_the_failed_ones(store):

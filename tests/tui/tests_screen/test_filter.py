@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mcptest_tui.screens.test_actions import FAILURES
+from mcptest_tui.state.tree_rows import TO_SEE
 from tests.tui.pictures import assert_picture, text_of
 from tests.tui.tests_screen.conftest import ran
 from tests.tui.waiting import until
@@ -85,6 +87,14 @@ async def test_failures_only_is_a_filter_that_one_sees(workbench, mixed):
         await pilot.press("exclamation_mark")
         assert len(shown(pilot)) == 2
         assert "is:failed" in text_of(pilot.app)
+        screen, store = pilot.app.screen, pilot.app.store
+        to_see = [row for row in store.rows.values() if row.standing in TO_SEE]
+        assert screen.rows.shown_tests(store) == to_see
+        await pilot.press("n")
+        await until(pilot, lambda: str(screen.detail.border_title) != "Tests", what="the detail of a test")
+        screen.apply_filter("is:failed is:passed")
+        assert str(screen.detail.border_title) == "Tests"
+        screen.apply_filter(FAILURES)
         await pilot.press("exclamation_mark")
         assert len(shown(pilot)) == 6
 
