@@ -168,7 +168,7 @@ def _settings(flags: Mapping[str, Any]) -> dict[str, Any]:
     if flags["url"] is not None:
         if has_userinfo(flags["url"]):
             hint = "use --bearer-token-env NAME, or a suite whose server has `headers:` with `{ env: NAME }`"
-            raise UsageError("--url must not hold a user name or password", hint=hint)
+            raise UsageError("--url must not contain a user name or password", hint=hint)
         settings: dict[str, Any] = {"url": flags["url"]}
         if flags["bearer_token_env"]:
             settings["auth"] = {"bearer_token_env": flags["bearer_token_env"]}

@@ -65,7 +65,7 @@ def _of_url(door: Door, url: str, arguments: Mapping[str, Any]) -> tuple[ServerS
     if arguments.get("env"):
         raise UsageError("`env` goes with `command`", hint="a URL takes `bearer_token_env`")
     if has_userinfo(url):
-        raise UsageError("`url` must not hold a user name or password", hint="use `bearer_token_env`")
+        raise UsageError("`url` must not contain a user name or password", hint="use `bearer_token_env`")
     if not url.startswith(("http://", "https://")):
         raise UsageError(f"`url` is no http or https URL: {shown_url(url)}")
     settings: dict[str, Any] = {"url": url}

@@ -177,7 +177,7 @@ def test_logging_out_removes_the_token(mcptest: Command) -> None:
     ("arguments", "words"),
     [
         (("api.example.com",), "takes the http or https URL of a server"),
-        (("https://me:pass@api.example.com/mcp",), "must not hold a user name or password"),
+        (("https://me:pass@api.example.com/mcp",), "must not contain a user name or password"),
         (("http://api.example.com/mcp",), "tokens go only to https or to this machine"),
         (("https://a.example/mcp", "--status", "--logout"), "--status looks and --logout removes"),
         (("https://a.example/mcp", "--client-secret-env", "X"), "--client-secret-env goes with --client-id"),

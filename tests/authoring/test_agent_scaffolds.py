@@ -12,6 +12,7 @@ from mcptest_engine.authoring.evals import scaffold_eval
 from mcptest_engine.authoring.paging import ScaffoldOptions
 from mcptest_engine.authoring.redteam import CANARY, scaffold_redteam
 from mcptest_engine.core.errors import Severity
+from mcptest_engine.running.kinds.agent.plan import AgentProgram
 from mcptest_engine.running.plan import make_plan
 from mcptest_engine.running.settings import Selection
 from mcptest_engine.safety.execution import ExecutionPolicy
@@ -172,4 +173,5 @@ def test_a_scaffold_of_evals_or_probes_is_sound_and_falls_into_rows() -> None:
     metrics = ("mcp_task_completion", "mcp_use", "argument_correctness", "rubric")
     assert [case.name for case in plan.cases] == [name, *(f"{name}: {metric}" for metric in metrics)]
     (probe,) = make_plan(probes, Selection(), relative=lambda path: path.name).cases
-    assert probe.agent is not None and probe.agent.system_prompt is not None
+    assert isinstance(probe.body, AgentProgram)
+    assert probe.body.system_prompt is not None

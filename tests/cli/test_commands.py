@@ -337,7 +337,7 @@ def test_a_password_in_a_url_is_refused_and_not_shown(mcptest: Command) -> None:
     """Decisions 8."""
     done = mcptest("tools", "--url", "http://user:hunter2@127.0.0.1:9/mcp")
     assert done.returncode == 2
-    assert "--url must not hold a user name or password" in done.stderr
+    assert "--url must not contain a user name or password" in done.stderr
     assert "hunter2" not in done.stdout + done.stderr
 
 

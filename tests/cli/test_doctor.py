@@ -325,7 +325,7 @@ def test_the_timeout_holds_for_each_layer(mcptest: Run) -> None:
         (("--bearer-token-env", "T"), "--bearer-token-env goes with a server"),
         (("--env", "K=V"), "--env goes with a server"),
         (("--server", "x"), "no server is named"),
-        (("--url", "http://me:pw@x/mcp"), "must not hold a user name or password"),
+        (("--url", "http://me:pw@x/mcp"), "must not contain a user name or password"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

@@ -350,7 +350,7 @@ def test_a_server_that_offers_nothing_gets_no_suite(mcptest: Run, tmp_path: Path
         (("--url", "http://x/mcp", "--auth", "custom-header"), "--auth custom-header goes with"),
         (("--url", "http://x/mcp", "--header-name", "X-Key"), "--auth custom-header goes with"),
         (("--url", "http://x/mcp", "--auth", "oauth2", "--bearer-token-env", "T"), "two ways to log in"),
-        (("--url", "http://me:pw@x/mcp"), "must not hold a user name or password"),
+        (("--url", "http://me:pw@x/mcp"), "must not contain a user name or password"),
         (("--command", "a", "--yes", "--no-run"), "--yes runs the suite and --no-run does not"),
         (("--command", "a", "--run", "--no-run"), "--run runs the suite and --no-run does not"),
         (("--from-config", "nope"), "no coding agent's settings here name a server `nope`"),

@@ -61,7 +61,7 @@ def test_a_server_of_a_suite_is_started_as_a_run_would(child: Child, place: Path
         ({"command": []}, "the command is empty"),
         ({"command": 'a "b'}, "cannot be split"),
         ({"url": "ftp://x/"}, "begins with http"),
-        ({"url": "https://me:secret@x/"}, "must not hold a user name"),
+        ({"url": "https://me:secret@x/"}, "must not contain a user name"),
         ({"suite": "nowhere.yml", "server": "s"}, "there is no such file"),
     ],
 )

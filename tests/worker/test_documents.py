@@ -224,7 +224,7 @@ def test_imports_are_read_and_their_tests_stand_in_their_files(of: Callable[...,
 def test_a_suite_inside_the_workspace_imports_nothing_from_outside(of: Callable[..., Document], place: Path) -> None:
     """As `mcptest run` has it; one that was opened from elsewhere may."""
     (place.parent / "shared.yml").write_text("tools: [{ name: other, tool: x }]\n", encoding="utf-8")
-    assert "leads out of the workspace" in of(f"imports: [../shared.yml]\n{SUITE}").diagnostics[0].message
+    assert "is outside of the workspace" in of(f"imports: [../shared.yml]\n{SUITE}").diagnostics[0].message
     outside = place.parent / "other.yml"
     assert document_of(outside, f"imports: [shared.yml]\n{SUITE}", start_dir=place, environ={}).sound
 

@@ -123,7 +123,7 @@ async def test_the_workbench_starts_with_it(workbench, demo, own):
 
 def test_the_files_in_the_docs_can_be_taken(own, tmp_path):
     """Readers copy them."""
-    page = (Path(__file__).parents[3] / "docs" / "how-to" / "workbench.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "workbench-settings.md").read_text(encoding="utf-8")
     config, keymap, theme = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert own(config).problems == ()
     assert set(plain_yaml.safe_load(config)) == set(KEYS)
