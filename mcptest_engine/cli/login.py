@@ -76,7 +76,9 @@ def _check(url: str, flags: dict[str, Any]) -> None:
         hint = "for example: mcptest login https://api.example.com/mcp"
         raise UsageError("`mcptest login` takes the http or https URL of a server", hint=hint)
     if has_userinfo(url):
-        raise UsageError("the URL must not contain a user name or password", hint="log in without them: mcptest login URL")
+        raise UsageError(
+            "the URL must not contain a user name or password", hint="log in without them: mcptest login URL"
+        )
     if flags["status"] and flags["logout"]:
         raise UsageError("--status looks and --logout removes", hint="give one")
     if flags["device"] and flags["no_browser"]:

@@ -77,8 +77,9 @@ def command(
 ) -> None:
     """Measure how many wrong answers a suite notices.
 
-    The suite is run twice. Then one recorded answer at a time is made wrong, and the tests that saw it judge it again. What
-    they pass all the same is listed with the assertion that would notice it; `mcptest review` adds it.
+    The suite is run; tests that change nothing on a server are run twice. Then one recorded answer at a time is made wrong,
+    and the tests that saw it judge it again. What they pass all the same is listed with the assertion that would notice it;
+    `mcptest review` adds it.
 
     \b
     Example:

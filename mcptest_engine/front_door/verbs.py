@@ -225,9 +225,9 @@ ALL: tuple[Verb, ...] = (
     Verb(
         name="mutate_suite",
         place="suites:mutate_suite",
-        about="How many wrong answers a suite of this workspace notices. It is run twice, or answered from `cassette`; then "
-        "one recorded answer at a time is made wrong and its tests judge again. Survivors come with the assertion that "
-        "would notice each.",
+        about="How many wrong answers a suite of this workspace notices. It is run (tests that change nothing, twice), or "
+        "answered from `cassette`; then one recorded answer at a time is made wrong and its tests judge again. Survivors "
+        "come with the assertion that would notice each.",
         takes=schemas.MUTATE,
         gives=schemas.MUTATED,
         gated=True,

@@ -34,6 +34,7 @@ from mcptest_engine.running.cases import Case
 from mcptest_engine.running.kinds.agent.plan import AgentProgram
 from mcptest_engine.running.launch import launch
 from mcptest_engine.running.plan import plan_of
+from mcptest_engine.running.settings import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -150,21 +151,41 @@ async def record_answers(
     emit: Emit,
     cassettes: Sequence[str] = (),
 ) -> Recording | None:
-    """Run the suite twice, or each of `cassettes` once, and keep what its passing tests saw.
+    """Run the suite, or each of `cassettes` once, and keep what its passing tests saw.
 
-    Cancelling the task ends the run that is under way in order, and gives None.
+    The tests whose calls change nothing are run a second time. Cancelling the task ends the run that is under way in order,
+    and gives None.
     """
     chosen, left_out = (suite, []) if cassettes else _without_models(suite)
     runs: list[tuple[RunRecord, RunAnswers]] = []
     for cassette in cassettes or (None, None):
         answers = RunAnswers()
         asked = settings._replace(replay=cassette, interactive=False)
+        if runs and cassette is None:
+            ids = _ids_that_change_nothing(*runs[0])
+            if not ids:
+                break
+            asked = asked._replace(selection=Selection(ids=ids))
         record = await launch(chosen, asked, workspace=workspace, emit=emit, observer=answers)
         runs.append((record, answers))
         if record.interrupted:
             return None
     plan = plan_of(chosen, settings, relative=workspace.relative)
     return _recording({case.id: case for case in plan.cases}, runs, left_out)
+
+
+def _ids_that_change_nothing(record: RunRecord, answers: RunAnswers) -> frozenset[str]:
+    """The ids of the tests whose tools all declare or are presumed to change nothing."""
+    effects = () if record.effects is None else record.effects.calls
+    changing = {(row.server, row.tool) for row in effects if row.tool_class not in ("read_only", "read_only_presumed")}
+
+    def called(test: str) -> Iterator[tuple[str, Any]]:
+        yield from ((call.server, call.tool) for call in answers.calls.get(test, ()))
+        for one in answers.judged.get(test, {}).values():
+            if one.asked.method == "tools/call":
+                yield one.asked.server, (one.asked.params or {}).get("name")
+
+    return frozenset(test.id for test in record.tests if changing.isdisjoint(called(test.id)))
 
 
 def _without_models(suite: LoadedSuite) -> tuple[LoadedSuite, list[tuple[str, str]]]:
@@ -194,11 +215,15 @@ def _recording(
 ) -> Recording:
     (first, answers), *others = runs
     second = others[0] if others else None
-    passed_twice = None if second is None else {one.id for one in second[0].tests if one.verdict is Verdict.PASS}
+    flaky = set()
+    if second is not None and len(second[0].tests) == len(
+        first.tests
+    ):  # else it may lack what another test has changed
+        flaky = {one.id for one in second[0].tests if one.verdict is not Verdict.PASS}
     tests: list[RecordedTest] = []
     for result in first.tests:
         case = cases.get(result.id)
-        why = _why_left_out(result, case, passed_twice)
+        why = _why_left_out(result, case, flaky)
         test = None
         if why is None and case is not None:
             test = _recorded_test(case, answers, None if second is None else second[1])
@@ -215,7 +240,7 @@ def _recording(
     )
 
 
-def _why_left_out(result: TestResult, case: Case | None, passed_twice: set[str] | None) -> str | None:
+def _why_left_out(result: TestResult, case: Case | None, flaky: set[str]) -> str | None:
     if case is not None and case.kind in _NO_ANSWER_OF_ITS_OWN:
         return _NO_ANSWER_OF_ITS_OWN[case.kind]
     match result.verdict:
@@ -223,7 +248,7 @@ def _why_left_out(result: TestResult, case: Case | None, passed_twice: set[str] 
             return "it fails"
         case Verdict.SKIP | Verdict.INCONCLUSIVE:
             return f"it is {'skipped' if result.verdict is Verdict.SKIP else 'inconclusive'}"
-    if passed_twice is not None and result.id not in passed_twice:
+    if result.id in flaky:
         return "it did not pass in the second run"
     if case is not None and case.kind is TestKind.COMPOSITION and len(result.attempts) > 1:
         return "it passed only when it was tried again"

@@ -163,7 +163,7 @@ ROWS = (
     _plain("run", CREATE, why=SUITE_SAYS),
     _plain("record tape", CREATE, why=SUITE_SAYS),
     _plain("eval graded.yml", CREATE, why=SUITE_SAYS),
-    _plain("mutate", CREATE, why=f"{SUITE_SAYS}; it is run twice, to see which values stay the same"),
+    _plain("mutate", CREATE, why=f"{SUITE_SAYS}; what changes nothing is called twice"),
     _plain("run model.yml", READ, FIND, CREATE, why="a model asked for all four tools; what destroys is refused it"),
     _plain(
         "run model-allow-delete.yml",
