@@ -149,7 +149,8 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
             for node, bindings in self.screen._modal_binding_chain:
                 for binding in bindings.key_to_bindings.get(key, ()):
                     if binding.id in by_id() and not self._check_action_state(binding.action, node):
-                        self.say(idle_words(key, by_id()[binding.id][1]), IDLE)
+                        told = node.idle_words(binding.action) if isinstance(node, ModeScreen) else ""
+                        self.say(told or idle_words(key, by_id()[binding.id][1]), IDLE)
                         return False
         return False
 

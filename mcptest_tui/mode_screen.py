@@ -57,6 +57,10 @@ class ModeScreen(Sturdy, Screen[None]):
         """One level back inside this screen (close a popup, clear a filter); False when there was nothing."""
         return False
 
+    def idle_words(self, action: str) -> str:  # noqa: ARG002 - of the modes that need it
+        """What a key says that has nothing to do now; "" for what its action says everywhere."""
+        return ""
+
     def hints_first(self) -> dict[str, str]:
         """What the footer names first at the moment: ids of actions, or words of groups, and titles ("" for its own)."""
         return {}

@@ -132,8 +132,8 @@ class WorkScreen(ModeScreen):
             widget = parent if parent is not self else None  # type: ignore[assignment]
         return None
 
-    def key_title(self, action: str) -> str:  # noqa: ARG002 - of the modes that need it
-        """The footer's word for a key that does another thing now; "" for its usual one."""
+    def key_title(self, action: str) -> str | None:  # noqa: ARG002 - of the modes that need it
+        """The footer's word for a key that does another thing now; "" for its usual one, None to leave it out."""
         return ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's

@@ -241,8 +241,8 @@ class Connecting(ServersBase):
         server = self.server
         if server is None:
             return
-        if not server.connected:
-            self.workbench.say(f"{server.name} is not connected: {key_of('server.connect')} connects it")
+        if told := self.idle_words("new_suite"):
+            self.workbench.say(told)
             return
         folder = Path(server.path).parent if server.path else self.workbench.folder
         suites = [path for path, document in self.workbench.store.documents.items() if document.sound]
@@ -250,6 +250,13 @@ class Connecting(ServersBase):
         self.app.push_screen(ScaffoldScreen(server.name, server.key, Scaffolding(places)))
 
     # What applies
+
+    def idle_words(self, action: str) -> str:
+        """What has to be connected first."""
+        server = self.server
+        if action not in ("new_suite", "filter", "ping") or server is None or server.connected:
+            return ""
+        return f"{server.name} is not connected: {key_of('server.connect')} connects it"
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What cannot be done to this server now is dim in the footer, or left out."""

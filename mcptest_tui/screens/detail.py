@@ -77,6 +77,16 @@ class DetailFeed:
         if self.entry is not None and self.entry.id in tests and self._detail.tab in ("graph", "conversation"):
             self.fill()
 
+    def stored(self, row: TestRow) -> dict[str, Any] | None:
+        """The result of an earlier session, if it was read."""
+        known = self._known(row)
+        return known if isinstance(known, dict) else None
+
+    def read_stored(self, row: TestRow) -> None:
+        """Read the result of an earlier session, for the title of the list."""
+        if row.result is None and row.standing not in ("new", "stopped") and self._known(row) is None:
+            self._fetch(row)
+
     def read_again(self) -> None:
         """The suites may have other graphs now."""
         self._graphs.clear()
@@ -365,6 +375,7 @@ class DetailFeed:
         self._whole[(test, run_id)] = found
         while len(self._whole) > KEPT:
             self._whole.popitem(last=False)
+        self._screen.entitle()
         self._arrived(test)
 
     async def _ask_graph(self, path: str, test: str) -> None:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from mcptest_tui.widgets.lines import Lines
 
 CHECK_SECONDS = 0.15
+OF_A_PROPOSAL = ("accept", "reject", "skip", "edit", "whole", "open", "info", "rest", "rest('accept')", "alike")
+"""What is done with the proposal that is shown."""
 INKS = {"pass": "$verdict-pass", "fail": "$verdict-fail", "skip": "$verdict-skip"}
 EMPTY_TITLE = "Nothing to review"
 EMPTY_LINES = (
@@ -196,6 +198,16 @@ class ReviewScreen(Working, WorkScreen):
             self.action_info()
             return True
         return False
+
+    def key_title(self, action: str) -> str | None:
+        """Leave out of the footer what is done with a proposal, while what was written is shown in its place."""
+        return None if self.workbench.reviews.written and action in OF_A_PROPOSAL else super().key_title(action)
+
+    def hints_first(self) -> dict[str, str]:
+        """What works while that is shown."""
+        if not self.workbench.reviews.written:
+            return {}
+        return {"app.back": "next proposal" if self.state.items else "close", "review.unwrite": ""}
 
     def status_text(self) -> Content:
         """How many wait."""
@@ -595,7 +607,7 @@ class ReviewScreen(Working, WorkScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What there is nothing to do for is left out of the footer."""
         reviews = self.workbench.reviews
-        if action in ("accept", "reject", "skip", "edit", "whole", "open", "info", "rest", "alike"):
+        if action.partition("(")[0] in OF_A_PROPOSAL:
             return reviews.state.current is not None and self._editing is None
         if action in ("undo", "write"):
             return bool(reviews.state.decisions) and self._editing is None

@@ -15,7 +15,7 @@ from mcptest_tui.screens.detail import DetailFeed
 from mcptest_tui.screens.test_actions import TestActions
 from mcptest_tui.screens.tree_actions import TreeActions
 from mcptest_tui.state.filters import Known
-from mcptest_tui.state.result_rows import reason_of
+from mcptest_tui.state.result_rows import busy_words, reason_of
 from mcptest_tui.state.store import TestRow
 from mcptest_tui.state.tree_rows import ORDER_WORDS
 from mcptest_tui.widgets.detail import Detail
@@ -93,10 +93,10 @@ class TestsScreen(TestActions, TreeActions, Copying):
             self.rebuild()
         elif delta.added:
             self.test_list.grown([moved.row for moved in delta.moved])
-            self._entitle()
+            self.entitle()
         elif delta.rows_changed:
             self.test_list.repainted([moved.row for moved in delta.moved])
-        if delta.began or delta.ended:
+        if delta.began or delta.ended or (delta.finished and not self.workbench.runs.progress.busy):
             self.refresh_bindings()
         self.feed.finished(delta.finished, ended=delta.ended)
         if delta.nodes:
@@ -119,6 +119,7 @@ class TestsScreen(TestActions, TreeActions, Copying):
         self.test_list.dimmed = set(store.stale)
         self.test_list.marked &= store.rows.keys()
         self.rebuild()
+        self.refresh_bindings()
         if self._wanted is not None and self.test_list.select(self._wanted):
             self._wanted = None
         self._settle()
@@ -146,7 +147,7 @@ class TestsScreen(TestActions, TreeActions, Copying):
         self.rows.build(store)
         self.test_list.nothing = [] if self.rows.entries else self._why_nothing()
         self.test_list.rebuilt()
-        self._entitle()
+        self.entitle()
 
     def arrive(self, **where: Any) -> None:
         """Show a test."""
@@ -211,18 +212,27 @@ class TestsScreen(TestActions, TreeActions, Copying):
         self.feed.fill()
         self.refresh_bindings()
 
+    def _fit(self) -> None:
+        """A detail that comes to be shown, or goes, when the terminal is resized."""
+        before = self.one_pane
+        super()._fit()
+        if before != self.one_pane:
+            self._settle()
+
     def _settle(self) -> None:
         if self._settling is not None:
             self._settling.pause()
         if self.is_mounted:
-            self._entitle()
+            self.entitle()
         if self.detail_open and self.is_mounted:
             self.feed.show(self.test_list.entry())
+        elif self.is_mounted and (test := self.test()) is not None:
+            self.feed.read_stored(test)
 
     def _refresh_detail(self, delta: Any) -> None:
         entry = self.feed.entry
         if self.one_pane and delta.rows_changed:
-            self._entitle()
+            self.entitle()
         if entry is None or not self.detail_open:
             return
         if isinstance(entry, TestRow):
@@ -279,14 +289,17 @@ class TestsScreen(TestActions, TreeActions, Copying):
             return [] if self.workbench.store.rows else [f"{self.workbench.suites.nothing}."]
         return [f"No test matches {self.rows.filter.text}", "", f"{key_of('app.back')} clears the filter"]
 
-    def _entitle(self) -> None:
+    def entitle(self) -> None:
+        """Show on the list's frame what is listed, and where there is no detail why the test under the cursor failed."""
         rows = self.rows
         title = "Tests" if not rows.filter else f"Tests {rows.shown} of {rows.total}"
         if rows.order != "file":
             title += f"  {ORDER_WORDS[rows.order]}"
         pane, test = self.query_one("#list-pane"), self.test()
         if self.one_pane and test is not None and test.status in ("fail", "inconclusive", "skip"):
-            title += f"   {reason_of(test)}"
+            title += f"   {reason_of(test, self.feed.stored(test))}"
+        elif self.one_pane and test is not None and test.busy and test.answered:
+            title += f"   {busy_words(test)}"
         pane.border_title = shown(one_line(title, max(self.size.width - 4, 10)))
         pane.border_subtitle = shown(rows.filter.text, limit=40) if rows.filter and not self.filter_bar.display else ""
 

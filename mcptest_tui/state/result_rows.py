@@ -144,12 +144,21 @@ def _is_not_failed(row: tuple[Mapping[str, Any], str]) -> bool:
     return row[0].get("passed") is not False
 
 
-def reason_of(row: TestRow) -> str:
-    """What a test came to and why, in one line: `! inconclusive: nothing was checked: every node was skipped`."""
-    if row.result is None:  # of an earlier session; the detail asks for it
+def reason_of(row: TestRow, stored: dict[str, Any] | None = None) -> str:
+    """What a test came to and why, in one line: `! inconclusive: nothing was checked: every node was skipped`.
+
+    `stored` is the result of a test that ran in an earlier session, once it was read.
+    """
+    result = row.result or stored
+    if result is None:
         return f"{mark(row.shown)} {WORDS.get(row.shown, row.shown)}: {key_of('open.detail')} shows why"
-    words = words_of(row.result).removeprefix(f"{DEFERRED}: ")
+    words = words_of(result).removeprefix(f"{DEFERRED}: ")
     return f"{mark(row.shown)} {WORDS.get(row.shown, row.shown)}{f': {words}' if words else ''}"
+
+
+def busy_words(row: TestRow) -> str:
+    """What a busy test is doing: `running`, or what its verdict waits for."""
+    return f"answered, waits for the server's list of {row.block}" if row.answered else WORDS[row.status]
 
 
 def new_lines(row: TestRow, place: str, keys: Sequence[tuple[str, str]], repro: str) -> list[TextLine]:
@@ -157,7 +166,7 @@ def new_lines(row: TestRow, place: str, keys: Sequence[tuple[str, str]], repro: 
     calls = ("calls", row.tool) if row.tool else ("kind", row.kind)
     added = "   added while the suite was open" if row.added and not row.busy else ""
     status = row.status if row.busy or row.status == "stopped" else "new"
-    words = row.message if status == "stopped" else WORDS[status]
+    words = row.message if status == "stopped" else busy_words(row) if row.busy else WORDS[status]
     lines = [
         line((f"{mark(status)} {safe(words)}", "bold"), (added, "dim")),
         BLANK,
@@ -190,7 +199,7 @@ def _headline(row: TestRow, result: Mapping[str, Any]) -> TextLine:
     if result.get("cached"):
         pieces.append(("   from the cache", "dim"))
     if row.busy:
-        pieces.append((f"   {WORDS[row.status]} again", "running"))
+        pieces.append((f"   again: {busy_words(row)}" if row.answered else f"   {WORDS[row.status]} again", "running"))
     elif row.waits:
         pieces.append((f"   waits for {key_of('run.this')}: {row.waits}", "inconclusive"))
     elif row.outdated:

@@ -43,7 +43,8 @@ class TestRow:
     the test appeared while the suite was open, `remembered` that its verdict is of an earlier session. `nodes` is how far the
     nodes of a composition are that runs, by id: the events of it, None before; `talk` are the turns of an agent test that runs.
     `deferred` says that it is inconclusive since no model is set up for it. `calls` and `spends` are the test's; `behind` is
-    that of its result; `waits` says why a save that affects it did not start it, "" when none did.
+    that of its result; `waits` says why a save that affects it did not start it, "" when none did. `answered` says of a busy
+    test that its call is answered, and that the verdict waits for the server's list of tools.
     """
 
     id: str
@@ -81,6 +82,7 @@ class TestRow:
     spends: bool = False
     waits: str = ""
     message: str = ""
+    answered: bool = False
 
     @property
     def standing(self) -> str:
@@ -412,6 +414,8 @@ class Store:
             self._leave_line(row, event["run"], answered=True)
             if row.busy:
                 self._set(row, "queued")
+                row.answered = True
+                self._moved.append(Moved(row, row.status, row.status))  # what is said of it is new in any case
             return []
         if event["event"] == "node.changed":
             row.nodes = {**(row.nodes or {}), event["node"]: event}
@@ -540,7 +544,7 @@ class Store:
             counts = self.counts
             counts[before] -= 1
             counts[status] += 1
-            row.status = status
+            row.status, row.answered = status, False
             if status == "running":
                 self.running[row.id] = row
             elif before == "running":

@@ -83,7 +83,10 @@ def hints_of(screen: Screen[Any]) -> list[Hint]:
         if binding.show or binding.action == HELP or name in first:
             listed.add(once)
             now = getattr(node, "key_title", None)  # a screen's
-            told = first.get(name) or (now and now(binding.action)) or group or binding.description.lower()
+            other = now(binding.action) if now is not None else ""
+            if other is None:
+                continue
+            told = first.get(name) or other or group or binding.description.lower()
             title = "more" if binding.action == HELP else told
             before = found.get(name)
             keys = (key,) if before is None else (*before.keys, key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 
 import pytest
@@ -243,6 +244,9 @@ async def test_what_was_written_is_shown_until_the_next_decision(workbench, plac
         await pilot.press("a", "ctrl+s")
         await until(pilot, lambda: "written to mcptest.yml" in text_of(app) and len(app.reviews.state.items) == 1)
         assert all(told in text_of(app) for told in ("… line 5", '"good-bye"}}]}', '"hello"}}]}', "U takes it back"))
+        keys = rows_of(app)[-1]
+        assert "esc next proposal  U undo write" in keys
+        assert not re.search("accept|reject|skip|edit", keys)
         await pilot.press("a")
         await until(pilot, lambda: "Review 1/1" in text_of(app) and "written to" not in text_of(app))
         assert not app.reviews.state.decisions

@@ -260,6 +260,8 @@ async def test_a_key_without_anything_to_do_says_so(workbench, demo):
     async with workbench() as pilot:
         await pilot.press("4", "a")
         await until(pilot, lambda: "nothing is proposed" in text_of(pilot.app))
+        await pilot.press("3", "ctrl+n")
+        await until(pilot, lambda: "demo is not connected: r connects it" in text_of(pilot.app))
 
 
 async def test_watch_goes_round(workbench, demo):

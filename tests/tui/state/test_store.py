@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mcptest_tui.state.result_rows import busy_words
 from tests.tui.state.making import (
     PATH,
     document,
@@ -293,5 +294,8 @@ def test_the_call_that_hangs_is_shown_as_running_and_not_the_one_that_was_answer
     assert statuses(store) == {"quick": "running", "hangs": "queued", "waits": "queued"}
     store.apply_many([{"event": "case.answered", "run": "u1", "id": id_of("quick")}])
     assert statuses(store) == {"quick": "queued", "hangs": "running", "waits": "queued"}
+    quick = store.rows[id_of("quick")]
+    assert busy_words(quick) == f"answered, waits for the server's list of {quick.block}"
+    assert busy_words(store.rows[id_of("waits")]) == "waiting"
     store.apply_many([finished("u1", id_of("quick"))])
     assert statuses(store) == {"quick": "pass", "hangs": "running", "waits": "queued"}

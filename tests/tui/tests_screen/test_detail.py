@@ -99,6 +99,20 @@ async def test_on_a_narrow_terminal_enter_opens_it_and_escape_goes_back(workbenc
         assert pilot.app.screen.test().name == "the service is broken"
 
 
+async def test_a_terminal_that_is_resized_shows_the_detail_or_the_reason_without_a_key(workbench, mixed):
+    async with workbench(size=(80, 24)) as pilot:
+        await ran(pilot, "a")
+        await on(pilot, "broken")
+        await pilot.resize_terminal(130, 40)
+        await until(pilot, lambda: 'expected  "broken"' in text_of(pilot.app), what="the detail")
+        await on(pilot, "another")
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: "Tests   ✗ failed: " in text_of(pilot.app), what="the reason")
+        await on(pilot, "broken")
+        await pilot.resize_terminal(130, 40)
+        await until(pilot, lambda: 'expected  "broken"' in text_of(pilot.app), what="the detail of the other test")
+
+
 async def test_the_difference_can_stand_side_by_side(workbench, mixed):
     async with workbench() as pilot:
         await ran(pilot, "a")

@@ -93,6 +93,19 @@ async def test_n_goes_from_failure_to_failure_and_round(workbench, mixed):
         assert visited == ["broken", "another", "broken", "another"]
 
 
+async def test_the_footer_names_no_next_failure_where_the_failed_tests_are_gone(workbench, mixed):
+    async with workbench(size=(80, 24)) as pilot:
+        await ran(pilot, "a")
+        await until(pilot, lambda: "n next failure" in rows_of(pilot.app)[-1])
+        text = mixed.read_text(encoding="utf-8")
+        failing = text[text.index("  - name: the service is broken") : text.index("  - name: echo gives")]
+        mixed.write_text(text.replace(failing, ""), encoding="utf-8")
+        pilot.app.watch_mode = "off"
+        pilot.app.documents_changed([str(mixed)])
+        await until(pilot, lambda: len(pilot.app.store.rows) == 4)
+        await until(pilot, lambda: "next failure" not in rows_of(pilot.app)[-1], what="the footer")
+
+
 async def test_a_rerun_keeps_selection_scroll_and_focus(workbench, place):
     """Source: the issue, Watch: a rerun never steals focus or scroll position."""
     many = "".join(f"  - {{ name: test {n}, tool: status }}\n" for n in range(100))
@@ -247,12 +260,13 @@ async def test_following_goes_to_each_failure(workbench, mixed):
 async def test_verdicts_of_the_last_session_are_shown_dim_until_they_are_confirmed(workbench, mixed):
     async with workbench() as pilot:
         await ran(pilot, "a")
-        await on(pilot, "echo")
+        await on(pilot, "broken")
         pilot.app.save_session()
-    async with workbench() as pilot:
+    async with workbench(size=(80, 24)) as pilot:
         await until(pilot, lambda: verdicts(pilot)["broken"] == "fail")
         assert row(pilot, "broken").remembered
-        assert pilot.app.screen.test().name.startswith("echo")
+        assert pilot.app.screen.test().name.endswith("broken")
+        await until(pilot, lambda: "✗ failed: substring `broken`" in text_of(pilot.app), what="the stored reason")
         await ran(pilot, "a")
         assert not row(pilot, "broken").remembered
 
