@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from mcptest_tui.safe import one_line, shown
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,8 +89,9 @@ class ModeBar(Widget):
     def _tab(self, number: int, mode: str, title: str) -> Content:
         current = mode == self._current
         badge = self._badges.get(mode, "")
+        key = key_of(f"app.mode.{number}", typing=True) if self._current == "edit" else number  # a digit is typed there
         if current:
-            return Content.styled(f" {number} {title}{f' {badge}' if badge else ''} ", CURRENT)
+            return Content.styled(f" {key} {title}{f' {badge}' if badge else ''} ", CURRENT)
         return Content.assemble(
-            (f" {number} ", "$footer-key-foreground"), title, (f" {badge}" if badge else "", "bold $verdict-fail"), " "
+            (f" {key} ", "$footer-key-foreground"), title, (f" {badge}" if badge else "", "bold $verdict-fail"), " "
         )

@@ -76,6 +76,13 @@ async def test_the_editor_names_how_to_leave_it_while_letters_are_typed(workbenc
         assert footer(pilot).startswith("^s save")
         assert "f9 fix" not in footer(pilot)
         assert "f8" not in footer(pilot)
+        assert " f1 Tests  f2 Edit  f3 Servers " in rows_of(pilot.app)[0]
+
+
+async def test_the_settings_say_all_of_what_a_row_is_for_on_a_small_terminal(workbench, demo):
+    async with workbench(size=(80, 24)) as pilot:
+        await pilot.press("comma", "down", "down")
+        await until(pilot, lambda: all(word in text_of(pilot.app) for word in ("bell, title", "starts.")))
 
 
 async def test_the_first_screen_names_the_way_out(workbench):
