@@ -109,11 +109,12 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
         self.notify(text, severity=severity, markup=False, timeout=timeout)
 
     def say(self, message: str, severity: str = "information") -> None:
-        """A message in the status bar, which goes after a while; a warning that is too long for it is a notification too."""
-        told = self.message = (message, severity)
-        self._show_message()
+        """A message in the status bar, which goes after a while; a warning that is too long for it is a notification."""
         if cell_len(message) > self.size.width - 2 and severity in ("warning", "error"):
             self.tell(message, severity=cast("SeverityLevel", severity))
+            return
+        told = self.message = (message, severity)
+        self._show_message()
 
         def forget() -> None:
             if self.message is told:

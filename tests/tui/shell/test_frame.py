@@ -486,6 +486,11 @@ async def test_what_went_well_is_told_in_the_status_bar_and_covers_nothing(workb
 async def test_a_notification_covers_neither_the_mode_bar_nor_the_last_rows(workbench, demo):
     """At the top right: problems, the status bar and what is typed stand below."""
     async with workbench(size=(120, 40)) as pilot:
+        before = rows_of(pilot.app)[-2]
+        pilot.app.say(f"what is {'very ' * 30}long", "warning")
+        await until(pilot, lambda: "very long" in text_of(pilot.app))
+        assert rows_of(pilot.app)[-2] == before, "a part of it does not take the place of the counts"
+        pilot.app.clear_notices()
         pilot.app.tell("one\ntwo", severity="warning")
         await until(pilot, lambda: "two" in text_of(pilot.app))
         found = [at for at, row in enumerate(rows_of(pilot.app)) if "one" in row[60:] or "two" in row[60:]]
