@@ -8,8 +8,8 @@ NPM_STAMP := $(E2E)/node_modules/.ready
 DOCS_STAMP := $(VENV)/.ready-docs
 SECONDS ?= 60
 SEED ?=
-# One more than there are cores: many tests wait for a server.
-WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
+# Two more than there are cores: many tests wait for a server.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 2)")
 
 # The fast tests: what starts no mcptest, terminal or browser. The language, the judging, the reports, what screens show.
 QUICK := core suite suite_edit judging safety/changes reporting workspace themes tui/state faults
