@@ -245,7 +245,7 @@ def _why_left_out(result: TestResult, case: Case | None, flaky: set[str]) -> str
         return _NO_ANSWER_OF_ITS_OWN[case.kind]
     match result.verdict:
         case Verdict.FAIL:
-            return "it fails"
+            return "it fails: `mcptest run` shows why"
         case Verdict.SKIP | Verdict.INCONCLUSIVE:
             return f"it is {'skipped' if result.verdict is Verdict.SKIP else 'inconclusive'}"
     if result.id in flaky:

@@ -199,7 +199,7 @@ def test_a_value_that_changes_from_run_to_run_is_left_out_and_counted(shop: Shop
 
 
 def test_a_test_that_fails_is_left_out_and_said(shop: Shop) -> None:
-    assert shop.report["left_out"] == [{"test": "a failing test", "reason": "it fails"}]
+    assert shop.report["left_out"] == [{"test": "a failing test", "reason": "it fails: `mcptest run` shows why"}]
 
 
 def test_resources_prompts_and_expected_errors_have_mutants(shop: Shop) -> None:
