@@ -151,7 +151,8 @@ class AssertionResult:
     `judgement` is what a model said where the matcher asks one, as in `TestResult`. `implicit` is set in
     the rows of what is expected without being written: "outcome" (that the call succeeds, or fails; `actual` is "success",
     "tool_error" or "protocol_error") and "valid" (`actual` is "valid" or "invalid"). They follow the written ones, their weight
-    is 0. `passed` is None in the row of the outcome where made-up arguments met with an error.
+    is 0. `passed` is None in the row of the outcome where made-up arguments met with an error. `transform` is the jq program
+    that the value goes through first.
     """
 
     index: int
@@ -168,6 +169,7 @@ class AssertionResult:
     set: AssertionSet | None = None
     judgement: Mapping[str, Any] | None = None
     implicit: str | None = None
+    transform: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"index": self.index}
@@ -178,6 +180,8 @@ class AssertionResult:
         if self.set is None:
             out["target"] = self.target
             out["matcher"] = self.matcher
+        if self.transform is not None:
+            out["transform"] = self.transform
         out["weight"] = self.weight
         out["passed"] = self.passed
         if self.message is not None:
@@ -218,6 +222,7 @@ class AssertionResult:
             set=AssertionSet.from_json(data["set"]) if "set" in data else None,
             judgement=data.get("judgement"),
             implicit=data.get("implicit"),
+            transform=data.get("transform"),
         )
 
 
@@ -435,6 +440,8 @@ class TestResult:
     `behind` is the part of `duration_ms` in which an answer to a call came that was sent earlier over the same connection:
     {"ms", "tool"}, or "method" of what calls no tool; None under 1 ms.
     `guess` helps a person whose test has made-up arguments that met with an error: {"input_schema"?, "arguments"?, "sources"?}.
+    `definition` is what the suite says of the test and `assertions` do not show: {"skip"?, "retries"?, "timeout_ms"? of a test
+    that timed out, the other members of its `expect`, and "assertions"? and "outcome"? where no assertion was judged}.
     """
 
     id: str
@@ -470,6 +477,7 @@ class TestResult:
     trials: tuple[Mapping[str, Any], ...] = ()
     guess: Mapping[str, Any] | None = None
     behind: Mapping[str, Any] | None = None
+    definition: Mapping[str, Any] | None = None
 
     @property
     def own_ms(self) -> float:
@@ -534,6 +542,8 @@ class TestResult:
     def _later_facts(self) -> dict[str, Any]:
         """What few tests have, in the published order."""
         out: dict[str, Any] = {}
+        if self.definition is not None:
+            out["definition"] = self.definition
         if self.verify:
             out["verify"] = [step.to_json() for step in self.verify]
         if self.judgement is not None:
@@ -585,6 +595,7 @@ class TestResult:
             trials=tuple(data.get("trials", ())),
             guess=data.get("guess"),
             behind=data.get("behind"),
+            definition=data.get("definition"),
         )
 
 

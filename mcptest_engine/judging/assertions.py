@@ -110,6 +110,7 @@ def _judge_one(
             weight=assertion.get("weight", 1.0),
             absent=isinstance(actual, Absent),
             actual=_plain(actual),
+            transform=_transform_of(assertion),
         )
     return _failed(index, label, assertion, envelope, actual, mismatch, redact)
 
@@ -129,6 +130,7 @@ def _open(
         message=f"assertion {label()} (`{one_line(assertion['target'])}`) is {reason}",
         absent=isinstance(actual, Absent),
         actual=_plain(actual),
+        transform=_transform_of(assertion),
     )
 
 
@@ -165,7 +167,13 @@ def _failed(
         diff=mismatch.diff,
         absent=isinstance(actual, Absent),
         actual=_plain(actual),
+        transform=_transform_of(assertion),
     )
+
+
+def _transform_of(assertion: Mapping[str, Any]) -> str | None:
+    """The jq program that the value goes through first."""
+    return assertion["transform"]["jq"] if "transform" in assertion else None
 
 
 def _transformed(program: str, actual: object, redact: Redact | None) -> tuple[object, Mismatch | None]:

@@ -23,7 +23,7 @@ from mcptest_engine.core.events import (
     Warned,
 )
 from mcptest_engine.core.kinds import TestKind, Wanted
-from mcptest_engine.core.results import TestResult, Verdict
+from mcptest_engine.core.results import FailureKind, TestResult, Verdict
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.circumstances import told_failure
@@ -474,6 +474,7 @@ class Run:
             judgement=outcome.judgement,
             trials=outcome.trials,
             behind=outcome.behind,
+            definition=_definition(case, outcome),
             **_spent(outcome, with_models=self.judged is not None),
         )
         return self.storage.prepare(result, size=outcome.size)
@@ -550,6 +551,21 @@ def _request(case: Case, outcome: Outcome) -> Mapping[str, Any] | None:
             return outcome.request
         case _:
             assert_never(case.kind)
+
+
+def _definition(case: Case, outcome: Outcome) -> dict[str, Any] | None:
+    """What the suite says of a test and its assertions do not show; None where they show all."""
+    if case.skip is not None:
+        return {"skip": case.skip}
+    out = {key: value for key, value in case.expect.items() if key != "assertions"}
+    if case.retries:
+        out["retries"] = case.retries
+    failure = outcome.failure
+    if failure is not None and failure.kind is FailureKind.TIMEOUT:
+        out["timeout_ms"] = round(case.timeout_seconds * 1000)
+    if failure is not None and not outcome.assertions:
+        out |= {"assertions": list(case.expect["assertions"]), "outcome": case.outcome.value}
+    return out or None
 
 
 def _spent(outcome: Outcome, *, with_models: bool) -> dict[str, Any]:

@@ -64,10 +64,13 @@ class ResultStorage:
         judgement = result.judgement
         if judgement is not None:
             judgement, changed = self._redact_judgement(judgement), True
-        behind = result.behind
+        behind, definition = result.behind, result.definition
         if behind is not None:
             behind = redact(behind)
             changed = changed or behind is not result.behind
+        if definition is not None:
+            definition = redact(definition)
+            changed = changed or definition is not result.definition
         if result.failure is None and result.message is None and not (result.attempts or result.verify or changed):
             return result
         return replace(
@@ -84,6 +87,7 @@ class ResultStorage:
             trials=trials,
             judgement=judgement,
             behind=behind,
+            definition=definition,
         )
 
     def _redact_trace(self, trace: Mapping[str, Any], own_name: str) -> Mapping[str, Any]:
