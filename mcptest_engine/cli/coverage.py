@@ -43,7 +43,7 @@ MISSING_SHOWN = 10
     "floors",
     multiple=True,
     metavar="KIND=PERCENT",
-    help="The same for tools, parameters, enum_values, resources, prompts or error_paths.",
+    help="The same for tools, parameters, enum_values, resources, prompts, error_paths or strength.",
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
@@ -58,7 +58,9 @@ def command(
     floors: tuple[str, ...],
     form: str,
 ) -> None:
-    """Show how much of a suite's servers its newest run has tested. The servers are only asked for their lists.
+    """Show how much of a suite's servers its newest run has tested, and how many tests check a value.
+
+    The servers are only asked for their lists.
 
     \b
     Example:
@@ -182,7 +184,8 @@ def _print(rows: Sequence[Dimension], run_id: str) -> None:
     sys.stdout.write(f"coverage of run {run_id}\n")
     for row in rows:
         floor = f"  below {row.floor:g} %" if row.is_short else ""
-        sys.stdout.write(f"  {row.shown_name:<12} {row.percent_told:5.1f} %  {row.covered} of {row.total}{floor}\n")
+        figures = f"{row.percent_told:5.1f} %  {row.covered} of {row.total}" if row.total else "none to cover"
+        sys.stdout.write(f"  {row.shown_name:<12} {figures}{floor}\n")
         for missing in row.missing[:MISSING_SHOWN]:
             sys.stdout.write(f"      {one_line(missing, 100)}\n")
         if len(row.missing) > MISSING_SHOWN:

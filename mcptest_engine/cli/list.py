@@ -10,7 +10,7 @@ import click
 from mcptest_engine.cli.common import find_here, json_text, load, parse_variables, suite_options, suite_path
 from mcptest_engine.cli.selection import models_of, models_option, selection_of, selection_options, with_last_failed
 from mcptest_engine.core.errors import ExitCode, UsageError
-from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.core.kinds import TestKind, is_weak
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.cases import Check, Request
 
@@ -75,7 +75,7 @@ def show(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *, for
     if form in {"mermaid", "dot"}:
         return _draw(suite, plan, form)
     if form == "json":
-        _print_json(suite, plan)
+        _print_json(suite, plan, workspace)
     else:
         _print_table(suite, plan)
     return ExitCode.PASSED if plan.cases or settings.selection.shard is not None else ExitCode.NO_TESTS
@@ -97,10 +97,11 @@ def _draw(suite: LoadedSuite, plan: Plan, form: str) -> int:
     return ExitCode.PASSED
 
 
-def _print_json(suite: LoadedSuite, plan: Plan) -> None:
+def _print_json(suite: LoadedSuite, plan: Plan, workspace: Workspace) -> None:
     from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.running.mutation_scores import read_mutation_scores
 
-    redact = Redactor(suite.secrets).redact
+    redact, scores = Redactor(suite.secrets).redact, read_mutation_scores(suite, workspace)
     tests = [
         {
             "id": case.id,
@@ -111,6 +112,8 @@ def _print_json(suite: LoadedSuite, plan: Plan) -> None:
             "params": redact(case.params),
             "description": redact(case.description),
             "tags": list(case.tags),
+            "strength": case.strength.value,
+            **({} if (score := scores.get(case.id)) is None else {"mutation_score": score}),
             **({} if case.group is None else {"group": case.group}),
             "serial": case.serial,
             "skip": redact(case.skip),
@@ -260,5 +263,6 @@ def _notes(case: Case) -> str:
         *(("serial",) if case.serial and case.group is None else ()),
         *((f"skip: {case.skip}",) if case.skip else ()),
         *((case.deferred,) if case.deferred and not case.skip else ()),
+        *((f"weak: {case.strength}",) if is_weak(case.strength) else ()),
     )
     return f"  [{', '.join(notes)}]" if notes else ""

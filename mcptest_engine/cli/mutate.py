@@ -94,13 +94,13 @@ def command(
     workspace = find_here()
     suite = load(suite_path(file, config), workspace, parse_variables(variables))
     redactor = Redactor(suite.secrets)
-    bar = _Bar()
+    options, bar = Options(names, budget, seed), _Bar()
     try:
         recording = _record(suite, workspace, cassettes, bar)
-        mutated = _judge(recording, suite, workspace, Options(names, budget, seed), redactor, bar)
+        mutated = _judge(recording, suite, workspace, options, redactor, bar)
     finally:
         bar.clear()
-    proposals = 0 if no_proposals else _propose(workspace, mutated, redactor)
+    proposals = _save(workspace, suite, mutated, options, None if no_proposals else redactor)
     report = to_json(mutated, suite=workspace.relative(suite.path), redact=redactor.redact)
     write_out(_render(report, form, proposals=proposals, to_file=output is not None), output)
     ctx.exit(_exit_code(report, mutated, threshold))
@@ -194,13 +194,17 @@ def _judge(
             signal.signal(number, handler)
 
 
-def _propose(workspace: Workspace, mutated: Mutated, redactor: Redactor) -> int:
-    from mcptest_engine.mutation.proposing import save_proposals
+def _save(
+    workspace: Workspace, suite: LoadedSuite, mutated: Mutated, options: Options, redactor: Redactor | None
+) -> int:
+    """Store the scores and, with a `redactor`, the proposals; returns how many proposals there are."""
+    from mcptest_engine.mutation.proposing import save_proposals, save_scores
 
     try:
-        return save_proposals(workspace, mutated, redact=redactor.redact)
+        save_scores(workspace, suite, mutated, options)
+        return 0 if redactor is None else save_proposals(workspace, mutated, redact=redactor.redact)
     except OSError as wrong:
-        raise McptestError(f"the proposals were not saved: {wrong.strerror or wrong}") from None
+        raise McptestError(f"the scores and proposals were not saved: {wrong.strerror or wrong}") from None
 
 
 def _render(report: Mapping[str, Any], form: str, *, proposals: int, to_file: bool) -> str:

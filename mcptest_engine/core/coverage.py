@@ -14,7 +14,8 @@ from mcptest_engine.core.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-DIMENSIONS = ("tools", "parameters", "enum_values", "resources", "prompts", "error_paths")
+STRENGTH = "strength"
+DIMENSIONS = ("tools", "parameters", "enum_values", "resources", "prompts", "error_paths", STRENGTH)
 TOLD_AS = "coverage: "
 """How every line of a run's warnings about coverage begins."""
 SHARDED = f"{TOLD_AS}its floors are judged on all shards together, by `mcptest report --merge`"
@@ -27,7 +28,8 @@ _NAME_LIMIT = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dimension:
-    """One way of counting. `missing` names what no test exercised, in the servers' order.
+    """One way of counting. `missing` names what no test exercised, in the servers' order; of `strength` the tests that check no
+    value, each with what it demands: it counts tests, and not what servers offer.
 
     `floor` is the percentage demanded, None where none is; `judged` is false where the tests that ran are not all there are,
     so that the floor says nothing. `unknown` says why it could not be counted. `refused` are, of `error_paths`, the tools
@@ -72,6 +74,11 @@ class Dimension:
         return self.name.replace("_", " ")
 
     @property
+    def missing_name(self) -> str:
+        """What `missing` lists."""
+        return "tests that check no value" if self.name == STRENGTH else f"{self.shown_name} that no passing test covers"
+
+    @property
     def told(self) -> str:
         """What is amiss, in one line: "coverage: tools 16.7 % (2 of 12), below the floor of 50 %; not covered: `a`, …"."""
         if self.unknown is not None:
@@ -81,7 +88,7 @@ class Dimension:
         figures = f"{self.percent_told:g} % ({self.covered} of {self.total})"
         return (
             f"{TOLD_AS}{self.shown_name} {figures}, below the floor of {self.floor:g} %; "
-            f"not covered: {names}{f' and {more} more' if more > 0 else ''}"
+            f"{'too weak' if self.name == STRENGTH else 'not covered'}: {names}{f' and {more} more' if more > 0 else ''}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -145,6 +152,9 @@ def _added(blank: Dimension, rows: Sequence[Dimension]) -> Dimension:
         called = dict.fromkeys(name for row in rows for name in (*row.missing, *row.refused))
         missing = tuple(name for name in called if name not in refused)
         return replace(blank, covered=len(refused), total=len(called), missing=missing, refused=tuple(refused))
+    if blank.name == STRENGTH:  # each shard has other tests
+        weak = tuple(name for row in rows for name in row.missing)
+        return replace(blank, covered=sum(row.covered for row in rows), total=sum(row.total for row in rows), missing=weak)
     nowhere = set(rows[0].missing).intersection(*(row.missing for row in rows[1:]))
     missing = tuple(name for name in rows[0].missing if name in nowhere)
     total = max(row.total for row in rows)

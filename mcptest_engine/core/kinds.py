@@ -37,6 +37,26 @@ class Wanted(StrEnum):
     ANY = "any"
 
 
+class Strength(StrEnum):
+    """What a test demands, the weakest first.
+
+    ANSWERED: that an answer comes, whatever it says. VALID: that the call succeeds and the answer is valid MCP. SHAPE: that
+    values are there, of a type, a length or within bounds. VALUE: that a value is the one expected, or nearly so.
+    """
+
+    ANSWERED = "answered"
+    VALID = "valid"
+    SHAPE = "shape"
+    VALUE = "value"
+
+
+def is_weak(strength: Strength | None, mutation_score: float | None = None) -> bool:
+    """Whether a test says little by passing: it looks at nothing in the answer, or noticed fewer than half of the wrong ones."""
+    if mutation_score is not None:
+        return mutation_score < 0.5
+    return strength in (Strength.ANSWERED, Strength.VALID)
+
+
 class FailureKind(StrEnum):
     """Whose a failure is. The first seven are JUnit failures, the rest JUnit errors.
 

@@ -12,6 +12,7 @@ from mcptest_engine.core.kinds import (
     FAILS_ALONE_WORDS,
     JUDGED_FAILURES,
     FailureKind,
+    Strength,
     TestKind,
     Verdict,
 )
@@ -439,6 +440,8 @@ class TestResult:
     share of them that passed: [{"verdict", "duration_ms", "message"?, "cost_usd"?, "tokens"?, "trace"?}].
     `behind` is the part of `duration_ms` in which an answer to a call came that was sent earlier over the same connection:
     {"ms", "tool"}, or "method" of what calls no tool; None under 1 ms.
+    `strength` is what it demands, known from its assertions; None in records of before it was there. `mutation_score` is the
+    share of wrong answers that it noticed in the last `mcptest mutate` of its suite, from 0 to 1, None where nobody knows.
     `guess` helps a person whose test has made-up arguments that met with an error: {"input_schema"?, "arguments"?, "sources"?}.
     `definition` is what the suite says of the test and `assertions` do not show: {"skip"?, "retries"?, "timeout_ms"? of a test
     that timed out, the other members of its `expect`, and "assertions"? and "outcome"? where no assertion was judged}.
@@ -478,6 +481,8 @@ class TestResult:
     guess: Mapping[str, Any] | None = None
     behind: Mapping[str, Any] | None = None
     definition: Mapping[str, Any] | None = None
+    strength: Strength | None = None
+    mutation_score: float | None = None
 
     @property
     def own_ms(self) -> float:
@@ -525,6 +530,10 @@ class TestResult:
         out["file"] = self.file
         out["line"] = self.line
         out["tags"] = list(self.tags)
+        if self.strength is not None:
+            out["strength"] = self.strength.value
+        if self.mutation_score is not None:
+            out["mutation_score"] = self.mutation_score
         if self.score is not None:
             out["score"] = self.score
             out["threshold"] = self.threshold
@@ -596,6 +605,8 @@ class TestResult:
             guess=data.get("guess"),
             behind=data.get("behind"),
             definition=data.get("definition"),
+            strength=Strength(data["strength"]) if "strength" in data else None,
+            mutation_score=data.get("mutation_score"),
         )
 
 

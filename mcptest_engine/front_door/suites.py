@@ -148,7 +148,7 @@ async def mutate_suite(request: Request) -> Answer:
     from threading import Event as Flag
 
     from mcptest_engine.core.redaction import Redactor
-    from mcptest_engine.mutation.proposing import save_proposals
+    from mcptest_engine.mutation.proposing import save_proposals, save_scores
     from mcptest_engine.mutation.recording import record_answers
     from mcptest_engine.mutation.replay import DEFAULT_BUDGET, Options, replay_for
     from mcptest_engine.mutation.report import survivor_groups, to_json
@@ -175,6 +175,7 @@ async def mutate_suite(request: Request) -> Answer:
         except asyncio.CancelledError:
             called_off.set()
             raise
+        save_scores(workspace, suite, mutated, options)
         report = to_json(mutated, suite=workspace.relative(suite.path), redact=redactor.redact)
         return {**report, "proposals": save_proposals(workspace, mutated, redact=redactor.redact)}
 

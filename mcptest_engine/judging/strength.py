@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import re
-from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.kinds import Wanted
+from mcptest_engine.core.kinds import Strength, Wanted
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.suite.items import ASSERT_SET
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-
-class Strength(StrEnum):
-    """What a test demands, the weakest first.
-
-    ANSWERED: that an answer comes, whatever it says. VALID: that the call succeeds and the answer is valid MCP. SHAPE: that
-    values are there, of a type, a length or within bounds. VALUE: that a value is the one expected, or nearly so.
-    """
-
-    ANSWERED = "answered"
-    VALID = "valid"
-    SHAPE = "shape"
-    VALUE = "value"
-
 
 _LEVELS = tuple(Strength)
 _OF_VALUE = frozenset(
@@ -62,20 +48,34 @@ def strength_of(
             if ASSERT_SET in item and item[ASSERT_SET].get("threshold", 1) <= 0:
                 continue
             found = max(found, *map(_strength_of_assertion, rows), key=_LEVELS.index)
+            if found is Strength.VALUE:
+                return found
     return found
 
 
 def _strength_of_assertion(row: Mapping[str, Any]) -> Strength:
-    segments = parse_target(row["target"]).segments
+    strongest = _strongest_on(row["target"])
+    if strongest in (Strength.ANSWERED, Strength.VALID):
+        return strongest
+    found = _strength_of_matcher(row["matcher"])
+    if strongest is None:
+        return found if found is Strength.VALUE else Strength.VALID
+    return min(found, strongest, key=_LEVELS.index)
+
+
+@lru_cache(maxsize=1024)
+def _strongest_on(target: str) -> Strength | None:
+    """The most that an assertion on this target can demand; None for one on an error, which demands validity or a value."""
+    segments = parse_target(target).segments
+    if segments[0] == "error":
+        return None
     if segments[0] in _AROUND_THE_ANSWER:
         return Strength.ANSWERED
-    if segments[0] == "error" or segments[:2] in (("result", "isError"), ("composition", "ran")):
+    is_status = segments[0] == "nodes" and segments[2:3] == ("status",)
+    if is_status or segments[:2] in (("result", "isError"), ("composition", "ran")):
         return Strength.VALID
-    if segments[0] == "nodes" and segments[2:3] == ("status",):
-        return Strength.VALID
-    found = _strength_of_matcher(row["matcher"])
     is_shape = segments[-1] in _SHAPE_MEMBERS and segments[:2] in (("result", "content"), ("result", "messages"))
-    return min(found, Strength.SHAPE, key=_LEVELS.index) if is_shape else found
+    return Strength.SHAPE if is_shape else Strength.VALUE
 
 
 def _strength_of_matcher(matcher: Mapping[str, Any]) -> Strength:

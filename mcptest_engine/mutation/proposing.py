@@ -1,4 +1,6 @@
-"""Assertions that kill survivors, as proposals that `mcptest review` and the workbench offer: one for each test."""
+"""What a mutation run leaves in the workspace: each test's score, and assertions that kill survivors, as proposals that
+`mcptest review` and the workbench offer, one for each test.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +20,7 @@ from mcptest_engine.mutation.killing import holds
 from mcptest_engine.mutation.operators import apply, show_path
 from mcptest_engine.mutation.recording import envelope_with
 from mcptest_engine.mutation.replay import Status
+from mcptest_engine.running.mutation_scores import save_mutation_scores
 from mcptest_engine.suite.yaml_text import Unwritable
 from mcptest_engine.workspace.proposals import StoredProposal, drop_proposal, read_proposals, save_proposal
 from mcptest_engine.workspace.ulid import new_ulid
@@ -25,7 +28,8 @@ from mcptest_engine.workspace.ulid import new_ulid
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from mcptest_engine.mutation.replay import Mutant, Mutated, MutatedTest
+    from mcptest_engine.mutation.replay import Mutant, Mutated, MutatedTest, Options
+    from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
 
 SOURCE = "mutate"
@@ -38,6 +42,12 @@ _BLOCKS = {
     TestKind.COMPOSITION: "compositions",
     TestKind.AGENT: "agents",
 }
+
+
+def save_scores(workspace: Workspace, suite: LoadedSuite, mutated: Mutated, options: Options) -> None:
+    """Store each test's score for the reports of later runs, where all kinds of wrong answers were judged. Raises: OSError."""
+    if not mutated.is_partial and not options.operators:
+        save_mutation_scores(suite, workspace, ((test.test.case, test.score.share) for test in mutated.tests))
 
 
 def save_proposals(workspace: Workspace, mutated: Mutated, *, redact: Callable[[Any], Any]) -> int:

@@ -22,7 +22,6 @@ from mcptest_engine.core.kinds import TestKind, Verdict
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.judging.intervals import Interval, wilson_interval
 from mcptest_engine.judging.snapshots import SnapshotStore
-from mcptest_engine.judging.strength import Strength, strength_of
 from mcptest_engine.mutation.killing import Killing
 from mcptest_engine.mutation.operators import BY_NAME, OPERATORS, Answer, apply, changes_of
 from mcptest_engine.mutation.recording import envelope_with
@@ -37,6 +36,7 @@ from mcptest_engine.workspace.slug import slug
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from mcptest_engine.core.kinds import Strength
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.mutation.killing import Killer
     from mcptest_engine.mutation.operators import Change, Operator
@@ -226,7 +226,7 @@ class Replay:
                     if self.stop():
                         break
                 found.append(
-                    MutatedTest(test=test, strength=_strength_of(test), made=len(changes), mutants=tuple(mutants))
+                    MutatedTest(test=test, strength=test.case.strength, made=len(changes), mutants=tuple(mutants))
                 )
                 if self.stop():
                     break
@@ -385,13 +385,6 @@ def share_budget(wanted: Sequence[int], budget: int) -> list[int]:
         given[at] = min(wanted[at], left // (len(wanted) - place))
         left -= given[at]
     return given
-
-
-def _strength_of(test: RecordedTest) -> Strength:
-    case = test.case
-    validity = test.answers[0].judged.validity
-    is_validated = validity is not None and validity.fails
-    return strength_of(case.expectations(), outcome=case.outcome, is_validated=is_validated, threshold=case.threshold)
 
 
 def _is_guess(outcome: Outcome) -> bool:

@@ -2,7 +2,7 @@
 
 The lines are a contract: `VERDICT`, `FAIL`, `assert:`, `actual:`, `repro:`, `OMITTED`, and `REASON` where a run
 failed and no test did, or where all did because `beforeAll` had. `NOTE` says what a pass leaves out, such as the tests
-beside a focused one; `INCONCLUSIVE` is a reason and the tests that have it, since a pass with them checked less.
+beside a focused one; `STRENGTH` how many tests check a value; `INCONCLUSIVE` is a reason and the tests that have it, since a pass with them checked less.
 Every text on them is escaped to one line, so no server can forge another. The budget counts the whole result, a token
 for every four characters; the verdict and the first failure are given whatever it is.
 """
@@ -13,6 +13,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.kinds import Strength
 from mcptest_engine.core.results import ERROR_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
@@ -33,6 +34,7 @@ ASSERT_LIMIT = 600
 ACTUAL_LIMIT = 300
 NOTES = 3
 NAMES = 20
+WEAK_NAMES = 3
 _BESIDE = re.compile(r"\bafter(?:Each|All) (?:failed: |asked to skip)|: nothing is named `|^(?:coverage|effects): ")
 """Warnings of cleaning up, of metrics, of coverage and of effects: they fail nothing, and no failure tells them."""
 CHARACTERS_A_TOKEN = 4
@@ -101,9 +103,21 @@ def _notes(record: RunRecord) -> str:
     told = (unchecked, *told) if unchecked else told
     mixed = (one for one in facts.repeated_tests(record) if one.passed < one.runs)
     told = (*told[:NOTES], *(f"{one.text}: {one.name}" for one in islice(mixed, NOTES)))
-    notes = "".join(f"NOTE {one_line(text, ACTUAL_LIMIT)}\n" for text in told)
+    notes = "".join(f"NOTE {one_line(text, ACTUAL_LIMIT)}\n" for text in told) + _strength(record)
     effects = "" if record.effects is None else record.effects.summary()
     return f"{notes}EFFECTS {effects}\n" if effects else notes
+
+
+def _strength(record: RunRecord) -> str:
+    """How many tests check a value, and which passed without looking at the answer."""
+    counts = facts.strength_counts(record)
+    if not counts:
+        return ""
+    told = f"{counts.get(Strength.VALUE, 0)} of {counted(sum(counts.values()), 'test')} check a value"
+    weak = facts.weak_tests(record)
+    shown = "; ".join(one_line(test.name, 100) for test in weak[:WEAK_NAMES])
+    more = f"; and {len(weak) - WEAK_NAMES} more" if len(weak) > WEAK_NAMES else ""
+    return f"STRENGTH {told}{f', weak: {shown}{more}' if weak else ''}\n"
 
 
 def _undecided(record: RunRecord) -> list[tuple[str, int]]:

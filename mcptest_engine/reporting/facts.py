@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.costs import base_id
 from mcptest_engine.core.errors import ExitCode
+from mcptest_engine.core.kinds import Strength, is_weak
 from mcptest_engine.core.results import JUDGED_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line, sanitise
 from mcptest_engine.core.words import LONG_WAIT_MS, counted, number_text
@@ -70,6 +71,31 @@ def behind_text(test: TestResult) -> str:
 def tests_with(record: RunRecord, verdict: Verdict) -> tuple[TestResult, ...]:
     """The tests that came to `verdict`, in declared order."""
     return tuple(test for test in record.tests if test.verdict is verdict)
+
+
+def strength_text(test: TestResult) -> str:
+    """`value`, or `value 83 %` with the share of wrong answers that the test noticed; "" where it is not known."""
+    if test.strength is None:
+        return ""
+    if test.mutation_score is None:
+        return test.strength.value
+    return f"{test.strength.value} {percent_text(test.mutation_score)}"
+
+
+def percent_text(share: float) -> str:
+    """A share from 0 to 1, rounded down: 99.6 % is not all."""
+    return f"{int(share * 100 + 1e-9)} %"
+
+
+def weak_tests(record: RunRecord) -> tuple[TestResult, ...]:
+    """The tests that passed and say little by it, in declared order."""
+    return tuple(test for test in tests_with(record, Verdict.PASS) if is_weak(test.strength, test.mutation_score))
+
+
+def strength_counts(record: RunRecord) -> dict[Strength, int]:
+    """How many tests demand what, the strongest first, skipped ones left out; {} of a record that does not tell."""
+    found = [test.strength for test in record.tests if test.verdict is not Verdict.SKIP and test.strength is not None]
+    return {strength: count for strength in reversed(Strength) if (count := found.count(strength))}
 
 
 class Repeated(NamedTuple):

@@ -203,14 +203,17 @@ def _all_tests(record: RunRecord) -> Iterator[str]:
     if not record.tests:
         return
     scored = any(test.score is not None or test.derived_metrics for test in record.tests)
+    rated = any(test.strength is not None for test in record.tests)
     rows = [
-        f"| {_MARKS[test.verdict]} {test.verdict.value} | {_code(test)} | {_inline(test.server)} "
+        f"| {_MARKS[test.verdict]} {test.verdict.value} | {_code(test)} | {_inline(test.tool or '')} | {_inline(test.server)} "
+        + (f"| {facts.strength_text(test)} " if rated else "")
         + (f"| {_inline(facts.score_text(test))} " if scored else "")
         + f"| {_inline(', '.join(filter(None, (facts.duration_text(test.duration_ms), facts.behind_text(test)))))} |"
         for test in record.tests
     ]
-    heads, rules = ("Score | ", "--- | ") if scored else ("", "")
-    table = f"| Verdict | Test | Server | {heads}Time |\n| --- | --- | --- | {rules}---: |\n" + _bounded(rows)
+    heads, rules = ("Strength | ", "--- | ") if rated else ("", "")
+    heads, rules = (f"{heads}Score | ", f"{rules}--- | ") if scored else (heads, rules)
+    table = f"| Verdict | Test | Tool | Server | {heads}Time |\n| --- | --- | --- | --- | {rules}---: |\n{_bounded(rows)}"
     count = counted(len(record.tests), "test")
     yield f"<details><summary>All tests ({count})</summary>\n\n{table}\n\n</details>"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.kinds import Wanted
+from mcptest_engine.core.kinds import Strength, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -158,7 +158,7 @@ class Case(NamedTuple):
     is `cache_keys.py`'s affair. `row_name` is the case of a composition that is run, or judged by a model. `model` is whom the
     suite asks, and `scorer` who grades: a scorer by its name, or "judge". `subject` is the id of the case that a model judges
     here, which stands before this one. `model_timeout_seconds` is how long a model has for each answer. `line_of` gives the
-    lines of its assertions in its file.
+    lines of its assertions in its file. `strength` is how much it demands, known from its assertions.
     """
 
     id: str
@@ -197,6 +197,7 @@ class Case(NamedTuple):
     subject: str | None = None
     model_timeout_seconds: float = DEFAULT_MODEL_TIMEOUT_MS / 1000
     line_of: LineOf | None = None
+    strength: Strength = Strength.ANSWERED
 
     @property
     def begins(self) -> bool:

@@ -1,7 +1,7 @@
 """How much of what a server offers the tests of a run have exercised: tools, parameters, enum values, resources, prompts.
 
-Pure: what is offered comes as catalogs, what was done as a run's record. A test counts when its request was answered, whatever
-was thought of the answer; a skipped one does not.
+Pure: what is offered comes as catalogs, what was done as a run's record. A call counts when its test passed: one that failed has
+shown nothing of the tool but that it does not work. So does the strength of the tests, which is known without any catalog.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import re
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.coverage import DIMENSIONS, Dimension
+from mcptest_engine.core.coverage import DIMENSIONS, STRENGTH, Dimension
+from mcptest_engine.core.kinds import Strength, Verdict
 from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.schemas import nested_deeper_than
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mcptest_engine.servers.catalog import Catalog
 
@@ -54,24 +55,32 @@ class _Done:
     """What was asked of one server."""
 
     tools: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
+    succeeded: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)
     uris: set[str] = field(default_factory=set)
     prompts: set[str] = field(default_factory=set)
 
+    def note_call(self, tool: str, arguments: Any, *, refused: bool) -> None:
+        """A call of a tool was answered, with an error where it was `refused`."""
+        self.tools.setdefault(tool, []).append(arguments if isinstance(arguments, dict) else {})
+        (self.refused if refused else self.succeeded).add(tool)
+
 
 def coverage_of(
     offered: Mapping[str, Offered],
-    tests: Sequence[Mapping[str, Any]],
+    tests: Iterable[Mapping[str, Any]],
     *,
     redact: Callable[[str], str] = str,
     several: bool | None = None,
 ) -> tuple[Dimension, ...]:
     """One `Dimension` for each of `DIMENSIONS` that all servers' lists tell. `tests` are those of a run record, as JSON values.
 
-    `error_paths`: of the tools that were called, those that a test saw refuse something (a JSON-RPC error or `isError`).
+    `tools`: those of which a test saw a result without an error. `error_paths`: of the tools that were called, those that a test
+    saw refuse something (a JSON-RPC error or `isError`). `strength`: the tests that check a value, of all that were not skipped.
     `redact` does to names what was done to those of the record. With `several` servers names begin with the server's.
     """
-    done = _done(tests)
+    strengths: list[tuple[str, str | None]] = []
+    done = _done(_passing(tests, strengths))
     rows: dict[str, list[tuple[str, bool]]] = {name: [] for name in DIMENSIONS}
     several = len(offered) > 1 if several is None else several
     for server, catalog in offered.items():
@@ -87,8 +96,21 @@ def coverage_of(
         for prompt in _once(catalog.prompts, "name"):
             name = redact(str(prompt.get("name")))
             rows["prompts"].append((prefix + name, name in own.prompts))
+    rows[STRENGTH] = [(f"{name} ({strength})", strength == Strength.VALUE) for name, strength in strengths]
     known = {name for name in DIMENSIONS if all(_is_known(catalog, name) for catalog in offered.values())}
+    known -= set() if strengths and all(strength for _, strength in strengths) else {STRENGTH}
     return tuple(_dimension(name, found) for name, found in rows.items() if name in known)
+
+
+def _passing(
+    tests: Iterable[Mapping[str, Any]], strengths: list[tuple[str, str | None]]
+) -> Iterator[Mapping[str, Any]]:
+    """The tests that passed; of each that was not skipped its name and strength go to `strengths`."""
+    for test in tests:
+        if test.get("verdict") != Verdict.SKIP:
+            strengths.append((str(test.get("name")), test.get("strength")))
+        if test.get("verdict") == Verdict.PASS:
+            yield test
 
 
 def _once(entries: Sequence[Mapping[str, Any]] | None, key: str) -> Sequence[Mapping[str, Any]]:
@@ -111,7 +133,7 @@ def calls_of(tests: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
     return {(server, tool): len(calls) for server, done in found.items() for tool, calls in done.tools.items()}
 
 
-def offered_in(tests: Sequence[Mapping[str, Any]]) -> dict[str, Offered]:
+def offered_in(tests: Iterable[Mapping[str, Any]]) -> dict[str, Offered]:
     """What servers offer as far as the tests themselves have listed it whole: those that have asked for `tools/list`."""
     lists = {"tools/list": "tools", "resources/list": "resources", "prompts/list": "prompts"}
     found: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
@@ -137,7 +159,7 @@ def _count_tool(
 ) -> None:
     name = redact(str(tool.get("name")))
     calls = done.tools.get(name, [])
-    rows["tools"].append((prefix + name, bool(calls)))
+    rows["tools"].append((prefix + name, name in done.succeeded))
     if calls:
         rows["error_paths"].append((prefix + name, name in done.refused))
     for parameter, schema in _parameters(tool):
@@ -154,7 +176,7 @@ def _count_tool(
             )
 
 
-def _done(tests: Sequence[Mapping[str, Any]]) -> dict[str, _Done]:
+def _done(tests: Iterable[Mapping[str, Any]]) -> dict[str, _Done]:
     found: dict[str, _Done] = {}
     for test in tests:
         for asked in (test, *(step for step in test.get("verify") or () if isinstance(step, dict))):
@@ -178,11 +200,8 @@ def _note_conversation(found: dict[str, _Done], trace: Mapping[str, Any]) -> Non
     for call in calls if isinstance(calls, list) else ():
         if not isinstance(call, dict) or "result" not in call:
             continue
-        name, arguments = str(call.get("name")), call.get("args")
         done = found.setdefault(str(call.get("server")), _Done())
-        done.tools.setdefault(name, []).append(arguments if isinstance(arguments, dict) else {})
-        if call.get("is_error") is True:
-            done.refused.add(name)
+        done.note_call(str(call.get("name")), call.get("args"), refused=call.get("is_error") is True)
 
 
 def _note_node(found: dict[str, _Done], node: Mapping[str, Any]) -> None:
@@ -194,10 +213,7 @@ def _note_node(found: dict[str, _Done], node: Mapping[str, Any]) -> None:
         refused = str(call.get("message", "")).startswith(REFUSALS)
         if call.get("status") != "ok" and not refused:
             continue
-        arguments = call.get("args")
-        done.tools.setdefault(name, []).append(arguments if isinstance(arguments, dict) else {})
-        if refused:
-            done.refused.add(name)
+        done.note_call(name, call.get("args"), refused=refused)
 
 
 def _note(found: dict[str, _Done], asked: Mapping[str, Any], server: str) -> None:
@@ -208,12 +224,9 @@ def _note(found: dict[str, _Done], asked: Mapping[str, Any], server: str) -> Non
     done = found.setdefault(server, _Done())
     match request.get("method"):
         case "tools/call":
-            name = str(params.get("name"))
-            arguments = params.get("arguments")
-            done.tools.setdefault(name, []).append(arguments if isinstance(arguments, dict) else {})
             result = output.get("result")
-            if output.get("error") is not None or (isinstance(result, dict) and result.get("isError") is True):
-                done.refused.add(name)
+            refused = output.get("error") is not None or (isinstance(result, dict) and result.get("isError") is True)
+            done.note_call(str(params.get("name")), params.get("arguments"), refused=refused)
         case "resources/read":
             done.uris.add(str(params.get("uri")))
         case "prompts/get":

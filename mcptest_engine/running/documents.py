@@ -34,7 +34,8 @@ class TestItem(NamedTuple):
     called: the tool, the URI, the prompt or the check. `file` is absolute; the test goes from `line` to `end_line`, both
     included. `digest` changes with all that may change its verdict: its own content with templates replaced, its server's
     settings and local files; "" in a document that is not sound. `calls` are the (server, tool) of every call that it makes,
-    also of its nodes and of what it verifies; `spends` says that it asks a model or a scorer that has a price.
+    also of its nodes and of what it verifies; `spends` says that it asks a model or a scorer that has a price. `strength` is what
+    it demands, "" in a document that is not sound; `mutation_score` as in a result of a run.
     """
 
     id: str
@@ -50,6 +51,8 @@ class TestItem(NamedTuple):
     digest: str = ""
     calls: tuple[tuple[str, str], ...] = ()
     spends: bool = False
+    strength: str = ""
+    mutation_score: float | None = None
 
 
 class ServerItem(NamedTuple):
@@ -267,7 +270,7 @@ class _Making:
             servers=servers,
             diagnostics=diagnostics,
             files=tuple(files),
-            digest=_digest([[test.digest or test[:-1] for test in tests], servers, diagnostics, self._text_digest()]),
+            digest=_digest([[(test.digest or test[:-3], test.mutation_score) for test in tests], servers, diagnostics, self._text_digest()]),
             scorer_files=tuple(
                 dict.fromkeys(
                     file for scorer in (() if suite is None else suite.scorers) for file in self._scorer_files(scorer)
@@ -276,10 +279,14 @@ class _Making:
         )
 
     def _tests(self, suite: LoadedSuite, servers: Sequence[ServerItem]) -> Iterator[TestItem]:
+        from mcptest_engine.core.kinds import Strength, TestKind
         from mcptest_engine.running.ids import DeclaredIds, Shared, graders_of, names_of
+        from mcptest_engine.running.mutation_scores import read_mutation_scores
+        from mcptest_engine.running.strength import strength_in_suite
         from mcptest_engine.workspace.workspace import Workspace
 
-        ids = DeclaredIds(Workspace(self._options.workspace_root).relative(suite.path))
+        workspace = Workspace(self._options.workspace_root)
+        ids, scores = DeclaredIds(workspace.relative(suite.path)), read_mutation_scores(suite, workspace)
         told = [suite.env, suite.run_options, suite.performance, sorted(suite.secrets)]
         states = {item.name: _digest([told, suite.servers[item.name], _states(item.files)]) for item in servers}
         shared, scorers = Shared.of(suite), {scorer["name"]: scorer for scorer in suite.scorers}
@@ -299,9 +306,11 @@ class _Making:
             if entry.kind.value in _JUDGED:
                 graders = [(scorers[name], _states(self._scorer_files(scorers[name]))) for name in named]
                 digest = _digest((digest, told, suite.judge, graders))
+            strength = strength_in_suite(entry, suite)
             for kind, name in names_of(entry.kind, data, data["name"], shared):
+                test_id = ids.take(kind.value, name)[0]
                 yield TestItem(
-                    id=ids.take(kind.value, name)[0],
+                    id=test_id,
                     name=name,
                     block=entry.pointer.split("/", 2)[1],
                     kind=kind.value,
@@ -314,6 +323,8 @@ class _Making:
                     digest=digest,
                     calls=_calls_of(data, entry.server),
                     spends=spends,
+                    strength=Strength.VALUE if kind is TestKind.EVAL else strength,
+                    mutation_score=scores.get(test_id),
                 )
 
     def _scorer_files(self, scorer: Mapping[str, Any]) -> tuple[str, ...]:

@@ -18,10 +18,12 @@ from mcptest_engine.judging.validity import preload as preload_validity
 from mcptest_engine.running.active_run import ActiveRunListener
 from mcptest_engine.running.conclude import WORDS, concluded
 from mcptest_engine.running.extensions import Extension, with_warnings
+from mcptest_engine.running.mutation_scores import read_mutation_scores
 from mcptest_engine.running.plan import plan_of
 from mcptest_engine.running.runner import Run
 from mcptest_engine.running.settings import UNSAVED_SNAPSHOTS
 from mcptest_engine.running.stored_results import ResultStorage
+from mcptest_engine.running.survey import survey_of
 from mcptest_engine.suite.items import assertions_of, matchers_in, uses_matcher
 from mcptest_engine.workspace.side_files import SideFiles
 from mcptest_engine.workspace.slug import slug
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     from mcptest_engine.running.kinds.composition.freezing import Freezer
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.settings import RunSettings
-    from mcptest_engine.running.survey import Survey
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
 
@@ -87,7 +88,7 @@ async def execute(
     freezer = _open_freezer(plan, suite, settings, workspace, pool)
     judged = _open_judged(plan, suite, settings, workspace, pool, has_judge_matcher="llm-judge" in matchers)
     cassette = _open_cassette(suite, settings, workspace, pool, judged)
-    survey = _open_survey(plan, suite, settings, pool)
+    survey = survey_of(plan, suite.coverage, tuple(suite.servers), settings.selection.shard, pool)
     wrapping = (snapshots, files, cache, freezer, cassette, judged, survey)
     extensions: list[Extension] = [extension for extension in wrapping if extension is not None]
     for extension in extensions:
@@ -125,6 +126,7 @@ async def execute(
         snapshots=snapshots.store,
         survey=survey,
         limits=suite.effects or None,
+        mutation_scores=read_mutation_scores(suite, workspace),
         cache=cache,
         freezer=freezer,
         judged=judged,
@@ -209,15 +211,6 @@ class RunFiles(Extension):
     def finish(self, record: RunRecord) -> RunRecord:
         problem = self.side_files.problem
         return replace(with_warnings(record, [] if problem is None else [problem]), source=self._source.read())
-
-
-def _open_survey(plan: Plan, suite: LoadedSuite, settings: RunSettings, pool: Pool) -> Survey | None:
-    """The tool coverage of the run, where the suite asks for it or a test lists tools."""
-    if suite.coverage is None and not any(case.method == "tools/list" for case in plan.cases):
-        return None
-    from mcptest_engine.running.survey import survey_of  # few suites have need of it
-
-    return survey_of(plan, suite.coverage, tuple(suite.servers), settings.selection.shard, pool)
 
 
 def _open_cache(

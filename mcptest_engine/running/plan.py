@@ -15,6 +15,7 @@ from mcptest_engine.core.targets import parse_target
 from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS, ORDINARY, Case, Check, Plan, Request, VerifyStep
 from mcptest_engine.running.ids import DeclaredIds, Shared, name_of_metric
 from mcptest_engine.running.selecting import repeated, select, shard_of, why_none, with_groups
+from mcptest_engine.running.strength import is_validated, strength_of_test
 from mcptest_engine.safety.policy import ToolClass, classify_name
 from mcptest_engine.servers.calls import Fault
 from mcptest_engine.suite.checks import LIST_METHODS
@@ -162,6 +163,7 @@ class _CaseMaker:
         self._ids = DeclaredIds(relative(suite.path))
         self._files: dict[Path, str] = {}
         self._servers = {name: (name,) for name in suite.servers}
+        self._validated = {name: is_validated(server, options) for name, server in suite.servers.items()}
         self._mutating: dict[str, bool] = {}
 
     def cases(self, entry: TestEntry) -> Iterable[Case]:
@@ -335,6 +337,7 @@ class _CaseMaker:
             metrics=tuple(data.get("derivedMetrics", ())),
             cache=data.get("cache"),
             line_of=None if kind is TestKind.COMPOSITION else partial(_assertion_line, entry.line_of, ()),
+            strength=strength_of_test(kind, data, outcome=outcome, validated=self._validated.get(server, True)),
         )
 
     def _file(self, path: Path) -> str:

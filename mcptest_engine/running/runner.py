@@ -66,7 +66,7 @@ class Run:
     `execute` may be ended early by cancelling its task: tests under way and not yet begun become skips, the servers are
     closed, and the record and `RunFinished` still come. Hooks are brackets: around the run with its servers, and around each
     test with all its attempts. A bracket once opened is closed, also when the run is ended early. `limits` are those of the
-    suite's `effects`.
+    suite's `effects`; `mutation_scores` those of the last mutation run, by the id of a test.
     """
 
     plan: Plan
@@ -82,6 +82,7 @@ class Run:
     freezer: Freezer | None = None
     judged: Judged | None = None
     limits: Mapping[str, int] | None = None
+    mutation_scores: Mapping[str, float] = field(default_factory=dict)
     observer: AnswerObserver | None = None
     clock: Callable[[], float] = time.monotonic
 
@@ -475,6 +476,8 @@ class Run:
             trials=outcome.trials,
             behind=outcome.behind,
             definition=_definition(case, outcome),
+            strength=case.strength,
+            mutation_score=self.mutation_scores.get(case.id),
             **_spent(outcome, with_models=self.judged is not None),
         )
         return self.storage.prepare(result, size=outcome.size)

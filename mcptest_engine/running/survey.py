@@ -1,7 +1,8 @@
 """What the servers of a run offer, and how much of that its tests have exercised: the run's coverage, with its floors.
 
 Servers are asked for their lists only where the suite has a `coverage` block and all of its tests run, or one shard of them;
-then once, when the last test is over. Otherwise the coverage is told of runs whose own tests have asked for the lists.
+then once, when the last test is over. Otherwise the coverage is that of the lists that the run has read anyway, to check what
+tests call, or that its own tests have asked for.
 """
 
 from __future__ import annotations
@@ -26,20 +27,20 @@ if TYPE_CHECKING:
 
 LISTING_SECONDS = 60.0
 _OFFERED = frozenset({"tools", "resources", "prompts"})
-_UNASKED = Offered(tools=None, resources=None, prompts=None)
+_NOTHING_LISTED = dict.fromkeys(("tools", "resources", "prompts"))
+_UNASKED = Offered(**_NOTHING_LISTED)
 
 
 def survey_of(
     plan: Plan, floors: Mapping[str, float] | None, servers: Sequence[str], shard: tuple[int, int] | None, pool: Pool
-) -> Survey | None:
-    """The survey of a run, None where nothing could be told of its coverage. `servers` are all of the suite's."""
+) -> Survey:
+    """The survey of a run. `servers` are all of the suite's."""
     whole = plan.selected == plan.declared
     if floors is None or not whole or not plan.cases:
         note = None
         if floors and not whole and plan.cases:
             note = f"{TOLD_AS}its floors are not judged, as {plan.selected} of {plan.declared} tests were selected"
-        lists = any(case.method == "tools/list" for case in plan.cases)
-        return Survey(pool=pool, servers=tuple(servers), note=note) if lists or note is not None else None
+        return Survey(pool=pool, servers=tuple(servers), note=note)
     split = shard is not None and shard[1] > 1
     note = SHARDED if floors and split else None
     return Survey(pool=pool, servers=tuple(servers), floors=floors, asks=True, judges=not split, note=note)
@@ -64,6 +65,8 @@ class Survey(Extension):
         A server that does not give them leaves a floor unreached, and ends nothing.
         """
         if not self.asks:
+            offered = {name: Offered(**{**_NOTHING_LISTED, **lists}) for name, lists in known.items() if "tools" in lists}
+            self._offered = offered or None
             return
         found = await asyncio.gather(*(self._asked(name, known.get(name, {})) for name in self.servers))
         self._offered = dict(zip(self.servers, found, strict=True))
@@ -99,14 +102,13 @@ class Survey(Extension):
     def _rows(self, record: RunRecord) -> tuple[Dimension, ...]:
         if self.asks and self._offered is None:
             return ()  # `beforeAll` let no test begin
-        tests = [_asked_of(test) for test in record.tests]
         offered = self._offered
         if offered is None:
-            offered = offered_in(tests)
-            if not offered or any(server.name not in offered for server in record.servers):
-                return ()
+            offered = offered_in(map(_asked_of, record.tests))
+        if not self.asks and (not offered or any(server.name not in offered for server in record.servers)):
+            return ()
         redact, several = self.pool.redactor.redact_text, len(self.servers) > 1
-        rows = {row.name: row for row in coverage_of(offered, tests, redact=redact, several=several)}
+        rows = {row.name: row for row in coverage_of(offered, map(_asked_of, record.tests), redact=redact, several=several)}
         floors = self.floors or {}
         for name in floors.keys() - rows.keys():
             rows[name] = Dimension(name=name, unknown=self._unknown or "its lists are not known")
@@ -121,9 +123,14 @@ def _asked_of(test: TestResult) -> Mapping[str, Any]:
         for step in test.verify
     ]
     return {
+        "name": test.name,
+        "kind": test.kind.value,
         "server": test.server,
         "verdict": test.verdict.value,
+        "strength": test.strength,
         "request": test.request,
         "output": test.output,
         "verify": steps,
+        "trace": test.trace,
+        "trials": test.trials,
     }

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import show
-from mcptest_engine.core.kinds import TestKind, Verdict, Wanted
+from mcptest_engine.core.kinds import Strength, TestKind, Verdict, Wanted
 from mcptest_engine.core.ledger import ChangeKind, TestChange
 from mcptest_engine.core.targets import Absent, parse_target
 from mcptest_engine.judging.differences import equal
 from mcptest_engine.judging.matchers import Context, Undecided, compile_judge
-from mcptest_engine.judging.strength import Strength, strength_of
+from mcptest_engine.judging.strength import strength_of
 from mcptest_engine.running.cases import Case, Request
 from mcptest_engine.running.verdicts import judge
 from mcptest_engine.suite.items import ASSERT_SET, assertions_of, uses_matcher

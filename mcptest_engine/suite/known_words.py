@@ -374,6 +374,8 @@ ALIASES: dict[str, dict[str, str]] = {
         "error_path": "error_paths",
         "uris": "resources",
         "threshold": "tools",
+        "assertions": "strength",
+        "values": "strength",
     },
     "Transform": {"query": "jq", "program": "jq", "filter": "jq"},
     "TokenBudget": {"max": "budget", "limit": "budget", "tokens": "budget", "action": "mode"},

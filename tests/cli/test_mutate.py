@@ -36,6 +36,13 @@ def test_a_score_below_the_threshold_exits_with_6_and_review_has_the_assertions(
     assert (again.returncode, again.stdout) == (0, "")
     report = json.loads((tmp_path / "score.json").read_text())
     assert (report["survived"], report["tests"][0]["strength"]) == (0, "value")
+    mcptest("run", "--reporter", "json=run.json")
+    (test,) = json.loads((tmp_path / "run.json").read_text())["tests"]
+    assert (test["strength"], test["mutation_score"]) == ("value", 1)
+    suite.write_text(suite.read_text().replace("exact: ", "contains: ", 1))
+    mcptest("run", "--reporter", "json=run.json")
+    (test,) = json.loads((tmp_path / "run.json").read_text())["tests"]
+    assert "mutation_score" not in test  # it was written otherwise when it was measured
 
 
 def test_a_suite_without_a_mutant_exits_with_7_and_an_unknown_operator_with_2(mcptest: Run, tmp_path: Path) -> None:

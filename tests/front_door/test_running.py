@@ -350,8 +350,10 @@ def test_coverage_is_that_of_the_latest_run_with_its_floors(writer: Door) -> Non
     writer.call("run_tool_test", suite=SUITE)
     unlisted = writer.call("get_coverage")
     assert unlisted["tools_called"] == [{"server": "mock", "tool": "status", "calls": 2}]
-    assert "coverage" not in unlisted
-    assert "a suite with `coverage: {}` has its whole runs do that" in unlisted["notes"][0]
+    assert (unlisted["coverage"]["tools"]["covered"], unlisted["coverage"]["tools"]["total"]) == (0, 12)
+    assert "notes" not in unlisted
+    writer.call("run_tool_test", suite=SUITE + "run_options: { catalog: off }\n")
+    assert "a suite with `coverage: {}` has its whole runs do that" in writer.call("get_coverage")["notes"][0]
     ran = writer.call("run_tool_test", suite=SUITE.replace("degraded", "operational") + "coverage: { tools: 100 }\n")
     assert (ran["verdict"], ran["failed"]) == ("fail", 0)
     told = writer.call("get_coverage")

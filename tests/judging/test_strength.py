@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mcptest_engine.core.kinds import Wanted
-from mcptest_engine.judging.strength import Strength, strength_of
+from mcptest_engine.core.kinds import Strength, Wanted
+from mcptest_engine.judging.strength import strength_of
 
 TEXT = "result.content[0].text"
 
@@ -43,6 +43,8 @@ def of(*rows: tuple[str, dict[str, Any]], **more: Any) -> Strength:
         ("result.content[0].type", {"exact": "text"}, "shape"),
         ("result.isError", {"exact": False}, "valid"),
         ("error", {"exists": False}, "valid"),
+        ("error.message", {"type": "string"}, "valid"),
+        ("error.code", {"exact": -32602}, "value"),
         ("duration_ms", {"lt": 500}, "valid"),
         ("http.status", {"exact": 200}, "valid"),
         ("nodes.a.status", {"exact": "ok"}, "valid"),

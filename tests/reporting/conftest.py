@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from mcptest_engine.core.kinds import Strength
 from mcptest_engine.core.results import AssertionResult, Attempt, Failure, FailureKind, TestKind, TestResult, Verdict
 from mcptest_engine.core.run_record import RunRecord, ServerRecord, SuiteInfo, Totals
 
@@ -130,8 +131,8 @@ def make_rich_record() -> RunRecord:
     )
     long_text = "lorem ipsum dolor sit amet " * 40
     rows = [
-        make_test("status answers", line=12, tags=("quick", "smoke")),
-        make_test("status reports operational", "fail", line=19),
+        make_test("status answers", line=12, tags=("quick", "smoke"), strength=Strength.VALUE, mutation_score=0.8333),
+        make_test("status reports operational", "fail", line=19, strength=Strength.VALUE),
         make_test(
             "structured content is what we expect",
             "fail",
@@ -152,7 +153,7 @@ def make_rich_record() -> RunRecord:
                 Attempt(verdict=Verdict.PASS, duration_ms=12.25),
             ),
         ),
-        make_test("answers from the cache", line=72, cached=True, duration_ms=0.2),
+        make_test("answers from the cache", line=72, cached=True, duration_ms=0.2, strength=Strength.VALID),
         make_test("weather starts", "fail", server="weather", line=80, failure=died, tool="forecast"),
         make_test("weather has a forecast", "fail", server="weather", line=85, failure=died, tool="forecast"),
     ]

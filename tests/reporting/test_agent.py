@@ -8,11 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mcptest_engine.core.kinds import Strength
 from mcptest_engine.core.results import Failure, FailureKind
 from mcptest_engine.reporting.agent import agent_failures
 from mcptest_engine.reporting.registry import RenderOptions, render
 
-FIELDS = ("VERDICT ", "REASON ", "INCONCLUSIVE ", "FAIL ", "assert: ", "actual: ", "repro: ", "OMITTED ")
+FIELDS = ("VERDICT ", "REASON ", "STRENGTH ", "INCONCLUSIVE ", "FAIL ", "assert: ", "actual: ", "repro: ", "OMITTED ")
 
 
 def text_of(record, **options):
@@ -30,6 +31,16 @@ def test_the_shape_is_that_of_the_document(build):
         "actual: status: degraded\n"
         'repro: mcptest run --filter "status reports operational"\n'
     )
+
+
+def test_the_strength_of_the_tests_is_one_line_and_names_those_that_look_at_nothing(build):
+    """Of weak tests three names; what noticed fewer than half of the wrong answers is weak, whatever it asserts."""
+    strengths = {"a": Strength.VALUE, "b": Strength.SHAPE, **dict.fromkeys("cdef", Strength.VALID)}
+    tests = [build.test(name, strength=strength) for name, strength in strengths.items()]
+    tests += [build.test("g", strength=Strength.VALUE, mutation_score=0.4), build.test("h", "skip", strength=Strength.VALID)]
+    assert text_of(build.record(*tests)).splitlines()[1:] == [
+        "STRENGTH 2 of 7 tests check a value, weak: c; d; e; and 2 more"
+    ]
 
 
 def test_a_run_that_passed_is_one_line(build):

@@ -29,11 +29,11 @@ def table_rows(text):
     return rows
 
 
-def test_every_test_is_a_row_of_four_cells_with_its_name(rich_record):
+def test_every_test_is_a_row_of_five_cells_with_its_name(rich_record):
     """A `|` or a backtick in a name ends no cell."""
     rows = table_rows(markdown(rich_record))[2:]
     assert [row[1] for row in rows[1:]] == [one_line(test.name) for test in rich_record.tests]
-    assert {len(row) for row in rows} == {4}
+    assert {len(row) for row in rows} == {5}
 
 
 @given(name=st.text(st.characters() | st.sampled_from(list("|`*_<>&[]()#~!\\-+.1 ")), min_size=1, max_size=30))
@@ -42,7 +42,7 @@ def test_any_name_is_shown_as_it_is(name, build):
     """Nothing in a name is Markdown or HTML."""
     (_, row) = table_rows(markdown(build.record(build.test(name))))[2:]
     assert row[1].split() == one_line(name).split()
-    assert len(row) == 4
+    assert len(row) == 5
 
 
 def test_a_failure_cannot_close_its_fence_or_its_fold(build):

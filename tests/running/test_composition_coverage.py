@@ -24,7 +24,8 @@ def test_nodes_that_were_answered_count_and_stand_ins_do_not() -> None:
         node("frozen", args={}, frozen=True),
         node("skipped", status="skipped"),
     ]
-    tests = [{"server": "s", "request": None, "output": None, "trace": {"nodes": {row["id"]: row for row in nodes}}}]
+    trace = {"nodes": {row["id"]: row for row in nodes}}
+    tests = [{"server": "s", "verdict": "pass", "request": None, "output": None, "trace": trace}]
     assert calls_of(tests) == {("s", "one"): 1, ("s", "many"): 2}
     offered = Offered(tools=[{"name": row["tool"]} for row in nodes])
     rows = {row.name: row for row in coverage_of({"s": offered}, tests)}

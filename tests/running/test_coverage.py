@@ -87,6 +87,10 @@ def test_the_record_holds_every_way_of_counting_with_its_floor(missed: RunRecord
         "error_paths": {
             "covered": 1, "total": 2, "percent": 50.0, "floor": 50, "met": True, "missing": ["pick"], "refused": ["weather"],
         },
+        "strength": {
+            "covered": 0, "total": 4, "percent": 0.0,
+            "missing": ["celsius (valid)", "nowhere (valid)", "days (valid)", "memo (valid)"],
+        },
     }  # fmt: skip
 
 
@@ -134,6 +138,26 @@ def test_without_the_block_no_list_is_asked_for(record_of: Record, tmp_path: Pat
     assert not (tmp_path / "log").exists()
 
 
+def test_the_list_that_a_run_has_read_to_check_its_calls_tells_what_was_never_tested(record_of: Record) -> None:
+    """Without the block; nothing else is asked for."""
+    record = record_of(suite(""))
+    assert record.exit_code == 0
+    assert percents(record) == {"tools": 66.7, "parameters": 100, "enum_values": 66.7, "error_paths": 50, "strength": 0}
+    assert record.coverage[0].missing == ("rest",)
+
+
+def test_a_floor_of_strength_names_the_tests_that_check_no_value(record_of: Record) -> None:
+    expect = 'expect: [{ target: "result.content[0].text", matcher: { exact: done } }]'
+    strong = TESTS.replace("days: [1] } }", f"days: [1] }}, {expect} }}")
+    record = record_of(suite("coverage: { strength: 50 }", tests=strong))
+    failed = [test.message for test in record.tests if test.verdict == "fail"]
+    assert (record.exit_code, failed) == (6, [])
+    assert told(record) == [
+        "coverage: strength 25 % (1 of 4), below the floor of 50 %; too weak: "
+        "`celsius (valid)`, `nowhere (valid)`, `memo (valid)`"
+    ]
+
+
 def test_with_the_block_the_lists_are_asked_for_once(record_of: Record, tmp_path: Path) -> None:
     assert record_of(suite("coverage: {}", tmp_path / "log")).coverage
     assert (tmp_path / "log").read_text() == "listed\n"
@@ -143,7 +167,8 @@ def test_a_run_whose_own_tests_list_the_tools_knows_its_coverage(record_of: Reco
     """Of what was not listed nothing is said."""
     listing = "tools:\n  - { name: lists, tool: tools/list }\n  - { name: rests, tool: rest }\n"
     record = record_of(suite("", tmp_path / "log", tests=listing, more=NO_CATALOG))
-    assert percents(record) == {"tools": 33.3, "parameters": 0.0, "enum_values": 0.0, "error_paths": 0.0}
+    counted = {"tools": 33.3, "parameters": 0.0, "enum_values": 0.0, "error_paths": 0.0, "strength": 0.0}
+    assert percents(record) == counted
     assert (tmp_path / "log").read_text() == "listed\n"
 
 
@@ -278,8 +303,7 @@ def test_shards_that_were_offered_different_things_cannot_be_added_up() -> None:
 def test_namesakes_in_a_list_are_counted_once() -> None:
     tools = [{"name": "a"}] * 9 + [{"name": "b"}]
     offered = Offered(tools=tools, resources=[{"uri": "u"}] * 2, prompts=[{"name": "p"}] * 2)
-    call = {"request": {"method": "tools/call", "params": {"name": "a"}}, "output": {"result": {}}, "server": "s"}
-    rows = {row.name: (row.covered, row.total) for row in coverage_of({"s": offered}, [call])}
+    rows = {row.name: (row.covered, row.total) for row in coverage_of({"s": offered}, [call({}, "a")])}
     assert (rows["tools"], rows["resources"], rows["prompts"]) == ((1, 2), (0, 1), (0, 1))
 
 
@@ -333,11 +357,38 @@ def test_values_that_the_record_keeps_to_itself_are_not_missed() -> None:
 
 
 @pytest.mark.parametrize(
-    "left_out", [{"verdict": "skip"}, {"output": None}, {"request": None}, {"request": {"params": 1}}]
+    "left_out",
+    [
+        {"verdict": "skip"},
+        {"verdict": "fail"},
+        {"verdict": "inconclusive"},
+        {"output": None},
+        {"output": {"result": {"isError": True}}},
+        {"output": {"error": {}}},
+        {"request": None},
+        {"request": {"params": 1}},
+    ],
 )
-def test_what_was_not_answered_exercises_nothing(left_out: dict[str, object]) -> None:
+def test_a_tool_that_never_succeeded_in_a_passing_test_is_not_covered(left_out: dict[str, object]) -> None:
     rows = coverage_of({"s": Offered(tools=[{"name": "t"}])}, [call({}, **left_out)])
     assert rows[0].missing == ("t",)
+
+
+def test_the_strength_of_tests_is_counted_but_for_those_that_were_skipped() -> None:
+    tests = [
+        {**call({}, verdict=verdict, strength=strength), "name": verdict}
+        for verdict, strength in (("pass", "value"), ("fail", "value"), ("skip", "valid"), ("inconclusive", "shape"))
+    ]
+    row = coverage_of({}, tests)[-1]
+    assert (row.name, row.covered, row.total, row.missing) == ("strength", 2, 3, ("inconclusive (shape)",))
+    old = coverage_of({}, [*tests, call({})])
+    assert "strength" not in [row.name for row in old]  # a record of before it was there
+
+
+def test_the_weak_tests_of_shards_are_added_up() -> None:
+    parts = [(Dimension(name="strength", covered=1, total=2, missing=(f"{name} (valid)",), floor=60),) for name in "ab"]
+    (row,) = added_up(parts, judged=True)
+    assert (row.covered, row.total, row.missing, row.is_short) == (2, 4, ("a (valid)", "b (valid)"), True)
 
 
 @pytest.mark.parametrize(
@@ -361,7 +412,7 @@ def test_what_was_not_answered_exercises_nothing(left_out: dict[str, object]) ->
 )
 def test_a_template_is_read_by_every_uri_that_fits_it(template: str, uri: str, fits: bool) -> None:
     """The last one would take a regular expression for ever."""
-    read = {"server": "s", "request": {"method": "resources/read", "params": {"uri": uri}}, "output": {"result": {}}}
+    read = call({}, request={"method": "resources/read", "params": {"uri": uri}})
     rows = coverage_of({"s": Offered(templates=[{"uriTemplate": template}])}, [read])
     assert (rows[3].covered, rows[3].total) == (int(fits), 1)
 

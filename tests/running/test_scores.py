@@ -220,7 +220,7 @@ def test_a_suite_that_uses_none_of_it_has_no_new_key(record_of):
     data = record.to_json()
     assert list(data["tests"][0]) == [
         "id", "name", "kind", "server", "tool", "verdict", "duration_ms", "started_offset_ms", "cached", "file", "line", "tags",
-        "assertions", "request", "output",
+        "strength", "assertions", "request", "output",
     ]  # fmt: skip
     assert list(data["tests"][0]["assertions"][0]) == ["index", "target", "matcher", "weight", "passed", "actual"]
     assert not {"metric_rollups", "hooks"} & data.keys()

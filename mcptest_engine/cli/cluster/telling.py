@@ -71,4 +71,5 @@ def _result(case: Case, verdict: str, duration_ms: float, reason: str | None) ->
         file=case.file,
         line=case.line,
         message=reason,
+        strength=case.strength,
     )

@@ -156,10 +156,14 @@ Percentage = Annotated[float, Field(ge=0, le=100)]
 
 
 class Coverage(Part):
-    """How much of what the servers offer the tests have to exercise, in percent; less ends the run with exit code 6."""
+    """How much of what the servers offer the tests have to exercise, and how strong they have to be, in percent; less ends the
+    run with exit code 6.
+    """
 
     tools: Percentage | None = Field(
-        default=None, description="The percentage of the tools that are called.", examples=[100]
+        default=None,
+        description="The percentage of the tools that passing tests call with success.",
+        examples=[100],
     )
     parameters: Percentage | None = Field(
         default=None, description="The percentage of all parameters of all tools that a call contains."
@@ -173,6 +177,12 @@ class Coverage(Part):
     prompts: Percentage | None = Field(default=None, description="The percentage of the prompts that are got.")
     error_paths: Percentage | None = Field(
         default=None, description="The percentage of the called tools that refuse something."
+    )
+    strength: Percentage | None = Field(
+        default=None,
+        description="The percentage of the tests that check a value, not only that a call succeeds or what shape its "
+        "answer has.",
+        examples=[60],
     )
 
 

@@ -1,0 +1,49 @@
+"""How much each test of a suite demands, known when the suite is loaded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.kinds import Strength, TestKind, Wanted
+from mcptest_engine.judging.strength import strength_of
+from mcptest_engine.suite.assertion_checks import AGENT_GATES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcptest_engine.suite.load import LoadedSuite, TestEntry
+
+
+def is_validated(server: Mapping[str, Any], run_options: Mapping[str, Any]) -> bool:
+    """Whether a result that is not valid MCP fails a test of this server."""
+    return (server.get("validity") or run_options.get("validity") or "fail") == "fail"
+
+
+def strength_of_test(
+    kind: TestKind, data: Mapping[str, Any], *, outcome: Wanted = Wanted.ANY, validated: bool = True
+) -> Strength:
+    """The strength of a test as its suite has it; `outcome` is what a test of a single call must come to.
+
+    What a model or a scorer grades counts as a value, and so does a check of the protocol, which knows what has to come.
+    """
+    if kind in (TestKind.EVAL, TestKind.COMPLIANCE):
+        return Strength.VALUE
+    if kind is TestKind.AGENT and any(gate in data for gate in AGENT_GATES):
+        return Strength.VALUE
+    expectations = [data["expect"], *(step["expect"] for step in data.get("verify") or ())]
+    if kind in (TestKind.COMPOSITION, TestKind.AGENT) and not data["expect"]["assertions"]:
+        return Strength.VALID  # every node, or the model, has to come to its end without an error
+    threshold = data.get("threshold") if data["expect"]["assertions"] else None
+    return strength_of(expectations, outcome=outcome, is_validated=validated, threshold=threshold)
+
+
+def strength_in_suite(entry: TestEntry, suite: LoadedSuite) -> Strength:
+    """The strength of a test as a run of its suite would have it."""
+    from mcptest_engine.running.plan import wanted_outcome
+
+    outcome = Wanted.ANY
+    if entry.kind in (TestKind.TOOL, TestKind.RESOURCE, TestKind.PROMPT):
+        default = suite.run_options.get("outcome", Wanted.SUCCESS)
+        outcome = wanted_outcome(entry.data, default, entry.data.get("verify") or ())
+    validated = is_validated(suite.servers.get(entry.server, {}), suite.run_options)
+    return strength_of_test(entry.kind, entry.data, outcome=outcome, validated=validated)
