@@ -76,7 +76,9 @@ class Dimension:
     @property
     def missing_name(self) -> str:
         """What `missing` lists."""
-        return "tests that check no value" if self.name == STRENGTH else f"{self.shown_name} that no passing test covers"
+        return (
+            "tests that check no value" if self.name == STRENGTH else f"{self.shown_name} that no passing test covers"
+        )
 
     @property
     def told(self) -> str:
@@ -154,7 +156,9 @@ def _added(blank: Dimension, rows: Sequence[Dimension]) -> Dimension:
         return replace(blank, covered=len(refused), total=len(called), missing=missing, refused=tuple(refused))
     if blank.name == STRENGTH:  # each shard has other tests
         weak = tuple(name for row in rows for name in row.missing)
-        return replace(blank, covered=sum(row.covered for row in rows), total=sum(row.total for row in rows), missing=weak)
+        return replace(
+            blank, covered=sum(row.covered for row in rows), total=sum(row.total for row in rows), missing=weak
+        )
     nowhere = set(rows[0].missing).intersection(*(row.missing for row in rows[1:]))
     missing = tuple(name for name in rows[0].missing if name in nowhere)
     total = max(row.total for row in rows)

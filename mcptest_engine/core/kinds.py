@@ -51,7 +51,7 @@ class Strength(StrEnum):
 
 
 def is_weak(strength: Strength | None, mutation_score: float | None = None) -> bool:
-    """Whether a test says little by passing: it looks at nothing in the answer, or noticed fewer than half of the wrong ones."""
+    """Whether a test says little by passing: it looks at nothing in the answer, or noticed under half of the wrong ones."""
     if mutation_score is not None:
         return mutation_score < 0.5
     return strength in (Strength.ANSWERED, Strength.VALID)

@@ -2,7 +2,8 @@
 
 The lines are a contract: `VERDICT`, `FAIL`, `assert:`, `actual:`, `repro:`, `OMITTED`, and `REASON` where a run
 failed and no test did, or where all did because `beforeAll` had. `NOTE` says what a pass leaves out, such as the tests
-beside a focused one; `STRENGTH` how many tests check a value; `INCONCLUSIVE` is a reason and the tests that have it, since a pass with them checked less.
+beside a focused one; `STRENGTH` how many of its tests check a value; `INCONCLUSIVE` is a reason and the tests that have it, since a
+pass with them checked less.
 Every text on them is escaped to one line, so no server can forge another. The budget counts the whole result, a token
 for every four characters; the verdict and the first failure are given whatever it is.
 """
@@ -109,9 +110,9 @@ def _notes(record: RunRecord) -> str:
 
 
 def _strength(record: RunRecord) -> str:
-    """How many tests check a value, and which passed without looking at the answer."""
+    """Of a run that passed: how many tests check a value, and which passed without looking at the answer."""
     counts = facts.strength_counts(record)
-    if not counts:
+    if not counts or record.verdict is not Verdict.PASS:
         return ""
     told = f"{counts.get(Strength.VALUE, 0)} of {counted(sum(counts.values()), 'test')} check a value"
     weak = facts.weak_tests(record)

@@ -213,7 +213,9 @@ def _all_tests(record: RunRecord) -> Iterator[str]:
     ]
     heads, rules = ("Strength | ", "--- | ") if rated else ("", "")
     heads, rules = (f"{heads}Score | ", f"{rules}--- | ") if scored else (heads, rules)
-    table = f"| Verdict | Test | Tool | Server | {heads}Time |\n| --- | --- | --- | --- | {rules}---: |\n{_bounded(rows)}"
+    table = (
+        f"| Verdict | Test | Tool | Server | {heads}Time |\n| --- | --- | --- | --- | {rules}---: |\n{_bounded(rows)}"
+    )
     count = counted(len(record.tests), "test")
     yield f"<details><summary>All tests ({count})</summary>\n\n{table}\n\n</details>"
 

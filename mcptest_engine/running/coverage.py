@@ -1,7 +1,7 @@
 """How much of what a server offers the tests of a run have exercised: tools, parameters, enum values, resources, prompts.
 
-Pure: what is offered comes as catalogs, what was done as a run's record. A call counts when its test passed: one that failed has
-shown nothing of the tool but that it does not work. So does the strength of the tests, which is known without any catalog.
+Pure: what is offered comes as catalogs, what was done as a run's record. A call counts when its test passed: one that failed
+has shown nothing of the tool but that it does not work. The strength of the tests is counted too, which needs no catalog.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def coverage_of(
 ) -> tuple[Dimension, ...]:
     """One `Dimension` for each of `DIMENSIONS` that all servers' lists tell. `tests` are those of a run record, as JSON values.
 
-    `tools`: those of which a test saw a result without an error. `error_paths`: of the tools that were called, those that a test
-    saw refuse something (a JSON-RPC error or `isError`). `strength`: the tests that check a value, of all that were not skipped.
+    `tools`: those of which a test saw a result without an error. `error_paths`: of the tools that were called, those that a
+    test saw refuse something (a JSON-RPC error or `isError`). `strength`: the tests that check a value, of all but the skipped.
     `redact` does to names what was done to those of the record. With `several` servers names begin with the server's.
     """
     strengths: list[tuple[str, str | None]] = []

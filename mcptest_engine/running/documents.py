@@ -34,8 +34,8 @@ class TestItem(NamedTuple):
     called: the tool, the URI, the prompt or the check. `file` is absolute; the test goes from `line` to `end_line`, both
     included. `digest` changes with all that may change its verdict: its own content with templates replaced, its server's
     settings and local files; "" in a document that is not sound. `calls` are the (server, tool) of every call that it makes,
-    also of its nodes and of what it verifies; `spends` says that it asks a model or a scorer that has a price. `strength` is what
-    it demands, "" in a document that is not sound; `mutation_score` as in a result of a run.
+    also of its nodes and of what it verifies; `spends` says that it asks a model or a scorer that has a price. `strength` is
+    what it demands, "" in a document that is not sound; `mutation_score` as in a result of a run.
     """
 
     id: str
@@ -270,7 +270,7 @@ class _Making:
             servers=servers,
             diagnostics=diagnostics,
             files=tuple(files),
-            digest=_digest([[(test.digest or test[:-3], test.mutation_score) for test in tests], servers, diagnostics, self._text_digest()]),
+            digest=_digest([*map(_digest_of, tests), servers, diagnostics, self._text_digest()]),
             scorer_files=tuple(
                 dict.fromkeys(
                     file for scorer in (() if suite is None else suite.scorers) for file in self._scorer_files(scorer)
@@ -341,6 +341,10 @@ class _Making:
 
     def _text_digest(self) -> str:
         return _short_hash("\n".join(self._lines_of(str(self._path))))
+
+
+def _digest_of(test: TestItem) -> tuple[object, ...]:
+    return (test.digest, test.mutation_score) if test.digest else test[:-3]
 
 
 def _item_of(test: FoundTest) -> TestItem:

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 LISTING_SECONDS = 60.0
 _OFFERED = frozenset({"tools", "resources", "prompts"})
-_NOTHING_LISTED = dict.fromkeys(("tools", "resources", "prompts"))
-_UNASKED = Offered(**_NOTHING_LISTED)
+_UNASKED = Offered(tools=None, resources=None, prompts=None)
 
 
 def survey_of(
@@ -65,7 +64,11 @@ class Survey(Extension):
         A server that does not give them leaves a floor unreached, and ends nothing.
         """
         if not self.asks:
-            offered = {name: Offered(**{**_NOTHING_LISTED, **lists}) for name, lists in known.items() if "tools" in lists}
+            offered = {
+                name: Offered(tools=lists["tools"], resources=None, prompts=lists.get("prompts"))
+                for name, lists in known.items()
+                if "tools" in lists
+            }
             self._offered = offered or None
             return
         found = await asyncio.gather(*(self._asked(name, known.get(name, {})) for name in self.servers))
@@ -108,7 +111,9 @@ class Survey(Extension):
         if not self.asks and (not offered or any(server.name not in offered for server in record.servers)):
             return ()
         redact, several = self.pool.redactor.redact_text, len(self.servers) > 1
-        rows = {row.name: row for row in coverage_of(offered, map(_asked_of, record.tests), redact=redact, several=several)}
+        rows = {
+            row.name: row for row in coverage_of(offered, map(_asked_of, record.tests), redact=redact, several=several)
+        }
         floors = self.floors or {}
         for name in floors.keys() - rows.keys():
             rows[name] = Dimension(name=name, unknown=self._unknown or "its lists are not known")

@@ -37,7 +37,10 @@ def test_the_strength_of_the_tests_is_one_line_and_names_those_that_look_at_noth
     """Of weak tests three names; what noticed fewer than half of the wrong answers is weak, whatever it asserts."""
     strengths = {"a": Strength.VALUE, "b": Strength.SHAPE, **dict.fromkeys("cdef", Strength.VALID)}
     tests = [build.test(name, strength=strength) for name, strength in strengths.items()]
-    tests += [build.test("g", strength=Strength.VALUE, mutation_score=0.4), build.test("h", "skip", strength=Strength.VALID)]
+    tests += [
+        build.test("g", strength=Strength.VALUE, mutation_score=0.4),
+        build.test("h", "skip", strength=Strength.VALID),
+    ]
     assert text_of(build.record(*tests)).splitlines()[1:] == [
         "STRENGTH 2 of 7 tests check a value, weak: c; d; e; and 2 more"
     ]

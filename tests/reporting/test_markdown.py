@@ -29,11 +29,11 @@ def table_rows(text):
     return rows
 
 
-def test_every_test_is_a_row_of_five_cells_with_its_name(rich_record):
+def test_every_test_is_a_row_of_six_cells_with_its_name(rich_record):
     """A `|` or a backtick in a name ends no cell."""
     rows = table_rows(markdown(rich_record))[2:]
     assert [row[1] for row in rows[1:]] == [one_line(test.name) for test in rich_record.tests]
-    assert {len(row) for row in rows} == {5}
+    assert {len(row) for row in rows} == {6}
 
 
 @given(name=st.text(st.characters() | st.sampled_from(list("|`*_<>&[]()#~!\\-+.1 ")), min_size=1, max_size=30))

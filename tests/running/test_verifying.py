@@ -283,6 +283,7 @@ def test_the_record_of_a_test_without_steps_does_not_speak_of_them(record_of: Re
         record_of(f"servers: {{ s: {{ command: {ledger()} }} }}\ntools: [{{ name: n, tool: balance }}]\n")
     ).to_json()
     assert " ".join(test) == (
-        "id name kind server tool verdict duration_ms started_offset_ms cached file line tags strength assertions request output"
+        "id name kind server tool verdict duration_ms started_offset_ms cached file line tags strength "
+        "assertions request output"
     )
     assert list(test["output"]) == ["result"]
