@@ -16,7 +16,7 @@ project = "mcptest"
 extensions = ["myst_parser"]
 root_doc = "docs/README"
 include_patterns = ["docs/**", "examples/**.md"]
-exclude_patterns = ["tests", "mcptest_engine", "mcptest_tui", "build", ".*"]
+exclude_patterns = ["tests", "mcptest", "mcptest_engine", "mcptest_tui", "build", ".*"]
 myst_heading_anchors = 4
 suppress_warnings = [
     "misc.highlighting_failure",

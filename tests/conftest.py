@@ -22,6 +22,7 @@ from tests.model_fixtures import model_endpoint, models  # noqa: F401 - fixtures
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parent.parent
 SERVERS = ROOT / "tests" / "servers"
 LIMIT_SECONDS = 180
@@ -31,7 +32,7 @@ LIMIT_SECONDS = 180
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile once what some thousand processes load: most of them write no bytecode, so a fresh checkout would stay slow."""
     if not hasattr(session.config, "workerinput"):
-        for folder in (ROOT / "mcptest_engine", ROOT / "mcptest_tui", SERVERS):
+        for folder in (ROOT / "mcptest", ROOT / "mcptest_engine", ROOT / "mcptest_tui", SERVERS):
             compileall.compile_dir(folder, quiet=2)
 
 

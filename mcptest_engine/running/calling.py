@@ -256,7 +256,7 @@ class Caller:
             self.answered.setdefault(server, set()).add(asked.tool)
         if asked.method == "tools/list" and "result" in answer:
             self.effects.learn_classes(server, answer["result"].get("tools"))
-        envelope = _envelope(asked, answer, number=number, duration_ms=exchange.duration_ms, http=exchange.http)
+        envelope = make_envelope(asked, answer, number=number, duration_ms=exchange.duration_ms, http=exchange.http)
         unasked.into(envelope)
         validity, found = None, None
         if case is not None and check is not None:
@@ -372,7 +372,7 @@ class Caller:
     async def judge_again(self, case: Case, kept: CachedAnswer, validity: Validity | None) -> Outcome | None:
         """Judge an answer that was kept; None when it cannot be judged, since then the server is to be asked."""
         answer, check = kept.answer, case.body if isinstance(case.body, Check) else None
-        envelope = _envelope(case, answer, number=1, duration_ms=kept.duration_ms, http=answer.get("http"))
+        envelope = make_envelope(case, answer, number=1, duration_ms=kept.duration_ms, http=answer.get("http"))
         envelope["notifications"] = answer.get("notifications", [])
         try:
             if check is not None:
@@ -412,7 +412,7 @@ class Caller:
             return outcome
         if session is None and error.http.get("status") not in REFUSALS:
             return outcome  # nothing was asked yet: only a refusal of whoever asks is an answer to it
-        envelope = _envelope(asked, {}, number=number, duration_ms=duration_ms, http=error.http)
+        envelope = make_envelope(asked, {}, number=number, duration_ms=duration_ms, http=error.http)
         snapshots = self._answer_snapshots()
         outcome = refused(asked, outcome, await self._judge(asked, envelope, snapshots=snapshots))
         if snapshots is not None:
@@ -574,7 +574,7 @@ def _bug(wrong: Exception) -> Failure:
     return Failure(kind=FailureKind.SUITE, message=told)
 
 
-def _envelope(
+def make_envelope(
     asked: Asked, answer: Mapping[str, Any], *, number: int, duration_ms: float, http: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """What a target looks into. Source: decisions 2."""

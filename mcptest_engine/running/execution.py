@@ -31,7 +31,7 @@ from mcptest_engine.workspace.source import Source
 from mcptest_engine.workspace.ulid import new_ulid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.running.caching import Caching
@@ -54,6 +54,7 @@ async def execute(
     pool: Pool,
     interrupted: bool = False,
     observer: AnswerObserver | None = None,
+    admit: Callable[[Case], Awaitable[bool]] | None = None,
 ) -> RunRecord:
     """Plan the run, decide its cases, close the pool, and give the record.
 
@@ -131,6 +132,7 @@ async def execute(
         freezer=freezer,
         judged=judged,
         observer=observer,
+        admit=admit,
         conclude=conclude,
     )
     try:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.run_record import RunRecord
-    from mcptest_engine.running.cases import AnswerObserver
+    from mcptest_engine.running.cases import AnswerObserver, Case
     from mcptest_engine.running.kinds.agent.plan import AgentProgram
     from mcptest_engine.running.kinds.eval.plan import EvalRow
     from mcptest_engine.running.settings import RunSettings
@@ -119,10 +119,11 @@ async def launch(
     emit: Emit,
     pool: Pool | None = None,
     observer: AnswerObserver | None = None,
+    admit: Callable[[Case], Awaitable[bool]] | None = None,
 ) -> RunRecord:
     """Run a suite and return its record, which `emit` gets as well, in the closing `RunFinished`.
 
-    `observer` is given every answer that is judged.
+    `observer` is given every answer that is judged. With one worker, `admit` decides when each test is begun, and whether.
 
     Cancelling the task ends the run early, with its record. Raises UsageError for a selection that makes no sense.
     """
@@ -147,6 +148,7 @@ async def launch(
             pool=pool,
             interrupted=interrupted,
             observer=observer,
+            admit=admit,
         )
     except BaseException:
         await pool.close()  # a run that came to its end has closed it

@@ -33,7 +33,7 @@ from mcptest_engine.running.cases import Check
 from mcptest_engine.running.verdicts import Outcome, doubted, with_tool_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from mcptest_engine.core.events import Emit
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.survey import Survey
 
 INTERRUPTED = "not run: interrupted"
+NOT_ADMITTED = "not run: not asked for"
 _SHOWN = 4
 _REMEMBERED = 256
 """Of so many tests that have ended it is known beside which others they ran."""
@@ -66,7 +67,8 @@ class Run:
     `execute` may be ended early by cancelling its task: tests under way and not yet begun become skips, the servers are
     closed, and the record and `RunFinished` still come. Hooks are brackets: around the run with its servers, and around each
     test with all its attempts. A bracket once opened is closed, also when the run is ended early. `limits` are those of the
-    suite's `effects`; `mutation_scores` those of the last mutation run, by the id of a test.
+    suite's `effects`; `mutation_scores` those of the last mutation run, by the id of a test. With one worker, `admit` is
+    awaited in front of each case, which is not run where it says False.
     """
 
     plan: Plan
@@ -84,6 +86,7 @@ class Run:
     limits: Mapping[str, int] | None = None
     mutation_scores: Mapping[str, float] = field(default_factory=dict)
     observer: AnswerObserver | None = None
+    admit: Callable[[Case], Awaitable[bool]] | None = None
     clock: Callable[[], float] = time.monotonic
 
     _results: list[TestResult | None] = field(default_factory=list)
@@ -188,7 +191,11 @@ class Run:
     async def _all(self, cases: Sequence[Case], hooks: Hooks | None) -> None:
         for batch in _batches(cases, self.plan.workers):
             if len(batch) == 1:
-                await self._bracketed(*batch[0], hooks)
+                index, case = batch[0]
+                if self.admit is None or self._settled(case) is not None or await self.admit(case):
+                    await self._bracketed(index, case, hooks)
+                else:
+                    self._finish(index, case, _skipped(NOT_ADMITTED), self.clock())
                 continue
             queue = iter(sorted(batch, key=_waits_for_another))
             while True:

@@ -23,7 +23,9 @@ def imports_of(path: Path, known: set[str]) -> set[str]:
 
 
 def modules(root: Path) -> dict[str, Path]:
-    paths = [path for package in ("mcptest_engine", "mcptest_tui") for path in (root / package).rglob("*.py")]
+    paths = [
+        path for package in ("mcptest", "mcptest_engine", "mcptest_tui") for path in (root / package).rglob("*.py")
+    ]
     names = {path: ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__") for path in paths}
     return {name: path for path, name in names.items()}
 

@@ -22,7 +22,7 @@ GREEN = sorted(
     if path.name != "manifest.yml"
     and path.parent.name not in {"agent-reporter", "auditor-view", "lost-answers", "snapshots", "shared"}
     and path.relative_to(EXAMPLES).parts[0]
-    != "public"  # tests/e2e runs those, against the public servers that they are about
+    not in {"public", "pytest"}  # tests/e2e and tests/python run those, with the packages that they need
     and path.name != "servers.yml"
 )
 

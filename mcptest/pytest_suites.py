@@ -1,0 +1,223 @@
+"""Suites as pytest sees them: a file is a collector, each of its tests an item.
+
+A file is one run of the engine, as `mcptest run` makes it, with its servers, hooks and gates. Its tests begin when pytest
+reaches them, one at a time: so `-x`, `--lf` and plugins that reorder tests work. A run goes through its tests in one
+direction. Where pytest goes back, as a plugin does that repeats failed tests, another run is begun.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcptest.suites import McptestWarning, load
+from mcptest_engine.core.errors import McptestError, Severity
+from mcptest_engine.core.kinds import Verdict
+from mcptest_engine.running.settings import RunSettings, Selection
+from mcptest_engine.workspace.workspace import find_workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
+    from mcptest_engine.running.cases import Case
+
+
+class SuiteFile(pytest.File):
+    """One suite file."""
+
+    _run: _SuiteRun | None = None
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """The tests of the suite. Raises: CollectError with every problem of the suite."""
+        from mcptest_engine.cli.common import parse_variables
+        from mcptest_engine.running.plan import plan_of
+
+        try:
+            variables = parse_variables(self.config.getoption("mcptest_var"), flag="--mcptest-var")
+            suite = load(self.path, variables=variables)
+            self.workspace = find_workspace(self.path.parent)
+            plan = plan_of(suite, RunSettings(workers=1), relative=self.workspace.relative)
+        except McptestError as wrong:
+            raise self.CollectError("\n".join(filter(None, (str(wrong), wrong.hint)))) from None
+        self.suite, self.order = suite, {case.id: place for place, case in enumerate(plan.cases)}
+        self.runnable = {case.id for case in plan.cases if case.skip is None}
+        for problem in suite.warnings:
+            if problem.severity is Severity.WARNING:
+                self.warn(McptestWarning(str(problem)))
+        for case in plan.cases:
+            yield SuiteItem.from_parent(self, name=case.name, case=case)
+
+    def result_of(self, case_id: str) -> TestResult:
+        """Run one test and return its result. Raises: McptestError when the run cannot be made."""
+        if self._run is None or not self._run.may_still(case_id):
+            self.end_run()
+            wanted = {
+                item.case.id
+                for item in self.session.items
+                if isinstance(item, SuiteItem)
+                and item.parent is self
+                and self.order[item.case.id] >= self.order[case_id]
+            }
+            self._run = _SuiteRun(self, frozenset(wanted | {case_id}))
+        return self._run.result_of(case_id)
+
+    def teardown(self) -> None:
+        """End the run and its servers. Fails where a gate of the suite fails, such as its coverage."""
+        record = self.end_run()
+        if record is None:
+            return
+        from mcptest_engine.reporting import facts
+
+        reason, warnings = facts.run_reason(record), facts.warning_texts(record)
+        if reason is not None:
+            pytest.fail("\n".join([f"{self.path.name}: {reason}", *warnings]), pytrace=False)
+        for warning in warnings:
+            self.warn(McptestWarning(warning))
+
+    def end_run(self) -> RunRecord | None:
+        """End the run that is on; its record where every test of the file was run, else None."""
+        run, self._run = self._run, None
+        return None if run is None else run.end(keep=run.begun == self.runnable)
+
+
+class SuiteItem(pytest.Item):
+    """One test of a suite."""
+
+    parent: SuiteFile
+
+    def __init__(self, *, case: Case, **given: Any) -> None:
+        super().__init__(**given)
+        self.case = case
+        self.add_marker("mcptest")
+        if case.skip is not None:
+            self.add_marker(pytest.mark.skip(reason=case.skip))
+        for tag in case.tags:
+            if tag.isidentifier():
+                self.config.addinivalue_line("markers", f"{tag}: a tag of mcptest suites")
+                self.add_marker(tag)
+            self.extra_keyword_matches.add(tag)
+        if case.group is not None:  # pytest-xdist keeps them together with `--dist loadgroup`
+            self.add_marker(pytest.mark.xdist_group(f"{self.parent.nodeid}::{case.group}"))
+
+    def runtest(self) -> None:
+        """Run the test; a failed one fails with its report."""
+        try:
+            result = self.parent.result_of(self.case.id)
+        except McptestError as wrong:
+            pytest.fail("\n".join(filter(None, (wrong.message, wrong.hint))), pytrace=False)
+        if result.verdict is Verdict.FAIL:
+            pytest.fail(_report(result, self.parent), pytrace=False)
+        if result.verdict is Verdict.SKIP:
+            pytest.skip(result.message or "skipped by the suite")
+        if result.verdict is Verdict.INCONCLUSIVE:
+            pytest.skip(f"inconclusive: {result.message or 'no verdict'}")
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the test stands, for reports."""
+        file = self.parent.workspace.root / self.case.file if self.case.file else self.path
+        return file, max(self.case.line - 1, 0), self.name
+
+
+class _SuiteRun:
+    """A run of the engine, which goes on while a test is asked for and stands still in between."""
+
+    def __init__(self, file: SuiteFile, wanted: frozenset[str]) -> None:
+        from mcptest_engine.running.launch import launch
+
+        self._order, self._workspace = file.order, file.workspace
+        whole = wanted >= file.runnable
+        settings = RunSettings(
+            selection=Selection() if whole else Selection(ids=wanted),
+            workers=1,
+            update_snapshots=file.config.getoption("mcptest_update_snapshots"),
+        )
+        self.begun: set[str] = set()
+        self._results: dict[str, TestResult] = {}
+        self._asked: asyncio.Queue[str | None] = asyncio.Queue()
+        self._next: str | None = None
+        self._is_ending = False
+        self._finished = asyncio.Event()
+        self._runner = asyncio.Runner()
+
+        async def begin() -> asyncio.Task[RunRecord]:
+            running = launch(file.suite, settings, workspace=file.workspace, emit=self._heard, admit=self._admit)
+            return asyncio.create_task(running, name=f"run of {file.path.name}")
+
+        self._task = self._runner.run(begin())
+
+    def may_still(self, case_id: str) -> bool:
+        """Whether the run has not gone past this test."""
+        return not self._task.done() and all(self._order[done] < self._order[case_id] for done in self.begun)
+
+    def result_of(self, case_id: str) -> TestResult:
+        self.begun.add(case_id)
+        self._asked.put_nowait(case_id)
+        return self._runner.run(self._until(case_id))
+
+    def end(self, *, keep: bool) -> RunRecord | None:
+        """Let the run come to its end, and close its servers. Its record is saved and returned with `keep`."""
+        self._asked.put_nowait(None)
+        try:
+            record = self._runner.run(self._rest())
+        finally:
+            self._runner.close()
+        if record is None or not keep:
+            return None
+        self._workspace.save_run(record.to_json(streamed=True))
+        return record
+
+    async def _rest(self) -> RunRecord | None:
+        (outcome,) = await asyncio.gather(self._task, return_exceptions=True)
+        return None if isinstance(outcome, BaseException) else outcome
+
+    async def _until(self, case_id: str) -> TestResult:
+        """Go on until this test has its result. Raises: what the run raised."""
+        while case_id not in self._results:
+            if self._task.done():
+                self._task.result()
+                raise McptestError("the run ended without a result of this test")
+            self._finished.clear()
+            waiting = asyncio.ensure_future(self._finished.wait())
+            await asyncio.wait((waiting, self._task), return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+        return self._results[case_id]
+
+    def _heard(self, event: Any) -> None:
+        from mcptest_engine.core.events import CaseFinished
+
+        if isinstance(event, CaseFinished):
+            self._results[event.result.id] = event.result
+            self._finished.set()
+
+    async def _admit(self, case: Case) -> bool:
+        """Wait until pytest wants this test, or one after it."""
+        if self._is_ending:
+            return False
+        if self._next is None:
+            self._next = await self._asked.get()
+            self._is_ending = self._next is None
+        if self._next != case.id:
+            return False
+        self._next = None
+        return True
+
+
+def _report(result: TestResult, file: SuiteFile) -> str:
+    """Why a test failed, as the `pretty` report tells it."""
+    from dataclasses import replace
+    from datetime import UTC, datetime
+
+    from mcptest_engine.reporting.layout import Ink
+    from mcptest_engine.reporting.pretty_failures import failure_blocks
+    from mcptest_engine.reporting.registry import RenderOptions
+    from mcptest_engine.running.execution import blank_record
+
+    record = blank_record(file.suite, file.workspace, {}, started=datetime.now(UTC))
+    _title, place, *lines = failure_blocks(replace(record, tests=(result,)), RenderOptions(), Ink(on=False))
+    return textwrap.dedent("\n".join([*lines, place]))  # the first line is that of pytest's summary

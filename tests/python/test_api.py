@@ -1,0 +1,238 @@
+"""The Python API: suites that are run, servers that are called; servers of this process, of another one, and over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.server import MCPServer
+from mcp.server.lowlevel import Server as LowLevelServer
+from mcp_types import CallToolResult, ListToolsResult, TextContent, Tool
+
+import mcptest
+from tests.running.test_over_http import serving
+
+SERVERS = Path(__file__).parent.parent / "servers"
+SHOP = [sys.executable, "-S", str(SERVERS / "shop.py")]
+SUITE = f"""\
+name: shop
+servers:
+  shop: {{ command: [{sys.executable}, -S, {SERVERS / "shop.py"}] }}
+tools:
+  - name: tea has a price
+    tool: price
+    args: {{ item: tea }}
+    tags: [fast]
+    expect: [ {{ target: result.structuredContent.price, matcher: {{ exact: 30 }} }} ]
+  - name: milk is cheap
+    tool: price
+    args: {{ item: milk }}
+    expect: [ {{ target: result.structuredContent.price, matcher: {{ lt: 5 }} }} ]
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    path = tmp_path / "mcptest.yml"
+    path.write_text(SUITE, encoding="utf-8")
+    return path
+
+
+def app() -> MCPServer:
+    server = MCPServer("adder", version="1")
+
+    @server.tool()
+    def add(a: int, b: int) -> int:
+        """Add two numbers."""
+        return a + b
+
+    @server.tool(structured_output=False)
+    def wait() -> str:
+        """Never answers."""
+        raise RuntimeError("out of order")
+
+    @server.resource("memo://today")
+    def memo() -> str:
+        """What is on today."""
+        return "nothing"
+
+    @server.prompt()
+    def greet(name: str) -> str:
+        """Greet somebody."""
+        return f"Say hello to {name}"
+
+    return server
+
+
+def test_a_run_returns_its_record(suite: Path) -> None:
+    record = mcptest.run(suite)
+    assert (record.verdict, [(test.name, test.verdict) for test in record.tests]) == (
+        "fail",
+        [("tea has a price", "pass"), ("milk is cheap", "fail")],
+    )
+    assert len(list((suite.parent / ".mcptest" / "runs").glob("*.json"))) == 1
+
+
+def test_a_run_takes_what_the_flags_take(suite: Path) -> None:
+    events: list[Any] = []
+    record = mcptest.run(str(suite), tags=["fast"], save=False, on_event=events.append)
+    assert (record.verdict, len(record.tests), record.exit_code) == ("pass", 1, 0)
+    assert type(events[-1]).__name__ == "RunFinished"
+    assert not (suite.parent / ".mcptest" / "runs").exists()
+
+
+def test_a_loaded_suite_can_be_run_in_a_loop(suite: Path) -> None:
+    loaded = mcptest.load(suite)
+    record = asyncio.run(mcptest.run_async(loaded, filter="tea", save=False))
+    assert (loaded.name, record.verdict) == ("shop", "pass")
+
+
+def test_a_suite_with_mistakes_raises_all_of_them(suite: Path) -> None:
+    suite.write_text(SUITE.replace("args:", "arguments:"), encoding="utf-8")
+    with pytest.raises(mcptest.SuiteError) as raised:
+        mcptest.load(suite)
+    assert [str(problem).split(": ")[0].rpartition("/")[2] for problem in raised.value.problems] == [
+        "mcptest.yml:7:5",
+        "mcptest.yml:12:5",
+    ]
+
+
+def test_a_run_inside_a_loop_says_what_to_call(suite: Path) -> None:
+    async def main() -> None:
+        mcptest.run(suite)
+
+    with pytest.raises(mcptest.UsageError, match="event loop") as raised:
+        asyncio.run(main())
+    assert "run_async" in (raised.value.hint or "")
+
+
+async def called() -> None:
+    async with mcptest.connect(app()) as server:
+        result = await server.call("add", a=1, b=2)
+        assert (result.text, result.structured, result.is_error) == ("3", {"result": 3}, False)
+        assert result.raw["content"] == [{"type": "text", "text": "3"}]
+        assert result.json == 3
+        result.expect("structured.result", exact=3).expect("text", contains="3")
+        assert [tool["name"] for tool in await server.tools()] == ["add", "wait"]
+        assert [entry["uri"] for entry in await server.resources()] == ["memo://today"]
+        assert [entry["name"] for entry in await server.prompts()] == ["greet"]
+        assert (await server.read("memo://today")).raw["contents"][0]["text"] == "nothing"
+        assert (await server.prompt("greet", name="Ada")).raw["messages"][0]["content"]["text"] == "Say hello to Ada"
+        assert (await server.info())["serverInfo"]["name"] == "adder"
+        assert await server.request("ping") == {}
+
+
+def test_a_server_object_is_called_without_a_process() -> None:
+    asyncio.run(called())
+
+
+def test_code_without_a_loop_calls_it_too() -> None:
+    with mcptest.connect(app()) as server:
+        assert server.call("add", {"a": 1}, b=2).text == "3"
+        failed = server.call("wait")
+        assert failed.is_error
+        failed.expect("text", contains="wait", outcome="error")
+        with pytest.raises(mcptest.CallFailed, match="the tool reported an error"):
+            failed.expect("text", contains="wait")
+        with pytest.raises(mcptest.ProtocolError, match="no/such") as raised:
+            server.request("no/such")
+        assert raised.value.code == -32601
+
+
+def test_a_low_level_server_is_one_too() -> None:
+    async def list_tools(_ctx: Any, _params: Any) -> ListToolsResult:
+        return ListToolsResult(tools=[Tool(name="hi", input_schema={"type": "object"})])
+
+    async def call_tool(_ctx: Any, _params: Any) -> CallToolResult:
+        return CallToolResult(content=[TextContent(type="text", text="hello")])
+
+    server = LowLevelServer("low", on_list_tools=list_tools, on_call_tool=call_tool)
+    with mcptest.connect(server) as connected:
+        assert connected.call("hi").text == "hello"
+
+
+def test_an_object_that_is_no_server_is_refused() -> None:
+    with pytest.raises(mcptest.UsageError, match="type object is not an MCP server"), mcptest.connect(object()):
+        pass
+
+
+def test_options_of_processes_are_refused() -> None:
+    with pytest.raises(mcptest.UsageError, match="`env` goes with"), mcptest.connect(app(), env={"A": "b"}):
+        pass
+
+
+def test_a_command_is_started_and_ended() -> None:
+    with mcptest.connect(SHOP) as server:
+        result = server.call("price", item="tea")
+        result.expect("structured.price", between=[20, 40])
+        with pytest.raises(mcptest.ExpectationFailed, match=r"expected `31`, got `30`"):
+            result.expect("structured.price", exact=31)
+
+
+def test_what_is_expected_may_be_a_snapshot_in_pytest_only() -> None:
+    with mcptest.connect(SHOP) as server, pytest.raises(mcptest.UsageError, match="a snapshot needs a test"):
+        server.call("orders").expect("text", snapshot=True)
+
+
+def test_a_misspelt_matcher_or_key_has_its_nearest_name() -> None:
+    with mcptest.connect(SHOP) as server:
+        result = server.call("price", item="tea")
+        with pytest.raises(mcptest.UsageError, match="unknown matcher `contians`") as raised:
+            result.expect("text", contians="tea")
+        assert raised.value.hint == "did you mean `contains`?"
+        with pytest.raises(mcptest.ExpectationFailed, match="did you mean `price`"):
+            result.expect("structured.prise", exact=30)
+    with pytest.raises(mcptest.SuiteError, match="did you mean `command`"), mcptest.connect({"comand": SHOP}):
+        pass
+
+
+def test_an_unknown_tool_has_its_nearest_name() -> None:
+    with mcptest.connect(SHOP) as server, pytest.raises(mcptest.McptestError, match="pric") as raised:
+        server.call("pric", item="tea")
+    assert "price" in f"{raised.value} {raised.value.hint}"
+
+
+def test_a_server_that_does_not_start_says_so() -> None:
+    with pytest.raises(mcptest.ServerDidNotStart), mcptest.connect([sys.executable, "-c", "raise SystemExit(3)"]):
+        pass
+
+
+def test_a_server_that_has_died_is_started_again(tmp_path: Path) -> None:
+    command = [sys.executable, "-S", str(SERVERS / "dies_once.py"), str(tmp_path / "flag"), "call"]
+    with mcptest.connect({"command": command, "catalog": "off"}) as server:
+        with pytest.raises(mcptest.ServerDied, match="exited with code 3") as raised:
+            server.call("any")
+        assert "giving up" in raised.value.stderr_tail
+        assert server.call("any").text == "ok"
+
+
+def test_an_answer_that_breaks_the_protocol_or_its_schema_is_an_error() -> None:
+    with mcptest.connect([sys.executable, "-S", str(SERVERS / "breaking.py")]) as server:
+        assert server.call("fine").text == "fine"
+        with pytest.raises(mcptest.InvalidResult, match="/degrees"):
+            server.call("wrong_output")
+        with pytest.raises(mcptest.InvalidResult, match="/content/0/text"):
+            server.call("number_as_text")
+
+
+def test_a_server_over_http_is_called() -> None:
+    for address in serving("breaking", "http"):
+        with mcptest.connect(f"{address}/mcp") as server:
+            assert server.call("fine").text == "fine"
+
+
+def test_arguments_that_the_tool_does_not_know_are_a_warning() -> None:
+    connection = mcptest.connect([sys.executable, "-S", str(SERVERS / "breaking.py")])
+    with connection as server, pytest.warns(mcptest.McptestWarning, match="did you mean `city`"):
+        server.call("fine", cty="Oslo")
+
+
+def test_import_mcptest_loads_none_of_the_engine() -> None:
+    import subprocess
+
+    code = "import sys, mcptest; print([name for name in sys.modules if name.startswith(('mcptest_', 'mcp.', 'rich'))])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
