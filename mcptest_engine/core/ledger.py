@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.kinds import Verdict
+from mcptest_engine.core.kinds import Strength, Verdict
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
@@ -186,15 +186,15 @@ class ToolStatus(StrEnum):
 class LedgerTool:
     """A tool that a server offers or a test calls, after the newest result of each test.
 
-    `tests` counts the tests that call it. `strength` is the strongest demand among those that passed: "answered", "valid",
-    "shape" or "value"; None where none did. `offered` is None where the server's list is not known.
+    `tests` counts the tests that call it. `strength` is that of the strongest test that passed, None where none did. `offered`
+    is None where the server's list is not known.
     """
 
     server: str
     tool: str
     status: ToolStatus
     tests: int = 0
-    strength: str | None = None
+    strength: Strength | None = None
     offered: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -205,7 +205,7 @@ class LedgerTool:
             "tests": self.tests,
         }
         if self.strength is not None:
-            out["strength"] = self.strength
+            out["strength"] = self.strength.value
         if self.offered is not None:
             out["offered"] = self.offered
         return out
@@ -217,7 +217,7 @@ class LedgerTool:
             tool=data["tool"],
             status=ToolStatus(data["status"]),
             tests=data["tests"],
-            strength=data.get("strength"),
+            strength=Strength(data["strength"]) if "strength" in data else None,
             offered=data.get("offered"),
         )
 

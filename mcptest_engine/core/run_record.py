@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.coverage import Dimension
     from mcptest_engine.core.effects import Effects
+    from mcptest_engine.core.ledger import Ledger
 
 __all__ = ["SCHEMA_VERSION", "HookResult", "RunRecord", "ServerRecord", "SuiteInfo", "Totals"]
 
@@ -107,6 +108,9 @@ class ServerRecord:
     restarts: int = 0
     stderr_tail: str = ""
     findings: tuple[Mapping[str, Any], ...] = ()
+    tools: tuple[str, ...] | None = None
+    reached: tuple[str, ...] = ()
+    program: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -118,12 +122,26 @@ class ServerRecord:
             "restarts": self.restarts,
             "stderr_tail": self.stderr_tail,
             **({"findings": [dict(finding) for finding in self.findings]} if self.findings else {}),
+            **({} if self.tools is None else {"tools": list(self.tools)}),
+            **({"reached": list(self.reached)} if self.reached else {}),
+            **({"program": dict(self.program)} if self.program else {}),
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ServerRecord:
-        findings = tuple(data.get("findings", ()))
-        return cls(**{name: data[name] for name in cls.__slots__ if name != "findings"}, findings=findings)
+        return cls(
+            name=data["name"],
+            transport=data["transport"],
+            auth=data["auth"],
+            server_info=data["server_info"],
+            protocol_version=data["protocol_version"],
+            restarts=data["restarts"],
+            stderr_tail=data["stderr_tail"],
+            findings=tuple(data.get("findings", ())),
+            tools=tuple(data["tools"]) if "tools" in data else None,
+            reached=tuple(data.get("reached", ())),
+            program=data.get("program", {}),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,8 +195,9 @@ class RunRecord:
     `selection` is a digest of the tests that all shards of it hold.
     `flags` are those of the command line that change what a test is, such as `--var`. `cassette` is the name of the one that
     was recorded or replayed. `requested_by` is there when the front door made the run: {via: "mcp-server", client: {name,
-    version}}, without `client` where it did not say who it is. `coverage` is () where what the servers offer was not known to
-    the run. `effects` is None where no tool was called, and in records of before it was there.
+    version}, session, lineage}, without `client` where it did not say who it is. `coverage` is () where what the servers offer
+    was not known to the run. `effects` is None where no tool was called, and in records of before it was there. `subset` is
+    (taken, declared) where the run took only some of the suite's tests. `ledger` is None where no earlier run was looked at.
     """
 
     run_id: str
@@ -205,6 +224,8 @@ class RunRecord:
     requested_by: Mapping[str, Any] | None = None
     coverage: tuple[Dimension, ...] = ()
     effects: Effects | None = None
+    subset: tuple[int, int] | None = None
+    ledger: Ledger | None = None
     totals: Totals = field(default_factory=Totals)
 
     def to_json(self, *, streamed: bool = False) -> dict[str, Any]:
@@ -228,11 +249,13 @@ class RunRecord:
             "interrupted": self.interrupted,
             **({} if self.shard is None else {"shard": self._shard_json(self.shard)}),
             **({} if not self.flags else {"flags": list(self.flags)}),
+            **({} if self.subset is None else {"subset": {"taken": self.subset[0], "declared": self.subset[1]}}),
             "suite": self.suite.to_json(),
             "source": self.source,
             "environment": self.environment,
             "servers": [server.to_json() for server in self.servers],
             "totals": self.totals.to_json(),
+            **({} if self.ledger is None else {"ledger": self.ledger.to_json()}),
             "tests": tests if streamed and self.tests else list(tests),
         }
         if self.places:
@@ -310,6 +333,8 @@ class RunRecord:
                 hooks=tuple(HookResult.from_json(item) for item in data.get("hooks", ())),
                 coverage=_coverage(data["coverage"]) if "coverage" in data else (),
                 effects=_effects(data["effects"]) if "effects" in data else None,
+                subset=(data["subset"]["taken"], data["subset"]["declared"]) if "subset" in data else None,
+                ledger=_ledger(data["ledger"]) if "ledger" in data else None,
             )
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as wrong:
             raise RecordError(f"the run record is damaged: {type(wrong).__name__}: {wrong}") from wrong
@@ -323,6 +348,12 @@ def _effects(data: Mapping[str, Any]) -> Effects:
     from mcptest_engine.core.effects import Effects
 
     return Effects.from_json(data)
+
+
+def _ledger(data: Mapping[str, Any]) -> Ledger:
+    from mcptest_engine.core.ledger import Ledger
+
+    return Ledger.from_json(data)
 
 
 def _coverage(data: Mapping[str, Any]) -> tuple[Dimension, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.redaction import SHORTEST_SUBSTRING, Redactor
 from mcptest_engine.core.values import dataclass
+from mcptest_engine.front_door.lineages import Lineages
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
@@ -61,6 +62,7 @@ class Door:
     allowed_env: frozenset[str] = frozenset()
     known_secrets: Redactor = field(default_factory=Redactor, repr=False, compare=False)
     runs: Runs = field(default_factory=Runs, repr=False, compare=False)
+    lineages: Lineages = field(default_factory=Lineages, repr=False, compare=False)
 
     def keep_secrets(self, secrets: Iterable[str]) -> None:
         """Take these out of the answer; a short one may be any word of ours."""

@@ -102,17 +102,27 @@ async def _run(
 ) -> Answer:
     from mcptest_engine.running.launch import launch
     from mcptest_engine.running.settings import RunSettings, Selection
+    from mcptest_engine.workspace.ulid import new_ulid
 
     door = request.door
     suite = await _load(request, path, inline=run_id is not None)
     selection = Selection(filter=filter_text)
-    requested_by = {"via": "mcp-server", **({} if request.client is None else {"client": request.client})}
+    named = None if run_id is not None else request.workspace.relative(path)
+    run_id = run_id or new_ulid()
+    lineage, earlier_runs = door.lineages.begin(suite, run_id, named)
+    requested_by = {
+        "via": "mcp-server",
+        **({} if request.client is None else {"client": request.client}),
+        "session": door.lineages.session,
+        "lineage": lineage,
+    }
     settings = RunSettings(
         selection=selection,
         environ=door.environ,
         run_id=run_id,
         record=record,
         requested_by=requested_by,
+        earlier_runs=earlier_runs,
         models=tuple(request.arguments.get("models", ())),
         max_cost_usd=request.arguments.get("max_cost_usd"),
     )
@@ -265,6 +275,7 @@ class _Telling:
 def _answer(record: RunRecord, save_problem: str | None) -> dict[str, Any]:
     from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.reporting.facts import unchecked_text
+    from mcptest_engine.reporting.ledger import ledger_lines
 
     totals = record.totals
     slugs = Slugs()
@@ -291,7 +302,7 @@ def _answer(record: RunRecord, save_problem: str | None) -> dict[str, Any]:
     if record.effects is not None and (effects := record.effects.summary()):
         answer["effects"] = effects
     unchecked = unchecked_text(record)
-    told = (unchecked, *record.warnings) if unchecked else record.warnings
+    told = (*([unchecked] if unchecked else ()), *ledger_lines(record), *record.warnings)
     notes = [one_line(text, 300) for text in (*told, *([save_problem] if save_problem else ()))][:10]
     if more is not None or more_failures is not None:
         notes.append("not all are shown: get_run returns the rest, in pages")

@@ -16,12 +16,14 @@ from mcptest_engine.core.words import counted, number_text
 from mcptest_engine.reporting import compositions, facts, hook_facts
 from mcptest_engine.reporting.failure_text import failure_text
 from mcptest_engine.reporting.grid import NO_MODEL, grid_of
+from mcptest_engine.reporting.ledger import change_lines, groups_of, tools_text
 from mcptest_engine.reporting.matrix import cell_lines
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mcptest_engine.core.ledger import Turn
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.registry import RenderOptions
@@ -40,6 +42,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
         _heading(record),
         *_sums(record),
         *_remarks(record),
+        *_turns(record),
         *_hooks(record),
         *_failures(record, options),
         *_doubtful(record),
@@ -48,6 +51,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
         *_all_tests(record),
         *_repeats(record),
         *_rollups(record),
+        *_tools(record),
         *_effects(record),
         *_spending(record),
     ]
@@ -88,6 +92,27 @@ def _remarks(record: RunRecord) -> Iterator[str]:
     warnings = [f"- {_inline(warning)}" for warning in hook_facts.other_warnings(record)]
     if warnings:
         yield "### Warnings\n\n" + "\n".join(warnings)
+
+
+def _turns(record: RunRecord) -> Iterator[str]:
+    """Tests that failed before or demanded more, and why they pass now; those first that somebody has to look at."""
+    for group in groups_of(record.ledger.turns if record.ledger is not None else ()):
+        rows = [f"- <code>{_escaped(turn.test)}</code>{_changes(turn)}" for turn in group.turns]
+        yield f"### {group.title}\n\n{_bounded(rows)}"
+
+
+def _changes(turn: Turn) -> str:
+    lines = [_inline(line) for line in change_lines(turn)]
+    return f": {'; '.join(lines)}" if lines else ""
+
+
+def _tools(record: RunRecord) -> Iterator[str]:
+    """A fold with what became of each tool, with the strongest demand that held."""
+    tools = record.ledger.tools if record.ledger is not None else ()
+    rows = [f"| {_inline(one.tool)} | {one.status.value} | {one.strength or ''} | {one.tests} |" for one in tools]
+    if rows:
+        head = "| Tool | Tests | Strength | Number |\n| --- | --- | --- | ---: |\n"
+        yield f"<details><summary>{tools_text(tools)}</summary>\n\n{head}{_bounded(rows)}\n\n</details>"
 
 
 def _hooks(record: RunRecord) -> Iterator[str]:

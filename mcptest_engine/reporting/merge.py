@@ -63,6 +63,8 @@ def merge_records(records: Sequence[RunRecord], *, allow_missing: bool = False) 
         shard=None,
         places=(),
         selection=None,
+        subset=_subset(records),
+        ledger=None,
         exit_code=int(code),
         verdict=Verdict.PASS if code is ExitCode.PASSED else Verdict.FAIL,
         mode=first.mode if len({record.mode for record in records}) == 1 else "live",
@@ -72,6 +74,13 @@ def merge_records(records: Sequence[RunRecord], *, allow_missing: bool = False) 
         warnings=(*missing, *_warnings(records, merged)),
         hooks=tuple(hook for record in records for hook in record.hooks),
     )
+
+
+def _subset(records: Sequence[RunRecord]) -> tuple[int, int] | None:
+    """How many tests all shards took of those that the suite has; None where they took all."""
+    subsets = [record.subset for record in records if record.subset is not None]
+    taken, declared = sum(taken for taken, _ in subsets), max((declared for _, declared in subsets), default=0)
+    return (taken, declared) if len(subsets) == len(records) and taken < declared else None
 
 
 def has_unjudged_floors(record: RunRecord) -> bool:
@@ -207,6 +216,7 @@ def _joined(one: ServerRecord, other: ServerRecord) -> ServerRecord:
         server_info=one.server_info if one.server_info is not None else other.server_info,
         protocol_version=one.protocol_version or other.protocol_version,
         restarts=one.restarts + other.restarts,
+        tools=one.tools if one.tools is not None else other.tools,
         stderr_tail="\n".join(tails),
         findings=tuple({finding["message"]: finding for finding in (*one.findings, *other.findings)}.values()),
     )

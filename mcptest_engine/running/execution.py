@@ -18,6 +18,7 @@ from mcptest_engine.judging.validity import preload as preload_validity
 from mcptest_engine.running.active_run import ActiveRunListener
 from mcptest_engine.running.conclude import WORDS, concluded
 from mcptest_engine.running.extensions import Extension, with_warnings
+from mcptest_engine.running.ledger import LedgerKeeper
 from mcptest_engine.running.mutation_scores import read_mutation_scores
 from mcptest_engine.running.plan import plan_of
 from mcptest_engine.running.runner import Run
@@ -90,7 +91,8 @@ async def execute(
     judged = _open_judged(plan, suite, settings, workspace, pool, has_judge_matcher="llm-judge" in matchers)
     cassette = _open_cassette(suite, settings, workspace, pool, judged)
     survey = survey_of(plan, suite.coverage, tuple(suite.servers), settings.selection.shard, pool)
-    wrapping = (snapshots, files, cache, freezer, cassette, judged, survey)
+    ledger = None if observer is not None else LedgerKeeper(suite, settings, workspace, redactor.redact_text)
+    wrapping = (ledger, snapshots, files, cache, freezer, cassette, judged, survey)
     extensions: list[Extension] = [extension for extension in wrapping if extension is not None]
     for extension in extensions:
         plan = extension.before(plan)

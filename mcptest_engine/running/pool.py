@@ -13,6 +13,7 @@ import asyncio
 import time
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import CallTimeout, NotReady, ServerDied, ServerError, ServerHung
@@ -20,7 +21,7 @@ from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.live import Owner
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 MOST_DEATHS = 3
 """So many deaths in a row, each in another test and without an answer in between, and a server is not started again."""
+MOST_TOOLS, LONGEST_NAME = 1_000, 300
 _PIN = "\0"  # between a server's name, which has no control characters, and a revision
 
 
@@ -255,8 +257,18 @@ class Pool:
                     }
                     for kind, text in self._findings.get(name, {}).items()
                 )
-                told.append(replace(record, findings=findings) if findings else record)
+                listed = self.listed.get(name, {}).get("tools")
+                if findings or listed is not None:
+                    tools = None if listed is None else tuple(self._tool_names(listed))
+                    record = replace(record, findings=findings, tools=tools)
+                told.append(record)
         return tuple(told)
+
+    def _tool_names(self, listed: list[dict[str, Any]]) -> Iterator[str]:
+        """The names of tools that a server lists, each once, as far as they are texts."""
+        names = (tool.get("name") for tool in listed)
+        for name in islice(dict.fromkeys(name for name in names if isinstance(name, str)), MOST_TOOLS):
+            yield self.redactor.redact_text(name[:LONGEST_NAME])
 
     def _opened(
         self, name: str, restarts: int = 0, *, after: Session | None = None, replaces: str | None = None

@@ -77,7 +77,8 @@ def on(cluster):
 
 
 def without_times(record):
-    kept = {key: value for key, value in record.items() if key not in {"run_id", "started_at", "duration_ms"}}
+    left_out = {"run_id", "started_at", "duration_ms", "ledger"}  # shards are held against no earlier run
+    kept = {key: value for key, value in record.items() if key not in left_out}
     kept["tests"] = [
         {key: value for key, value in test.items() if key not in {"duration_ms", "started_offset_ms", "behind"}}
         for test in record["tests"]
@@ -221,7 +222,7 @@ def test_every_setting_of_a_run_is_sent_refused_or_of_the_asking_side():
     suite = SimpleNamespace(path="mcptest.yml", sha256="0")
     asked = _Run(suite, RunSettings(), None, 1, ".", {})._asked(1)["settings"]
     refused = {"bail", "update_snapshots", "record", "replay", "cache", "cache_dir", "cost_gate", "max_cost_usd"}
-    of_this_side = {"interactive", "environ", "requested_by", "policy"}  # `init` has one, and runs here
+    of_this_side = {"interactive", "environ", "requested_by", "earlier_runs", "policy"}  # `init` has one, and runs here
     assert set(RunSettings._fields) - set(asked) == refused | of_this_side
     assert set(Selection._fields) - set(asked["selection"]) == {"judged"}  # which only `eval` asks for
 

@@ -14,7 +14,7 @@ from importlib import resources
 from string import Template
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcptest_engine.reporting.html import audit, data, review, sums, table, timing
+from mcptest_engine.reporting.html import audit, data, ledger, review, sums, table, timing
 from mcptest_engine.reporting.html.markup import joined, name_text, tag
 from mcptest_engine.reporting.html.values import data_line
 from mcptest_engine.workspace.slug import Slugs
@@ -51,6 +51,7 @@ def page(record: RunRecord, options: RenderOptions, around: Around | None = None
         style, script = f"{style}\n{around.style}", f"{script}\n{around.script}"
     blocks = {
         "review": review.block(record, slugs, options),
+        "ledger": ledger.block(record),
         "tests": table.block(record, slugs),
         "timing": timing.block(record, slugs),
         **{f"sums{at}": part for at, part in enumerate(sums.blocks(record))},
@@ -107,7 +108,7 @@ def _hash(text: str) -> str:
 
 
 def _nav(blocks: Mapping[str, Html | None]) -> Html:
-    names = {"review": "Review first", "tests": "All tests", "timing": "Timing"}
+    names = {"review": "Review first", "ledger": "Ledger", "tests": "All tests", "timing": "Timing"}
     titles = ("Compositions", "Hooks", "Coverage", "Effects", "Repeats", "Metrics", "Spending")
     names |= {f"sums{at}": word for at, word in enumerate(titles)}
     links = [tag("a", "Audit", href="#audit")]

@@ -19,6 +19,7 @@ from mcptest_engine.reporting.viewer.compare_page import compare_page, pick_page
 from mcptest_engine.reporting.viewer.frame import Page, failed, report_page, run_bar
 from mcptest_engine.reporting.viewer.guard import HEADERS, NOTHING, refusal
 from mcptest_engine.reporting.viewer.list_page import Wanted, list_page
+from mcptest_engine.reporting.viewer.session_page import by_lineage, by_session, session_page, sessions_page
 from mcptest_engine.reporting.viewer.shelf import NoSuchRun
 from mcptest_engine.reporting.viewer.suite_page import suite_page, test_page
 from mcptest_engine.reporting.viewer.trends import by_suite, test_trends
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 50
 """Over how many of its newest runs a suite and a test are told."""
+LEDGER_RUNS, SESSION_RUNS = 20, 100
+"""How many of the newest runs a ledger is made of: of a suite, and of a suite in a session."""
 _CHUNK = 1 << 16
 
 
@@ -54,6 +57,8 @@ class Viewer:
             Route("/runs/{run_id}/snapshot", self.snapshot),
             Route("/runs/{run_id}/record", self.record),
             Route("/runs/{run_id}/files/{name}", self.side_file),
+            Route("/sessions", self.sessions),
+            Route("/sessions/{session}", self.session),
             Route("/suites", self.suite),
             Route("/tests", self.test),
             Route("/compare", self.compare),
@@ -105,7 +110,21 @@ class Viewer:
         if not rows:
             return _sent(failed("No such suite", "No run of that suite is kept here.", 404))
         newest = rows[:MOST_RUNS]
-        return _sent(suite_page(newest[::-1], self._shelf.tests(newest)[::-1], kept=len(rows)))
+        ledger = self._shelf.ledger(rows[:LEDGER_RUNS])
+        return _sent(suite_page(newest[::-1], self._shelf.tests(newest)[::-1], ledger, kept=len(rows)))
+
+    def sessions(self, request: Request) -> Response:  # noqa: ARG002
+        """The sessions of agents."""
+        return _sent(sessions_page(by_session(self._shelf.rows())))
+
+    def session(self, request: Request) -> Response:
+        """What one agent did in one session."""
+        rows = by_session(self._shelf.rows()).get(request.path_params["session"])
+        if not rows:
+            return _sent(failed("No such session", "No run of that session is kept here.", 404))
+        suites = by_lineage(rows)
+        ledgers = {lineage: self._shelf.ledger(own[:SESSION_RUNS]) for lineage, own in suites.items()}
+        return _sent(session_page(rows, suites, ledgers))
 
     def test(self, request: Request) -> Response:
         """The history of one test."""

@@ -84,10 +84,11 @@ def run_bar(
     record: RunRecord, key: str, before: RunRow | None, after: RunRow | None, files: tuple[SideFile, ...]
 ) -> Html:
     """What stands above a report: the way back, its neighbours among the runs of suite `key`, and what can be taken along."""
-    run_id = record.run_id
+    run_id, session = record.run_id, (record.requested_by or {}).get("session")
     links = (
         ("All runs", "/"),
         ("Trends of this suite", address("/suites", suite=key)),
+        ("Session", None if session is None else session_address(session)),
         ("← Run before", None if before is None else run_address(before.run_id)),
         ("Run after →", None if after is None else run_address(after.run_id)),
         ("Compare with the run before", None if before is None else compare_address(before.run_id, run_id)),
@@ -123,6 +124,11 @@ def address(path: str, **query: str) -> str:
 def run_address(run_id: str, slug: str = "") -> str:
     """The page of a run, or of one test on it."""
     return f"/runs/{quoted(run_id)}" + (f"#t-{quoted(slug)}" if slug else "")
+
+
+def session_address(session: str) -> str:
+    """The page of an agent's session."""
+    return f"/sessions/{quoted(session)}"
 
 
 def compare_address(before: str, after: str) -> str:
@@ -176,7 +182,7 @@ def _served(policy: str) -> str:
 
 
 def _nav(here: str) -> Html:
-    links = (("Runs", "/"), ("Compare", "/compare"))
+    links = (("Runs", "/"), ("Sessions", "/sessions"), ("Compare", "/compare"))
     return tag(
         "nav",
         *(tag("a", name, href=link, aria_current="page" if link == here else None) for name, link in links),

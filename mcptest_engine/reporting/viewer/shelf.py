@@ -12,6 +12,7 @@ import stat
 import threading
 import time
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
+    from mcptest_engine.core.ledger import Ledger
     from mcptest_engine.workspace.workspace import Workspace
 
     Stamp = tuple[int, int]
@@ -47,7 +49,10 @@ _SUITE_PATH = re.compile(r"\.mcptest/inline/[0-9A-Z]{26}\.yml")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """One run as a list shows it. `at` is in seconds since 1970; a `damaged` one has nothing but its id and size."""
+    """One run as a list shows it. `at` is in seconds since 1970; a `damaged` one has nothing but its id and size.
+
+    `by_test` counts the tests that pass since this run because they were changed, or were skipped, removed or weakened in it.
+    """
 
     run_id: str
     at: float
@@ -67,12 +72,17 @@ class RunRow:
     duration_ms: float = 0.0
     interrupted: bool = False
     shard: str = ""
+    session: str = ""
+    lineage: str = ""
+    by_test: int = 0
     totals: Totals = field(default_factory=Totals)
 
     @property
     def key(self) -> str:
-        """By what runs belong together: the suite's path; suites that came as text have one for each run, so their name."""
-        return f"inline: {self.suite}" if _SUITE_PATH.fullmatch(self.path) else self.path
+        """By what runs belong together: the path of the suite; of one that came as text, what it continues, or its name."""
+        if not _SUITE_PATH.fullmatch(self.path):
+            return self.path
+        return f"inline: {self.lineage or self.suite}" if is_ulid(self.lineage) or not self.lineage else self.lineage
 
     @property
     def status(self) -> str:
@@ -168,6 +178,18 @@ class Shelf:
                 known = self._remember(row.run_id, stamp)
             found.append((row, known[1]))
         return found
+
+    def ledger(self, rows: Iterable[RunRow]) -> Ledger:
+        """What became of the tests of these runs, which are of one suite, as far as may be read for one question."""
+        from mcptest_engine.running.ledger import ledger_of
+
+        left, runs = MOST_BYTES, []
+        for row in rows:
+            if row.damaged or (left := left - row.size) < 0:
+                continue
+            with suppress(NoSuchRun, RecordError):
+                runs.append(RunRecord.from_json(self._load(row.run_id)))
+        return ledger_of(runs)
 
     def side_files(self, run_id: str) -> tuple[SideFile, ...]:
         """The outputs of a run that were put aside, by name."""
@@ -276,8 +298,17 @@ def _row(path: Path, stamp: Stamp) -> RunRow:
         duration_ms=_number(head.get("duration_ms")),
         interrupted=head.get("interrupted") is True,
         shard=f"{_number(shard['index']):.0f}/{_number(shard.get('count')):.0f}" if "index" in shard else "",
+        session=_text(_mapping(head.get("requested_by")).get("session")),
+        lineage=_text(_mapping(head.get("requested_by")).get("lineage")),
+        by_test=_count_by_test(head.get("ledger"), run_id),
         totals=Totals(**{name: int(_number(totals.get(name))) for name in Totals.__slots__}),
     )
+
+
+def _count_by_test(ledger: object, run_id: str) -> int:
+    turns = _mapping(ledger).get("turns")
+    own = (turn for turn in turns if isinstance(turn, dict)) if isinstance(turns, list) else ()
+    return sum(turn.get("to_run") == run_id and turn.get("cause") == "test" for turn in own)
 
 
 def _who(asked: object) -> str:

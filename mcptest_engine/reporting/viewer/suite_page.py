@@ -9,11 +9,13 @@ from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.html.markup import Html, badge, joined, name_text, plain_table, section, tag
 from mcptest_engine.reporting.viewer.frame import Page, address, framed, moment, percent, row_badge, run_address
 from mcptest_engine.reporting.viewer.plots import Series, plot
+from mcptest_engine.reporting.viewer.session_page import ledger_section, tools_section
 from mcptest_engine.reporting.viewer.trends import percentile, test_trends, times
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mcptest_engine.core.ledger import Ledger
     from mcptest_engine.reporting.viewer.shelf import PastTest, RunRow
     from mcptest_engine.reporting.viewer.trends import Histories, TestTrend
 
@@ -21,9 +23,9 @@ TESTS_SHOWN = 500
 STRIP = 30
 
 
-def suite_page(rows: Sequence[RunRow], histories: Histories, *, kept: int) -> Page:
+def suite_page(rows: Sequence[RunRow], histories: Histories, ledger: Ledger, *, kept: int) -> Page:
     """`rows` are the runs shown, `histories` the tests of those that could be read, both from the oldest to the newest;
-    `kept` is how many runs of the suite there are.
+    `ledger` is that of the newest of them, and `kept` is how many runs of the suite there are.
     """
     newest = rows[-1]
     known = {row.run_id: tests for row, tests in histories}
@@ -33,9 +35,11 @@ def suite_page(rows: Sequence[RunRow], histories: Histories, *, kept: int) -> Pa
     return framed(
         newest.suite,
         title,
+        ledger_section(ledger),
         _plots(rows, [known.get(row.run_id) for row in rows]),
         _tests("flaky", "Flaky tests", flaky, _FLAKY) if flaky else None,
         _tests("tests", "Tests", tests, None) if tests else None,
+        tools_section(ledger.tools),
         live=True,
     )
 

@@ -1,0 +1,402 @@
+"""The session ledger of a run: its tests and tools held against the earlier runs of the same suite.
+
+The earlier records are read while the servers start. A run of the command line looks back as far as it must to know each of its
+tests from an earlier run; a run of an agent's session looks at the whole session.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcptest_engine.core.errors import RecordError
+from mcptest_engine.core.kinds import Strength, Verdict
+from mcptest_engine.running.extensions import Extension
+from mcptest_engine.workspace.files import DATA_DIR
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from mcptest_engine.core.ledger import Ledger, LedgerTool, TestChange, Turn, TurnCause
+    from mcptest_engine.core.results import TestResult, VerifyResult
+    from mcptest_engine.core.run_record import RunRecord, ServerRecord
+    from mcptest_engine.running.cases import Plan
+    from mcptest_engine.running.settings import RunSettings
+    from mcptest_engine.suite.load import LoadedSuite
+    from mcptest_engine.workspace.workspace import Workspace
+
+MOST_RUNS = 20
+"""How many earlier runs are looked at."""
+MOST_FILES = 20
+_DIGITS = 16
+_NAMES_SHOWN = 5
+_AS_TEXT = f"{DATA_DIR}/inline/"
+_DECIDED = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE})
+
+
+class LedgerKeeper(Extension):
+    """Adds the ledger to the record of a run, and to its servers what they were started from."""
+
+    def __init__(
+        self, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, redact: Callable[[str], str]
+    ) -> None:
+        self._suite, self._settings, self._workspace, self._redact = suite, settings, workspace, redact
+        self._reached: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {}
+        self._earlier: list[RunRecord] = []
+        self._subset: tuple[int, int] | None = None
+        self._thread: Thread | None = None
+
+    def before(self, plan: Plan) -> Plan:
+        if plan.selected != plan.declared or self._settings.selection.shard is not None:
+            self._subset = (len(plan.cases), plan.declared)
+        self._reached = {name: self._reach(declared) for name, declared in self._suite.servers.items()}
+        if self._settings.selection.shard is None:
+            wanted = {_key(case.id) for case in plan.cases if case.begins}
+            self._thread = Thread(target=self._read, args=(wanted,), name="earlier runs", daemon=True)
+            self._thread.start()
+        return plan
+
+    def finish(self, record: RunRecord) -> RunRecord:
+        servers = tuple(self._with_program(server) for server in record.servers)
+        record = replace(record, servers=servers, subset=self._subset)
+        if self._thread is None or record.interrupted:
+            return record
+        self._thread.join()
+        session = (record.requested_by or {}).get("session")
+        told = {run.run_id for run in self._earlier if session is not None and _session_of(run) == session}
+        return replace(record, ledger=ledger_of([*self._earlier, record], {*told, record.run_id}))
+
+    def _reach(self, declared: Mapping[str, object]) -> tuple[tuple[str, ...], dict[str, str]]:
+        """The words by which a server is reached, and the digests of the files that they stand for."""
+        command = self._settings.server_command or declared.get("command")
+        if not isinstance(command, (list, tuple)):
+            return (self._redact(str(declared.get("url", ""))),), {}
+        from mcptest_engine.running.server_sources import server_sources
+        from mcptest_engine.workspace.fingerprints import of_file
+
+        words = [str(word) for word in command]
+        cwd = declared.get("cwd")
+        files = server_sources(words, Path(cwd) if isinstance(cwd, str) else Path.cwd())
+        digests = {self._workspace.relative(Path(file)): of_file(file) or "" for file in files}
+        if len(digests) > MOST_FILES:
+            whole = hashlib.sha256("\n".join(f"{name} {told}" for name, told in sorted(digests.items())).encode())
+            digests = {f"{len(digests)} files": whole.hexdigest()}
+        program = {self._redact(name): told[:_DIGITS] for name, told in digests.items()}
+        return tuple(self._redact(word) for word in words), program
+
+    def _with_program(self, server: ServerRecord) -> ServerRecord:
+        reached, program = self._reached.get(server.name, ((), {}))
+        return replace(server, reached=reached, program=program)
+
+    def _read(self, wanted: set[str]) -> None:
+        """Read the earlier records, from the newest to the oldest that is needed."""
+        from mcptest_engine.core.run_record import RunRecord
+
+        session = (self._settings.requested_by or {}).get("session")
+        found: list[RunRecord] = []
+        for data in self._records():
+            try:
+                run = RunRecord.from_json(data)
+            except RecordError:
+                continue
+            in_session = session is not None and _session_of(run) == session
+            if not in_session and not wanted:
+                break
+            found.append(run)
+            wanted -= {_key(test.id) for test in run.tests if test.verdict in _DECIDED}
+            if len(found) == MOST_RUNS or (session is None and not wanted):
+                break
+        self._earlier = found[::-1]
+
+    def _records(self) -> Iterator[Mapping[str, object]]:
+        """The records of this suite as they are stored, the newest first: of the session, and of the same file."""
+        known = self._settings.earlier_runs
+        for run_id in reversed(known):
+            try:
+                yield self._workspace.load_run(run_id)
+            except RecordError:
+                continue
+        for data in self._workspace.recent_runs(self._workspace.relative(self._suite.path)):
+            if data.get("run_id") not in known:
+                yield data
+
+
+def ledger_of(runs: Sequence[RunRecord], told: set[str] | None = None) -> Ledger:
+    """What became of the tests and tools of one suite over its runs, from the oldest to the newest.
+
+    Only what changed in the runs of `told` is reported; None means all. A suite that came as text may hold only some of its
+    tests, so a test that is not in it is no longer in the suite only if it failed.
+    """
+    from mcptest_engine.core.ledger import Ledger
+
+    tests: dict[str, _Known] = {}
+    turns: list[_Told] = []
+    ordered = sorted(runs, key=lambda run: run.run_id)
+    for run in ordered:
+        results = {_key(test.id): test for test in run.tests}
+        is_whole = run.subset is None and not run.interrupted
+        if is_whole:
+            _follow_renames(tests, results)
+        for key, result in results.items():
+            turns = [one if one.key != key else again for one in turns if (again := _seen_again(one, result, run))]
+            known = tests.get(key)
+            turn = None if known is None else _turn_of(known, result, run)
+            if known is not None and turn is not None:
+                turns.append(_Told(key, turn, known.red or known.judged or known.last))
+            tests[key] = _known_after(known, result, run)
+        is_text = run.suite.path.startswith(_AS_TEXT)
+        for key, known in tests.items() if is_whole else ():
+            version = known.red if is_text else known.red or known.judged
+            if key not in results and not known.is_gone and version is not None:
+                turns.append(_Told(key, _removal(known, run), version))
+                tests[key] = known._replace(is_gone=True)
+    newest = [known.last for known in tests.values() if not known.is_gone]
+    return Ledger(
+        runs=tuple(run.run_id for run in ordered),
+        tools=_tools_of(newest, ordered),
+        turns=tuple(one.turn for one in turns if told is None or one.turn.to_run in told),
+    )
+
+
+class _Told(NamedTuple):
+    """A turn of the test `key`, and the version of the test before it."""
+
+    key: str
+    turn: Turn
+    before: TestResult
+
+
+class _Known(NamedTuple):
+    """What is known of a test. `last` is its newest result, `judged` the newest that was decided, in `run`.
+
+    `red` is the first failing result since it last passed, in `red_run`. `is_gone`: the suite no longer has the test.
+    """
+
+    last: TestResult
+    judged: TestResult | None
+    run: RunRecord
+    red: TestResult | None
+    red_run: RunRecord
+    is_gone: bool = False
+
+
+def _known_after(known: _Known | None, result: TestResult, run: RunRecord) -> _Known:
+    if result.verdict not in _DECIDED:
+        if known is None:
+            return _Known(result, None, run, None, run)
+        return known._replace(last=result, is_gone=False)
+    if result.verdict is not Verdict.FAIL:
+        return _Known(result, result, run, None, run)
+    if known is not None and known.red is not None:
+        return known._replace(last=result, judged=result, run=run, is_gone=False)
+    return _Known(result, result, run, result, run)
+
+
+def _turn_of(known: _Known, result: TestResult, run: RunRecord) -> Turn | None:
+    """What a result says about the test that was not so before; None where there is nothing to say."""
+    from mcptest_engine.core.ledger import Turn, TurnCause
+    from mcptest_engine.running.test_changes import compare_tests, earlier_version_passes
+
+    before = known.red or known.judged
+    if before is None:
+        return None
+    is_left_out = result.verdict is Verdict.SKIP and "skip" in (result.definition or {})
+    if not is_left_out and result.verdict is not Verdict.PASS:
+        return None
+    if is_left_out and "skip" in (known.last.definition or {}):
+        return None
+    run_before = known.red_run if known.red is not None else known.run
+    changes = compare_tests(before, result)
+    server_changes: tuple[str, ...] = ()
+    if before.verdict is not Verdict.FAIL:
+        changes = tuple(change for change in changes if change.weakens)
+        if not changes:
+            return None
+        cause = TurnCause.TEST
+    elif is_left_out:
+        cause = TurnCause.TEST
+    else:
+        lines, is_known = _server_changes(run_before, run, {before.server, result.server})
+        server_changes = tuple(lines)
+        cause = _cause(changes, earlier_version_passes(before, result) if changes else True, lines, is_known=is_known)
+    return Turn(
+        test=result.name,
+        server=result.server,
+        tool=result.tool,
+        before=before.verdict,
+        after=result.verdict,
+        from_run=run_before.run_id,
+        to_run=run.run_id,
+        cause=cause,
+        changes=changes,
+        server_changes=server_changes,
+    )
+
+
+def _cause(
+    changes: Sequence[TestChange], would_pass: bool | None, lines: Sequence[str], *, is_known: bool
+) -> TurnCause:
+    """`would_pass`: whether the earlier version passes on the new answer."""
+    from mcptest_engine.core.ledger import TurnCause
+
+    if changes and not would_pass:
+        return TurnCause.TEST
+    if lines:
+        return TurnCause.SERVER
+    return TurnCause.NEITHER if is_known else TurnCause.ANSWER
+
+
+def _removal(gone: _Known, run: RunRecord) -> Turn:
+    from mcptest_engine.core.ledger import ChangeKind, TestChange, Turn, TurnCause
+
+    before = gone.red or gone.judged or gone.last
+    return Turn(
+        test=before.name,
+        server=before.server,
+        tool=before.tool,
+        before=before.verdict,
+        after=None,
+        from_run=(gone.red_run if gone.red is not None else gone.run).run_id,
+        to_run=run.run_id,
+        cause=TurnCause.TEST,
+        changes=(TestChange(kind=ChangeKind.REMOVED, weakens=True),),
+    )
+
+
+def _seen_again(told: _Told, result: TestResult, run: RunRecord) -> _Told | None:
+    """A turn once its test has a further result: restored where the test demands again what it demanded before.
+
+    That it was skipped or gone is over then, and None is returned.
+    """
+    from mcptest_engine.core.ledger import ChangeKind
+    from mcptest_engine.running.test_changes import compare_tests
+
+    turn = told.turn
+    if result.verdict not in _DECIDED or not turn.is_by_test:
+        return told
+    if turn.after is not Verdict.PASS:
+        return None
+    more = {ChangeKind.ASSERTION_ADDED, ChangeKind.ASSERTION_STRENGTHENED}
+    if any(change.kind not in more for change in compare_tests(told.before, result)):
+        return told
+    return told._replace(turn=replace(turn, restored_in=run.run_id))
+
+
+def _follow_renames(tests: dict[str, _Known], results: Mapping[str, TestResult]) -> None:
+    """Take a test that is gone and a new one that asks the same for one test with another name."""
+    gone = [key for key, known in tests.items() if key not in results and not known.is_gone]
+    new = [key for key in results if key not in tests]
+    for key in gone:
+        before = tests[key].judged
+        if before is None or before.request is None:
+            continue
+        asked = (before.kind, before.server, before.request)
+        same = [other for other in new if (results[other].kind, results[other].server, results[other].request) == asked]
+        if len(same) == 1:
+            tests[same[0]] = tests.pop(key)
+            new.remove(same[0])
+
+
+def _server_changes(before: RunRecord, after: RunRecord, names: set[str]) -> tuple[list[str], bool]:
+    """What is different about these servers in the later run, and whether their programs are known in both."""
+    lines: list[str] = []
+    is_known = True
+    for name in sorted(names):
+        one, other = (next((found for found in run.servers if found.name == name), None) for run in (before, after))
+        if one is None or other is None:
+            is_known = False
+            continue
+        is_known = is_known and bool(one.program and other.program)
+        lines += [f'server "{name}": {line}' if len(names) > 1 else line for line in _differences(one, other)]
+    if before.mode != after.mode and "replayed" in (before.mode, after.mode):
+        lines.append(f"the first run was {before.mode}, the second {after.mode}")
+    return lines, is_known
+
+
+def _differences(one: ServerRecord, other: ServerRecord) -> Iterator[str]:
+    if one.reached and other.reached and one.reached != other.reached:
+        yield f"started as `{' '.join(other.reached)}`, before as `{' '.join(one.reached)}`"
+    elif one.program and other.program:
+        files = dict.fromkeys((*one.program, *other.program))
+        changed = [name for name in files if one.program.get(name) != other.program.get(name)]
+        if changed:
+            yield f"{_names(changed)} changed"
+    versions = [(server.server_info or {}).get("version") for server in (one, other)]
+    if versions[0] != versions[1] and None not in versions:
+        yield f"its version was {versions[0]}, now {versions[1]}"
+    if one.tools is not None and other.tools is not None:
+        for word, ours, theirs in (
+            ("offers now", other.tools, one.tools),
+            ("no longer offers", one.tools, other.tools),
+        ):
+            names = [name for name in ours if name not in theirs]
+            if names:
+                yield f"{word} {_names(names)}"
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    return ", ".join(f"`{name}`" for name in names[:_NAMES_SHOWN]) + more
+
+
+def _tools_of(tests: Sequence[TestResult], runs: Sequence[RunRecord]) -> tuple[LedgerTool, ...]:
+    """Each tool by server: what the newest list of its server has, then what tests call beside that."""
+    from mcptest_engine.core.ledger import LedgerTool, ToolStatus
+
+    listed: dict[str, tuple[str, ...]] = {}
+    for run in runs:
+        listed |= {server.name: server.tools for server in run.servers if server.tools is not None}
+    callers: dict[tuple[str, str], list[TestResult]] = {
+        (server, tool): [] for server, tools in listed.items() for tool in tools
+    }
+    for test in tests:
+        for called in _called(test):
+            callers.setdefault(called, []).append(test)
+    levels, found = list(Strength), []
+    for (server, tool), own in callers.items():
+        passed = [test for test in own if test.verdict is Verdict.PASS]
+        status = ToolStatus.PASSED if passed else ToolStatus.FAILED
+        if not own:
+            status = ToolStatus.UNTOUCHED
+        elif all(test.verdict is Verdict.SKIP for test in own):
+            status = ToolStatus.SKIPPED
+        strengths = [test.strength for test in passed if test.strength is not None]
+        strongest = max(strengths, key=levels.index, default=None)
+        offered = tool in listed[server] if server in listed else None
+        found.append(
+            LedgerTool(server=server, tool=tool, status=status, tests=len(own), strength=strongest, offered=offered)
+        )
+    return tuple(found)
+
+
+def _called(test: TestResult) -> dict[tuple[str, str], None]:
+    """The tools that a test calls, by server."""
+    from mcptest_engine.suite.checks import LIST_METHODS
+
+    found: dict[tuple[str, str], None] = {}
+    asked: tuple[TestResult | VerifyResult, ...] = (test, *test.verify)
+    for each in asked:
+        if each.tool is not None and each.tool not in LIST_METHODS:
+            found[each.server, each.tool] = None
+    trace = test.trace or {}
+    nodes = trace.get("nodes")
+    for node in nodes.values() if isinstance(nodes, dict) else ():
+        if node.get("tool") and not node.get("mocked"):
+            found[str(node.get("server") or test.server), str(node["tool"])] = None
+    calls = trace.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        if isinstance(call, dict) and "result" in call:
+            found[str(call.get("server") or test.server), str(call.get("name"))] = None
+    return found
+
+
+def _key(test_id: str) -> str:
+    """What is the same for a test in each run: its id without the path of its suite."""
+    return test_id.partition("::")[2]
+
+
+def _session_of(run: RunRecord) -> object:
+    return (run.requested_by or {}).get("session")
