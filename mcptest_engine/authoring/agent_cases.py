@@ -80,7 +80,7 @@ def scaffold_agents(
     notes: list[str] = []
     place = None if into is None else Place.in_suite(into, target)
     target, existing = (target, frozenset()) if place is None else (place.target, place.names)
-    tools, next_cursor = chosen_tools(catalog, options, notes)
+    tools, _, next_cursor = chosen_tools(catalog, options, notes)
     warnings = suspected(tools)
     findings = {finding.tool: finding for finding in reversed(warnings)}
     entries, taken = [], set(existing)

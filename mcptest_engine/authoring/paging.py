@@ -53,11 +53,12 @@ def cursor_of(value: int | str) -> int:
 
 
 def chosen_tools(
-    catalog: Catalog, options: ScaffoldOptions, notes: list[str]
-) -> tuple[list[Mapping[str, Any]], int | None]:
-    """The tools of the page that `options` asks for, sorted by name, and the cursor of the next one.
+    catalog: Catalog, options: ScaffoldOptions, notes: list[str], *, more: int = 0
+) -> tuple[list[Mapping[str, Any]], int, int | None]:
+    """The tools of the page that `options` asks for, by name; where what follows them begins; the cursor of the next page.
 
-    What cannot be had is told in `notes`. Raises: UsageError for a cursor behind the last tool.
+    `more` is how many entries follow the tools on later pages. What cannot be had is told in `notes`.
+    Raises: UsageError for a cursor behind the last of all.
     """
     named = nameable_tools(catalog.tools, notes)
     if options.tools is not None:
@@ -67,12 +68,14 @@ def chosen_tools(
                 notes.append(f"no tool is called `{one_line(wanted, 80)}`" + (f": {near}" if near else ""))
         named = {name: tool for name, tool in named.items() if name in options.tools}
     names = sorted(named)
-    if options.cursor and options.cursor >= len(names):
+    after_tools = max(len(names), 1)  # of a server without tools the first page has cursor 0 too
+    if options.cursor and options.cursor >= (after_tools + more if more else len(names)):
         message = f"the cursor {options.cursor} is behind the last of {counted(len(names), 'tool')}"
         raise UsageError(message, hint="give the `next_cursor` of the page before, or none")
-    end, next_cursor = len(names) if options.all else options.cursor + options.page, None
+    end = after_tools + more if options.all else options.cursor + options.page
     if end < len(names):
-        next_cursor = end
         shown = f"{options.cursor + 1} to {end}" if options.cursor else f"the first {end}"
         notes.append(f"the catalog is truncated: {shown} of {len(names)} tools are covered; go on with cursor {end}")
-    return [named[name] for name in names[options.cursor : end]], next_cursor
+    elif options.cursor < after_tools and not options.all:
+        end = after_tools  # what follows begins a page of its own
+    return [named[name] for name in names[options.cursor : end]], after_tools, end if end < after_tools + more else None

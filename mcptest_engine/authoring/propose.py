@@ -34,7 +34,7 @@ MOST_EXACT = 5
 MOST_LISTED = 200
 MOST_TOLD = 5
 _NOT_ERROR = "tool call must not signal an error"
-_STABLE = "stable across both observed calls"
+_STABLE = "seen, not known to be right; the same in both calls"
 _ASSERTED = ("result.content", "result.structuredContent")
 
 

@@ -166,18 +166,31 @@ def _page(
     existing: frozenset[str] = frozenset(),
 ) -> _Page:
     page = _Page()
-    chosen, page.next_cursor = chosen_tools(catalog, options, page.notes)
+    others: dict[str, list[Entry]] = {}
+    if options.tools is None:
+        others = {
+            "resource": _resource_entries(catalog.resources, target.key, page.notes),
+            "prompt": _prompt_entries(catalog.prompts, target.key, page.notes),
+        }
+    most = None if options.all else PAGE
+    later = [] if most is None else [entry for entries in others.values() for entry in entries[most:]]
+    chosen, after_tools, page.next_cursor = chosen_tools(catalog, options, page.notes, more=len(later))
     page.warnings = suspected(chosen)
     writer = _Writer(target, page, redact, {finding.tool: finding for finding in reversed(page.warnings)}, existing)
     for tool in chosen:
         writer.tool(tool, options)
-    if options.cursor == 0 and options.tools is None:
-        most = None if options.all else PAGE
-        writer.resources(catalog.resources, most)
-        writer.prompts(catalog.prompts, most)
-        if catalog.templates:
-            counted_ = counted(len(catalog.templates), "resource template")
-            page.notes.append(f"the server has {counted_}, which no test reads: a URI has to be filled in first")
+    if options.cursor >= after_tools:
+        at = options.cursor - after_tools
+        writer.keep(later[at : at + options.page])
+    if options.cursor == 0:
+        for what, entries in others.items():
+            writer.keep(entries[:most])
+            if most is not None and len(entries) > most:
+                told = f"the first {most} of {counted(len(entries), what)} are covered"
+                page.notes.append(f"{told}; the pages after the tools cover the others, and `all` does")
+    if options.cursor == 0 and options.tools is None and catalog.templates:
+        counted_ = counted(len(catalog.templates), "resource template")
+        page.notes.append(f"the server has {counted_}, which no test reads: a URI has to be filled in first")
     page.notes += [f"`{what}/list` failed: {one_line(why, 200)}" for what, why in catalog.errors.items()]
     if not page.tests and not existing:
         writer.answers()
@@ -188,6 +201,38 @@ def _page(
         )
         page.notes.append(f"{offers}, so the suite only asks whether it answers")
     return page
+
+
+def _resource_entries(resources: Sequence[Mapping[str, Any]], key: str, notes: list[str]) -> list[Entry]:
+    """A test for each resource of the server `key`; what none can be written for is told in `notes`."""
+    entries, seen = [], set()
+    for number, resource in enumerate(resources, 1):
+        uri = resource.get("uri")
+        if not isinstance(uri, str) or not uri:
+            notes.append(f"resource {number} of the list has no `uri`, so nothing can read it")
+        elif uri not in seen:
+            seen.add(uri)
+            test = {"name": f"{one_line(uri, 100)}: can be read", "server": key, "uri": untemplated(uri)}
+            entries.append(Entry(block="resources", test={**test, "expect": [_CONTENTS]}))
+    return entries
+
+
+def _prompt_entries(prompts: Sequence[Mapping[str, Any]], key: str, notes: list[str]) -> list[Entry]:
+    """The same for prompts."""
+    entries, seen = [], set()
+    for number, prompt in enumerate(prompts, 1):
+        name = prompt.get("name")
+        if not isinstance(name, str) or not name:
+            notes.append(f"prompt {number} of the list has no name, so nothing can get it")
+        elif name not in seen:
+            seen.add(name)
+            test: dict[str, Any] = {"name": f"{one_line(name, 80)}: can be rendered", "server": key}
+            test["prompt"] = untemplated(name)
+            arguments = prompt_arguments(prompt)
+            if arguments:
+                test |= {"args": untemplated(arguments), "guess": _guess(tuple(arguments))}
+            entries.append(Entry(block="prompts", test={**test, "expect": [_MESSAGES]}))
+    return entries
 
 
 class _Writer:
@@ -227,7 +272,7 @@ class _Writer:
             entries[1:] = [
                 _held(entry, tool_class, f"{tool_class.described}, and called once") for entry in entries[1:]
             ]
-        kept = self._keep(entries)
+        kept = self.keep(entries)
         unfilled = [one.entry.test["skip"] for one in kept if "skip" in one.entry.test]
         is_whole = [one.entry.test.get("skip") for one in kept] == [entry.test.get("skip") for entry in entries]
         reason = reason or (unfilled[0] if unfilled and len(unfilled) == len(kept) else None)
@@ -331,56 +376,13 @@ class _Writer:
             test["expect"] = list(expect)
         return Entry(block="tools", test=test, comments=comments)
 
-    def resources(self, resources: Sequence[Mapping[str, Any]], most: int | None) -> None:
-        entries, seen = [], set()
-        for number, resource in enumerate(resources, 1):
-            uri = resource.get("uri")
-            if not isinstance(uri, str) or not uri:
-                self._page.notes.append(f"resource {number} of the list has no `uri`, so nothing can read it")
-            elif uri not in seen:
-                seen.add(uri)
-                test = {"name": f"{one_line(uri, 100)}: can be read", "server": self._key, "uri": untemplated(uri)}
-                entries.append(Entry(block="resources", test={**test, "expect": [_CONTENTS]}))
-        self._keep(self._first(entries, most, "resource"))
-
-    def prompts(self, prompts: Sequence[Mapping[str, Any]], most: int | None) -> None:
-        entries, seen = [], set()
-        for number, prompt in enumerate(prompts, 1):
-            name = prompt.get("name")
-            if not isinstance(name, str) or not name:
-                self._page.notes.append(f"prompt {number} of the list has no name, so nothing can get it")
-            elif name not in seen:
-                seen.add(name)
-                entries.append(self._prompt(name, prompt))
-        self._keep(self._first(entries, most, "prompt"))
-
-    def _prompt(self, name: str, prompt: Mapping[str, Any]) -> Entry:
-        arguments = prompt_arguments(prompt)
-        test: dict[str, Any] = {
-            "name": f"{one_line(name, 80)}: can be rendered",
-            "server": self._key,
-            "prompt": untemplated(name),
-        }
-        if not arguments:
-            return Entry(block="prompts", test={**test, "expect": [_MESSAGES]})
-        test |= {"args": untemplated(arguments), "guess": _guess(tuple(arguments)), "expect": [_MESSAGES]}
-        return Entry(block="prompts", test=test)
-
     def answers(self) -> None:
         """For a server that offers nothing that can be tested: that it is there."""
         request = "server/discover" if self._stateless else "ping"
         test = {"name": "the server answers", "server": self._key, "tool": request}
-        self._keep([Entry(block="tools", test={**test, "expect": [{"target": "error", "matcher": {"exact": None}}]})])
+        self.keep([Entry(block="tools", test={**test, "expect": [{"target": "error", "matcher": {"exact": None}}]})])
 
-    def _first(self, entries: list[Entry], most: int | None, what: str) -> list[Entry]:
-        if most is not None and len(entries) > most:
-            self._page.notes.append(
-                f"the first {most} of {counted(len(entries), what)} are covered; `all` covers the others"
-            )
-            return entries[:most]
-        return entries
-
-    def _keep(self, entries: Iterable[Entry]) -> tuple[Written, ...]:
+    def keep(self, entries: Iterable[Entry]) -> tuple[Written, ...]:
         """The tests that can be written and are not there yet, put on the page under names that no other test has."""
         new = [self._masked(entry) for entry in entries if entry.test["name"] not in self._existing]
         kept, left_out = proved(self._renamed(entry) for entry in new)

@@ -77,11 +77,7 @@ def _default_path(config: str | None) -> Path:
 
 def _print_document(errors: list[Problem], warnings: list[Problem]) -> None:
     """Source: agent-interface, validate_suite."""
-    document = {"valid": not errors, "errors": [_members(problem) for problem in errors]}
+    document = {"valid": not errors, "errors": [problem.to_json() for problem in errors]}
     if warnings:
-        document["warnings"] = [_members(problem) for problem in warnings]
+        document["warnings"] = [problem.to_json() for problem in warnings]
     sys.stdout.write(json_text(document))
-
-
-def _members(problem: Problem) -> dict[str, str | None]:
-    return {"path": problem.pointer, "message": problem.message, "hint": problem.hint}

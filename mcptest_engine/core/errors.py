@@ -74,7 +74,8 @@ class Problem:
 
     `pointer` is the RFC 6901 JSON Pointer of the containing object for an unknown key, else of the value ("" is the root).
     `message` is one line, lower case where it is ours. `hint` is one line such as "did you mean `server`?". `words` is what a
-    person reads, where programs know the message by another text.
+    person reads, where programs know the message by another text. `is_yaml` is for faults of the text itself, where a pointer
+    says little or nothing.
     """
 
     message: str
@@ -84,6 +85,14 @@ class Problem:
     hint: str | None = None
     severity: Severity = Severity.ERROR
     words: str = ""
+    is_yaml: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """{path, message, hint}, and `line` and `column` of a fault of the text itself. Source: agent-interface."""
+        told: dict[str, Any] = {"path": self.pointer, "message": self.message, "hint": self.hint}
+        if self.is_yaml and self.span is not None:
+            told |= {"line": self.span.line, "column": self.span.column}
+        return told
 
     @property
     def shown(self) -> str:

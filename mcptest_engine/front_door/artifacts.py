@@ -8,7 +8,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import RecordError, UsageError, did_you_mean
-from mcptest_engine.front_door.paging import LARGEST_HEAD, LARGEST_PAGE, page, shortened, start_of
+from mcptest_engine.front_door.inside import check_places
+from mcptest_engine.front_door.paging import LARGEST_HEAD, LARGEST_PAGE, page, shortened, start_of, weight
+from mcptest_engine.workspace.reports import save_report
 from mcptest_engine.workspace.ulid import is_ulid
 
 if TYPE_CHECKING:
@@ -47,11 +49,51 @@ def _get_run(request: Request) -> dict[str, Any]:
     record = run_of(request.workspace, request.arguments["run_id"])
     run_id = request.arguments["run_id"].upper()
     tests = tests_of(record)
+    wanted = request.arguments.get("test")
+    if wanted is not None:
+        found = [test for test in tests if wanted in (test.get("name"), test.get("id"))]
+        if not found:
+            names = [str(test.get("name")) for test in tests]
+            hint = did_you_mean(wanted[:200], names) or "get_run without `test` has all their names"
+            raise UsageError(f"the run {run_id} has no test {json.dumps(wanted[:200], ensure_ascii=False)}", hint=hint)
+        taken, following = page(found, start_of(request.arguments.get("cursor")), show=shortened)
+        return {"run_id": run_id, "tests": taken, **_further(following)}
     if request.arguments.get("only", "all") == "failed":
         tests = [test for test in tests if test.get("verdict") in ("fail", "inconclusive")]
     head = shortened({key: value for key, value in record.items() if key != "tests"}, LARGEST_HEAD)
     taken, following = page(tests, start_of(request.arguments.get("cursor")), show=shortened)
     return {**head, "run_id": run_id, "tests": taken, **_further(following)}
+
+
+async def render_report(request: Request) -> Answer:
+    """{run_id, format, bytes} and `text`; or `file`, the path of the report, where it is too large for an answer."""
+    return await asyncio.to_thread(_render_report, request)
+
+
+def _render_report(request: Request) -> dict[str, Any]:
+    from mcptest_engine.core.run_record import RunRecord
+    from mcptest_engine.reporting.record_schema import record_fault
+    from mcptest_engine.reporting.registry import render
+
+    workspace, form = request.workspace, request.arguments["format"]
+    run_id = request.arguments.get("run_id") or _newest_run(workspace)[0]
+    data = run_of(workspace, run_id)
+    run_id = run_id.upper()
+    try:
+        record, fault = RunRecord.from_json(data), record_fault(data)
+    except RecordError as wrong:
+        fault = wrong.message
+    if fault is not None:
+        raise UsageError(f'the run "{run_id}" is not a run record: {fault}'[:500], hint=_NO_RUN)
+    text = render(form, record).text
+    answer: dict[str, Any] = {"run_id": run_id, "format": form, "bytes": len(text.encode())}
+    if weight(text) <= LARGEST_PAGE:
+        return {**answer, "text": text}
+    if not request.door.writes_enabled:
+        hint = f"mcptest report {run_id} --format {form} --output FILE writes it; so does this with --enable-writes"
+        raise UsageError(f"the {form} report has {answer['bytes']:,} bytes, which no answer holds", hint=hint)
+    check_places(workspace)
+    return {**answer, "file": workspace.relative(save_report(workspace, run_id, form, text))}
 
 
 def run_of(workspace: Workspace, run_id: str) -> dict[str, Any]:
@@ -99,10 +141,7 @@ def _get_coverage(request: Request) -> dict[str, Any]:
     run_id = request.arguments.get("run_id")
     passed_over: list[str] = []
     if run_id is None:
-        newest, passed_over = request.workspace.latest_run()
-        if newest is None:
-            raise UsageError("no run is kept in this workspace yet", hint="run_tool_test or trigger_run makes one")
-        run_id = newest.stem
+        run_id, passed_over = _newest_run(request.workspace)
     record = run_of(request.workspace, run_id)
     tests = tests_of(record)
     called = [{"server": server, "tool": tool, "calls": calls} for (server, tool), calls in calls_of(tests).items()]
@@ -130,6 +169,14 @@ def _get_coverage(request: Request) -> dict[str, Any]:
     if "coverage" in answer:
         answer["coverage"] = shortened(answer["coverage"], LARGEST_PAGE - _ROOM_FOR_CALLS)
     return {**answer, **({"notes": notes} if notes else {})}
+
+
+def _newest_run(workspace: Workspace) -> tuple[str, list[str]]:
+    """The id of the newest run, and notes on what was passed over. Raises: UsageError where there is none."""
+    newest, passed_over = workspace.latest_run()
+    if newest is None:
+        raise UsageError("no run is kept in this workspace yet", hint="run_tool_test or trigger_run makes one")
+    return newest.stem, passed_over
 
 
 def record_servers(record: dict[str, Any]) -> list[str]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.targets import kept_out
-from mcptest_engine.core.errors import PolicyDenied
+from mcptest_engine.core.errors import PolicyDenied, UsageError
 from mcptest_engine.front_door.gating import target_of
-from mcptest_engine.front_door.introspection import warnings_of, with_server
-from mcptest_engine.front_door.paging import LARGEST_ANSWER, presentable, start_of, weight
+from mcptest_engine.front_door.handles import MOST_TEXT
+from mcptest_engine.front_door.introspection import told_as_arguments, warnings_of, with_server
+from mcptest_engine.front_door.paging import LARGEST_ANSWER, LARGEST_PAGE, presentable, shortened, start_of, weight
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from mcptest_engine.authoring.agent_cases import AgentScaffold
     from mcptest_engine.authoring.paging import ScaffoldOptions
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from mcptest_engine.authoring.targets import Target
     from mcptest_engine.front_door.door import Request
     from mcptest_engine.front_door.verbs import Answer
+    from mcptest_engine.servers.calls import Exchange
     from mcptest_engine.servers.catalog import Catalog
     from mcptest_engine.servers.session import Session
 
@@ -28,11 +31,13 @@ if TYPE_CHECKING:
 _MOST_NOTES = 30
 _LONGEST_NOTE = 400
 _MOST_VOLATILE = 200
+_SEEN = "the values are seen, not known to be right: compare each with what the tool should answer"
 _ROOM = LARGEST_ANSWER * 9 // 10
+_ROOM_FOR_HANDLE = 1_000
 
 
 async def scaffold_suite(request: Request) -> Answer:
-    """{suite, tools, resources_scaffolded, prompts_scaffolded, notes, next_cursor?, warnings?}."""
+    """{suite?, handle, tools, resources_scaffolded, prompts_scaffolded, notes, next_cursor?, warnings?}."""
     from mcptest_engine.authoring.scaffold import ScaffoldOptions
     from mcptest_engine.authoring.scaffold import scaffold_suite as scaffold
     from mcptest_engine.safety.execution import ExecutionPolicy
@@ -54,8 +59,11 @@ async def scaffold_suite(request: Request) -> Answer:
         cursor=start_of(told.get("cursor")),
     )
 
+    wants_text, texts = told.get("text", True), []
+
     def make(options: ScaffoldOptions) -> tuple[dict[str, Any], int]:
         made = scaffold(learnt.catalog, learnt.target, options, redact=learnt.redact)
+        texts.append(made.suite)
         named = {tool.name for tool in made.tools}
         held = [f"`{tool.name}` is held back: {tool.held_back}" for tool in made.tools if tool.held_back is not None]
         if held:
@@ -64,7 +72,7 @@ async def scaffold_suite(request: Request) -> Answer:
         if guessed:
             held.append(f"made-up arguments, marked with `guess`; replace them with real ones: {', '.join(guessed)}")
         answer = {
-            "suite": made.suite,
+            **({"suite": made.suite} if wants_text else {}),
             "tools": [{"name": tool.name, "tests_generated": tool.tests_generated} for tool in made.tools],
             "resources_scaffolded": made.resources_scaffolded,
             "prompts_scaffolded": made.prompts_scaffolded,
@@ -72,9 +80,27 @@ async def scaffold_suite(request: Request) -> Answer:
             **({} if made.next_cursor is None else {"next_cursor": made.next_cursor}),
             **warnings_of(tool for tool in learnt.catalog.tools if tool.get("name") in named),
         }
-        return answer, len(made.tools)
+        return answer, len(made.tools) or made.resources_scaffolded + made.prompts_scaffolded
 
-    return await asyncio.to_thread(_with_room, make, options)
+    answer = await asyncio.to_thread(_with_room, make, options)
+    # Where not all that was asked for has room, the handle has it nevertheless.
+    text = texts[0] if options.all and len(texts[0]) <= MOST_TEXT else texts[-1]
+    if wants_text:
+        over = weight(presentable(answer)) - LARGEST_ANSWER + _ROOM_FOR_HANDLE
+        answer["suite"] = _beginning(answer["suite"], over) if over > 0 else answer["suite"]
+        if text != answer["suite"]:
+            answer["notes"].insert(0, "`suite` is the beginning: the suite of the handle is whole")
+    return {**answer, "handle": request.door.handles.add(text)}
+
+
+def _beginning(suite: str, over: int) -> str:
+    """The first tests of a generated suite, about `over` bytes of an answer less than all of them."""
+    room, kept = weight(suite) - over, 0
+    for found in re.finditer(r"\n\n(?= )", suite):
+        if weight(suite[: found.start()]) > room:
+            break
+        kept = found.start()
+    return suite[:kept] + "\n" if kept else suite
 
 
 async def scaffold_conformance(request: Request) -> Answer:
@@ -122,26 +148,37 @@ async def _agent_cases(request: Request, scaffold: Callable[..., AgentScaffold])
     return await asyncio.to_thread(_with_room, make, ScaffoldOptions(cursor=start_of(request.arguments.get("cursor"))))
 
 
-def _with_room(make: Callable[[ScaffoldOptions], tuple[dict[str, Any], int]], options: ScaffoldOptions) -> Answer:
-    """What `make` gives for as many tools of the page as have room in an answer, `all` or not."""
+def _with_room(
+    make: Callable[[ScaffoldOptions], tuple[dict[str, Any], int]], options: ScaffoldOptions
+) -> dict[str, Any]:
+    """What `make` gives for as many entries of the page as have room in an answer, `all` or not."""
     while True:
-        answer, tools = make(options)
+        answer, entries = make(options)
         answer["notes"] = [note[:_LONGEST_NOTE] for note in answer["notes"][:_MOST_NOTES]]
         size = weight(presentable(answer))
-        if tools <= 1 or size <= LARGEST_ANSWER:
+        if entries <= 1 or size <= LARGEST_ANSWER - _ROOM_FOR_HANDLE:
             return answer
-        options = replace(options, all=False, page=max(min(tools - 1, tools * _ROOM // size), 1))
+        options = replace(options, all=False, page=max(min(entries - 1, entries * _ROOM // size), 1))
 
 
 async def propose_assertions(request: Request) -> Answer:
-    """{test, excluded_volatile, calls_made, notes, warnings?}."""
+    """{test, observed, excluded_volatile, calls_made, notes, suite?, warnings?}; `suite` is the handle it was added to."""
+    from mcptest_engine.authoring.placing import added
     from mcptest_engine.authoring.propose import propose
     from mcptest_engine.safety.execution import ExecutionPolicy
     from mcptest_engine.servers.gate import Gate
+    from mcptest_engine.suite.text_edits import EditRefused
 
     spec, target = target_of(request.door, request.arguments)
     told = request.arguments
+    handle = told.get("suite")
+    before, key, is_new = "", target.key, False
+    if handle is not None:  # what cannot be added to is told before anything is called
+        before = request.door.handles.get(handle)
+        key, is_new = await asyncio.to_thread(_server_in, before, target)
     policy = ExecutionPolicy(execute_destructive=told.get("execute_destructive", False))
+
+    proposed: list[Proposed] = []
 
     async def observe(session: Session) -> dict[str, Any]:
         gate = Gate(policy)
@@ -151,25 +188,52 @@ async def propose_assertions(request: Request) -> Answer:
             told["tool"],
             told.get("args", {}),
             gate=gate,
-            server_key=target.key,
+            server_key=key,
             single_call=told.get("single_call", False),
             timeout_seconds=spec.timeout_seconds,
         )
+        proposed.append(made)
         return {
             "test": made.test,
+            "observed": [shortened(answer, LARGEST_PAGE // 4) for answer in _unlike(made.observed)],
             "excluded_volatile": [path[:_LONGEST_NOTE] for path in made.excluded_volatile[:_MOST_VOLATILE]],
             "calls_made": made.calls_made,
-            "notes": _proposal_notes(made),
+            "notes": [_SEEN, *_proposal_notes(made)],
             **warnings,
         }
 
     try:
         answer: dict[str, Any] = await with_server(spec, observe)
     except PolicyDenied as denied:
-        if denied.hint is not None:  # it speaks of the command line's flags
-            denied.hint = denied.hint.replace("give --execute-destructive", "set `execute_destructive` to true")
-        raise
+        raise told_as_arguments(denied, told["tool"]) from None
+    if handle is not None:
+        try:
+            placed = await asyncio.to_thread(added, before, proposed[0], target, with_server=is_new)
+        except EditRefused as wrong:
+            answer["notes"].append(f"the test is not added to `{handle}`: {wrong.message}")
+        else:
+            request.door.handles.put(handle, placed.text)
+            answer |= {"test": placed.test, "suite": handle}
     return answer
+
+
+def _server_in(text: str, target: Target) -> tuple[str, bool]:
+    """The key of the server in a suite, and whether it is new there. Raises: UsageError for a text that cannot be read."""
+    from mcptest_engine.authoring.placing import server_for
+    from mcptest_engine.suite.text_edits import EditRefused
+
+    try:
+        return server_for(None, text, target)
+    except EditRefused as wrong:
+        raise UsageError(wrong.message, hint=wrong.hint or "mend it with edit_suite") from None
+
+
+def _unlike(observed: Sequence[Exchange]) -> list[dict[str, Any]]:
+    """What was answered, {result} or {error}: once where both answers are the same."""
+    told: list[dict[str, Any]] = [
+        {key: part for key, part in one.answer.items() if key in ("result", "error")} for one in observed
+    ]
+    return told[:1] if all(answer == told[0] for answer in told) else told
 
 
 def _proposal_notes(made: Proposed) -> list[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.workspace.workspace import Workspace
 
-_WRITTEN_INTO = ("", "runs", "inline", "cassettes", "snapshots", "cache")
+_WRITTEN_INTO = ("", "runs", "inline", "reports", "cassettes", "snapshots", "cache")
 
 
 def named_file(root: Path, named: str) -> Path:

@@ -1,11 +1,12 @@
-"""Looking at a server under test: its lists and what it says of itself. Calls nothing but the lists."""
+"""Looking at a server under test: its lists, what it says of itself, and the raw answer of one call that a client names."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.errors import ServerError
+from mcptest_engine.core.errors import PolicyDenied, ServerError
 from mcptest_engine.front_door.gating import target_of
 from mcptest_engine.front_door.paging import LARGEST_HEAD, LARGEST_PAGE, page, presentable, shortened, start_of, weight
 
@@ -77,6 +78,61 @@ async def get_capabilities(request: Request) -> Answer:
     told: dict[str, Any] = await with_server(spec, ask)
     show, room = _shown(spec), LARGEST_HEAD
     return {key: shortened(show(value), room) for key, value in told.items()}
+
+
+async def call_tool(request: Request) -> Answer:
+    """{result | error, tool_class, duration_ms, fault?, warnings?}, as far as it has room: one call that the policy allows."""
+    from mcptest_engine.judging.validity import find_fault
+    from mcptest_engine.safety.execution import ExecutionPolicy
+    from mcptest_engine.servers.gate import Gate
+
+    spec, _ = target_of(request.door, request.arguments)
+    told = request.arguments
+    name = told["tool"]
+    policy = ExecutionPolicy(
+        declared_only=True,
+        allowed=frozenset(told.get("allow", ())),
+        presumed=told.get("presumed", False),
+        execute_destructive=told.get("execute_destructive", False),
+    )
+
+    async def ask(session: Session) -> dict[str, Any]:
+        gate = Gate(policy)
+        (listed, *_) = await gate.descriptors(session, name)
+        exchange = await gate.call(session, name, told.get("args", {}), timeout_seconds=spec.timeout_seconds)
+        answer, tool_class = exchange.answer, gate.last_class(session, name)
+        declared = None if "error" in answer else listed.get("outputSchema")
+        fault = find_fault(session, "tools/call", answer, declared, spec.redact_known)
+        return {
+            **{key: answer[key] for key in ("result", "error") if key in answer},
+            "tool_class": "" if tool_class is None else tool_class.value,
+            "duration_ms": round(exchange.duration_ms),
+            **({} if fault is None else {"fault": str(fault)}),
+            **warnings_of([listed]),
+        }
+
+    try:
+        found: dict[str, Any] = await with_server(spec, ask)
+    except PolicyDenied as denied:
+        raise told_as_arguments(denied, name) from None
+    show = _shown(spec)
+    return {
+        key: shortened(show(value), LARGEST_PAGE if key == "result" else LARGEST_HEAD // 2)
+        for key, value in found.items()
+    }
+
+
+def told_as_arguments(denied: PolicyDenied, tool: str) -> PolicyDenied:
+    """The refusal in a client's words: the arguments in place of the flags of the command line."""
+    flags = {
+        "give ": "set ",
+        f"--allow {tool}": f"`allow` to [{json.dumps(tool, ensure_ascii=False)}]",
+        "--presumed": "`presumed` to true",
+        "--execute-destructive": "`execute_destructive` to true",
+    }
+    for flag, argument in flags.items():
+        denied.hint = denied.hint and denied.hint.replace(flag, argument, 1)
+    return denied
 
 
 async def with_server(spec: ServerSpec, use: Callable[[Session], Awaitable[Any]]) -> Any:

@@ -1,7 +1,8 @@
 """Answers that every client takes: entries in pages, long values cut, and nothing that a parser of JSON would refuse.
 
-Clients refuse tool results of over some 25,000 tokens. Sizes here are bytes of JSON, not characters: a token is about three
-bytes of English as of Chinese, and never less than two.
+Clients refuse tool results of over some 25,000 tokens. Sizes here are bytes of a whole answer, not characters: a token is about
+three bytes of English as of Chinese, and never less than two. An answer holds each value twice, as structured content and, for
+clients that know none, as text.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 LARGEST_PAGE = 48_000
 """Bytes of the entries of a page; what stands around them comes on top."""
 LARGEST_HEAD = 16_000
-LARGEST_ANSWER = 75_000
+LARGEST_ANSWER = 74_000
+"""With the message around it at most 75,000 bytes."""
 DEEPEST = 60
 HALF_CHARACTERS = re.compile("[\ud800-\udfff]")
 _SHORTEST_TEXT = 200
@@ -58,9 +60,15 @@ def presentable(value: Any, deepest: int = DEEPEST) -> Any:
     return value
 
 
+def json_of(value: Any) -> str:
+    """The shortest JSON of a value that is presentable."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def weight(value: Any) -> int:
-    """Bytes of JSON of a value that is presentable."""
-    return len(json.dumps(value, ensure_ascii=False).encode())
+    """Bytes of a presentable value in an answer: as structured content, and as text, where its JSON is quoted once more."""
+    plain = json_of(value)
+    return len(plain.encode()) + len(json_of(plain).encode())
 
 
 def page(

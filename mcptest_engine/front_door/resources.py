@@ -1,4 +1,4 @@
-"""`mcptest://runs/{run_id}/tests/{slug}/output`: the full, redacted output of a test, whose `actual` may have been clipped.
+"""What is read by its URI: the full, redacted output of a test, whose `actual` may have been clipped, and schemas of answers.
 
 The parts of a URI are an id and a slug and are looked up, never joined to a path.
 """
@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
-from mcptest_engine.core.errors import UsageError
+from mcptest_engine.core.errors import UsageError, did_you_mean
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.front_door.artifacts import run_of, tests_of
 from mcptest_engine.front_door.paging import presentable
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from mcptest_engine.workspace.workspace import Workspace
 
 TEMPLATE = "mcptest://runs/{run_id}/tests/{name}/output"
+SCHEMA_TEMPLATE = "mcptest://schemas/{tool}"
+_SCHEMA = "mcptest://schemas/"
 _URI = re.compile(r"mcptest://runs/([0-9A-Za-z]{26})/tests/([^/?#]{1,600})/output")
 _SIDE_FILE = re.compile(r"runs/([0-9A-Z]{26})/([^/\\]+)\.json")
 MOST_LISTED = 100
@@ -30,6 +32,22 @@ DEEPEST = 200
 def output_uri(run_id: str, slug: str) -> str:
     """The URI of one test's output."""
     return f"mcptest://runs/{run_id}/tests/{quote(slug)}/output"
+
+
+def read_resource(workspace: Workspace, uri: str) -> str:
+    """The JSON text of a resource. Raises: UsageError for a URI that names nothing here."""
+    return answer_schema(uri.removeprefix(_SCHEMA)) if uri.startswith(_SCHEMA) else read_output(workspace, uri)
+
+
+def answer_schema(tool: str) -> str:
+    """The JSON Schema of what a tool of mcptest answers."""
+    from mcptest_engine.front_door.verbs import ALL
+
+    found = next((verb.gives for verb in ALL if verb.name == tool), None)
+    if found is None:
+        hint = did_you_mean(tool[:100], [verb.name for verb in ALL]) or "tools/list has the names"
+        raise UsageError(f"there is no tool {json.dumps(tool)[:120]}", hint=hint)
+    return json.dumps(found, ensure_ascii=False, indent=2)
 
 
 def read_output(workspace: Workspace, uri: str) -> str:

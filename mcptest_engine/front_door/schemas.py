@@ -30,124 +30,105 @@ def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 _STRING, _COUNT = {"type": "string"}, {"type": "integer", "minimum": 0}
-_CURSOR = {
-    "anyOf": [{"type": "integer"}, _STRING],
-    "description": "The `next_cursor` of the previous answer, to get the next page.",
-}
+_FLAG = {"type": "boolean", "default": False}
+_STRINGS = _list(_STRING)
+_CURSOR = {"anyOf": [{"type": "integer"}, _STRING]}
 _NEXT = {"type": "integer", "description": "Pass this as `cursor` to get the next page."}
 _WARNINGS = _list(_given(("tool", "rule", "summary"), tool=_STRING, rule=_STRING, summary=_STRING))
 
 OBJECT: dict[str, Any] = {"type": "object"}
 NOTHING = _object()
 _TARGET: dict[str, Any] = {
-    "url": _text("A Streamable HTTP endpoint. Exactly one of `url` and `command`."),
-    "bearer_token_env": _text("The environment variable that holds the token for `url`."),
-    "command": {
-        "type": "array",
-        "items": {"type": "string"},
-        "minItems": 1,
-        "description": "The program of a stdio server and its arguments. Without --enable-writes, exactly this "
-        "command must be declared under `servers:` in mcptest.yml.",
-    },
-    "env": {
-        "type": "object",
-        "additionalProperties": {"type": "string"},
-        "description": "Environment variables for `command`.",
-    },
+    "url": _STRING,
+    "bearer_token_env": _STRING,
+    "command": {**_STRINGS, "minItems": 1},
+    "env": {"type": "object", "additionalProperties": _STRING},
 }
+_SUITE = _text("YAML text, or a handle")
+_CONFIG = _text("A suite file here, or a handle")
+_FILTER = _text("A test's name, a part of names, or re:REGEX")
+_PAID: dict[str, Any] = {
+    "max_cost_usd": {"type": "number", "exclusiveMinimum": 0},
+    "models": {**_STRINGS, "minItems": 1},
+}
+_ALLOW: dict[str, Any] = {"allow": _STRINGS, "presumed": _FLAG}
 TARGET = _object(**_TARGET)
 CATALOG = _object(**_TARGET, cursor=_CURSOR)
 SCAFFOLD = _object(
     **_TARGET,
-    tools={"type": "array", "items": {"type": "string"}, "description": "Write tests for these tools only."},
-    include_edge={
-        "type": "boolean",
-        "default": True,
-        "description": "Write a test at a limit of the schema for each tool.",
-    },
-    include_violation={
-        "type": "boolean",
-        "default": True,
-        "description": "Write a test with invalid arguments for each tool.",
-    },
-    probe={
-        "type": "boolean",
-        "default": False,
-        "description": "Write all further tests of limits and invalid arguments.",
-    },
-    allow={
-        "type": "array",
-        "items": {"type": "string"},
-        "description": "Tools whose tests may run although they do not declare readOnlyHint: true. For a tool "
-        "that changes something, one test runs; for a destructive tool, none.",
-    },
-    presumed={
-        "type": "boolean",
-        "default": False,
-        "description": "Let the tests of all tools run whose names suggest that they are read-only.",
-    },
-    all={"type": "boolean", "default": False, "description": "All tools at once, in place of 25 per page."},
+    tools=_STRINGS,
+    include_edge={"type": "boolean", "default": True},
+    include_violation={"type": "boolean", "default": True},
+    probe={**_FLAG, "description": "All limits and wrong arguments"},
+    **_ALLOW,
+    all={**_FLAG, "description": "Not 25 tools a page"},
+    text={"type": "boolean", "default": True, "description": "false: only its handle"},
     cursor=_CURSOR,
 )
+CALL = _object(("tool",), **_TARGET, tool=_STRING, args=OBJECT, **_ALLOW, execute_destructive=_FLAG)
 PROPOSE = _object(
     ("tool",),
     **_TARGET,
-    tool=_text("The tool to call."),
-    args={"type": "object", "default": {}, "description": "The arguments of the call."},
-    single_call={"type": "boolean", "default": False, "description": "Call the tool only once."},
-    execute_destructive={
-        "type": "boolean",
-        "default": False,
-        "description": "Allow exactly one call of a tool that is classified as destructive.",
-    },
+    tool=_STRING,
+    args=OBJECT,
+    single_call=_FLAG,
+    execute_destructive=_FLAG,
+    suite=_text("A handle: add the test to it"),
 )
-SUITE = _object(("suite",), suite=_text("The complete YAML text of a suite."))
-_PAID: dict[str, Any] = {
-    "max_cost_usd": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "description": "Limit the cost of models and scorers. At the limit, the other rows are skipped.",
-    },
-    "models": {
-        "type": "array",
-        "items": {"type": "string"},
-        "minItems": 1,
-        "description": "Ask these models in place of those that agent tests and evals name.",
-    },
-}
-RUN_SUITE = _object(("suite",), suite=_text("The complete YAML text of a suite."), **_PAID)
-TRIGGER = _object(
-    **_PAID,
-    config=_text("The path of a suite in this workspace. Default: mcptest.yaml or mcptest.yml."),
-    filter=_text("The name of a test, a part of names, or `re:` and a regular expression."),
+SUITE = _object(("suite",), suite=_SUITE)
+_EDIT = _object(
+    old=_text("Text that occurs once"),
+    new=_STRING,
+    op={"enum": ["add", "replace", "remove"]},
+    path=_text("JSON Pointer"),
+    value={},
 )
-RECORD = _object(
-    ("name",),
-    name=_text("A name for the cassette: letters, digits, `.`, `_` and `-`."),
-    config=_text("The path of a suite in this workspace. Default: mcptest.yaml or mcptest.yml."),
+EDIT = _object(
+    ("suite",),
+    suite=_SUITE,
+    edits=_list(_EDIT),
+    lines={**_list({"type": "integer"}), "description": "Show the lines [first, last]"},
 )
+RUN_SUITE = _object(("suite",), suite=_SUITE, filter=_FILTER, **_PAID)
+TRIGGER = _object(config=_CONFIG, filter=_FILTER, **_PAID)
+RECORD = _object(("name",), name=_STRING, config=_CONFIG)
 MUTATE = _object(
-    config=_text("The path of a suite in this workspace. Default: mcptest.yaml or mcptest.yml."),
-    cassette=_text("Take the answers of this cassette and start no server."),
-    operators={"type": "array", "items": _STRING, "description": "Make only these kinds of wrong answers."},
-    budget={"type": "integer", "minimum": 1, "default": 5000, "description": "How many mutants are judged at most."},
-    seed={"type": "integer", "default": 0, "description": "Which mutants are drawn where there are more."},
+    config=_CONFIG,
+    cassette=_STRING,
+    operators=_STRINGS,
+    budget={"type": "integer", "minimum": 1, "default": 5000},
+    seed={"type": "integer", "default": 0},
 )
-COVERAGE = _object(run_id=_text("The id of a run. Default: the latest."))
-LIST_RUNS = _object(
-    limit={"type": "integer", "minimum": 1, "maximum": 200, "default": 20, "description": "The number of runs."},
-    cursor=_CURSOR,
-)
+COVERAGE = _object(run_id=_STRING)
+LIST_RUNS = _object(limit={"type": "integer", "minimum": 1, "maximum": 200, "default": 20}, cursor=_CURSOR)
 GET_RUN = _object(
     ("run_id",),
-    run_id=_text("The id of a run, from list_runs."),
-    only={"enum": ["all", "failed"], "default": "all", "description": "Which tests to return."},
+    run_id=_STRING,
+    test=_text("This test alone, whole"),
+    only={"enum": ["all", "failed"], "default": "all"},
     cursor=_CURSOR,
 )
+RENDER = _object(("format",), format=_STRING, run_id=_STRING)
 LIST_CASSETTES = _object(cursor=_CURSOR)
-GET_CASSETTE = _object(("name",), name=_text("The name of a cassette, from list_cassettes."), cursor=_CURSOR)
+GET_CASSETTE = _object(("name",), name=_STRING, cursor=_CURSOR)
+
+HINTS = {
+    "command": "the program of a stdio server and its arguments, as a list",
+    "cursor": "pass `next_cursor` of the answer before, or leave it out",
+    "run_id": "list_runs gives the ids of the runs here",
+    "suite": "the YAML text of a suite, or its handle, such as s1",
+    "tool": "the name of the tool, as list_tools has it",
+    "format": "a format of `mcptest report`, such as md",
+    "limit": "1 to 200",
+    "only": "`all` or `failed`",
+    "models": "a list of names, as `--models` takes them",
+}
+"""What is said of an argument that is missing or wrong; its schema says no more than a model needs for a right one."""
 
 RUN = _given(("tests",), run_id=_STRING, tests=_list(OBJECT), next_cursor=_NEXT)
+RENDERED = _given(
+    ("run_id", "format", "bytes"), run_id=_STRING, format=_STRING, bytes=_COUNT, text=_STRING, file=_STRING
+)
 CASSETTE = _given(("exchanges",), name=_STRING, exchanges=_list(OBJECT), next_cursor=_NEXT)
 REPORT = _given(
     ("ok", "checks"),
@@ -180,13 +161,36 @@ CAPABILITIES = _given(
     instructions=_or_null(_STRING),
 )
 SCAFFOLDED = _given(
-    ("suite", "tools", "resources_scaffolded", "prompts_scaffolded", "notes"),
-    suite=_STRING,
+    ("handle", "tools", "resources_scaffolded", "prompts_scaffolded", "notes"),
+    suite=_text("The YAML text."),
+    handle=_text("The handle of the suite, for every `suite` and `config`."),
     tools=_list(_given(("name", "tests_generated"), name=_STRING, tests_generated=_COUNT)),
     resources_scaffolded=_COUNT,
     prompts_scaffolded=_COUNT,
     notes=_list(_STRING),
     next_cursor=_NEXT,
+    warnings=_WARNINGS,
+)
+_PROBLEM = _given(
+    ("path", "message", "hint"), path=_STRING, message=_STRING, hint=_or_null(_STRING), line=_COUNT, column=_COUNT
+)
+EDITED = _given(
+    ("suite", "valid", "errors"),
+    suite=_text("The handle."),
+    valid={"type": "boolean"},
+    errors=_list(_PROBLEM),
+    warnings=_list(_PROBLEM),
+    lines=_COUNT,
+    text=_STRING,
+    notes=_list(_STRING),
+)
+CALLED = _given(
+    ("tool_class", "duration_ms"),
+    result=OBJECT,
+    error=OBJECT,
+    tool_class=_STRING,
+    duration_ms=_COUNT,
+    fault=_STRING,
     warnings=_WARNINGS,
 )
 SCAFFOLDED_CHECKS = _given(
@@ -199,7 +203,6 @@ SCAFFOLDED_TOOLS = _given(
     notes=_list(_STRING),
     next_cursor=_NEXT,
 )
-_PROBLEM = _given(("path", "message", "hint"), path=_STRING, message=_STRING, hint=_or_null(_STRING))
 VALIDATED = _given(
     ("valid", "errors"),
     valid={"type": "boolean"},
@@ -212,6 +215,7 @@ RAN = _given(
     ("verdict", "run_id", "total", "passed", "failed", "inconclusive", "results", "failures"),
     verdict=_VERDICT,
     run_id=_STRING,
+    suite=_text("The handle, if the suite came as text."),
     total=_COUNT,
     passed=_COUNT,
     failed=_COUNT,
@@ -229,7 +233,15 @@ RAN = _given(
     ),
     failures=_list(
         {
-            **_given(("test", "assert", "repro"), test=_STRING, actual=_STRING, full=_STRING, repro=_STRING),
+            **_given(
+                ("test", "assert", "repro"),
+                test=_STRING,
+                line=_COUNT,
+                actual=_STRING,
+                full=_STRING,
+                repro=_STRING,
+                repro_call=OBJECT,
+            ),
         }
     ),
     notes=_list(_STRING),
@@ -261,8 +273,10 @@ MUTATED = _given(
     notes=_list(_STRING),
 )
 PROPOSED = _given(
-    ("test", "excluded_volatile", "calls_made", "notes"),
+    ("test", "observed", "excluded_volatile", "calls_made", "notes"),
     test=_STRING,
+    observed=_list(OBJECT),
+    suite=_text("The handle of the suite that the test was added to."),
     excluded_volatile=_list(_STRING),
     calls_made=_COUNT,
     notes=_list(_STRING),

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from mcptest_engine.core.errors import McptestError, Severity, SuiteError, UsageError
 from mcptest_engine.core.results import Verdict
+from mcptest_engine.front_door.handles import MOST_TEXT, handle_of
 from mcptest_engine.front_door.inside import check_places, named_file, own_suite
 from mcptest_engine.front_door.paging import page, presentable
 from mcptest_engine.front_door.resources import output_uri
 from mcptest_engine.workspace.slug import Slugs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from mcptest_engine.core.errors import Problem
@@ -26,7 +28,18 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-MOST_TEXT = 2_000_000
+_TOLD_OF_MUTATION = {
+    "": (
+        *("suite", "score", "interval", "killed", "survived", "equivalent", "undecided"),
+        *("made", "volatile", "partial", "seed", "proposals"),
+    ),
+    "tests": ("name", "score", "killed", "survived", "strength"),
+    "tools": ("name", "score", "killed", "survived"),
+    "left_out": ("test", "reason"),
+    "mutants": ("test", "tool", "operator", "path", "status", "change", "assertion"),
+}
+"""What an agent needs of a mutation report, by its parts; `mcptest mutate --format json` has the rest."""
+
 ROOM_FOR_RESULTS = 24_000
 ROOM_FOR_FAILURES = 24_000
 ROOM_FOR_ERRORS = 40_000
@@ -39,10 +52,14 @@ _LONGEST_REASON = 500
 
 
 async def validate_suite(request: Request) -> Answer:
-    """{valid, errors: [{path, message, hint}]} and `warnings` like them, as `mcptest validate --format json` prints it."""
+    """{valid, errors: [{path, message, hint, line?, column?}]} and `warnings` alike, as `mcptest validate --format json`."""
+    return await validated(request, text_of(request))
+
+
+async def validated(request: Request, text: str) -> dict[str, Any]:
+    """What is wrong with the text of a suite, as far as it has room."""
     from mcptest_engine.suite.load import check_text
 
-    text = _text(request)
     options = _options(request.door)
     checked = await asyncio.to_thread(check_text, text, options, base_dir=request.workspace.root)
     request.door.keep_secrets(() if checked.suite is None else checked.suite.secrets)
@@ -56,31 +73,70 @@ async def validate_suite(request: Request) -> Answer:
     return {**answer, "notes": notes} if notes else answer
 
 
+def text_of(request: Request) -> str:
+    """The text of `suite`, which is one itself or the handle of one. Raises: UsageError for an unknown handle."""
+    given: str = request.arguments["suite"]
+    handle = handle_of(given)
+    if handle is not None:
+        return request.door.handles.get(handle)
+    if len(given) > MOST_TEXT:
+        raise UsageError(f"the suite has {len(given):,} characters", hint="write it to a file and use trigger_run")
+    return given
+
+
 async def run_tool_test(request: Request) -> Answer:
-    """Keep the text under `.mcptest/inline/`, run it, and tell what came of it."""
+    """Run a suite that came as text, now or before, and tell what came of it."""
+    return await _run(request, _sent_suite(request, text_of(request)))
+
+
+async def trigger_run(request: Request) -> Answer:
+    """Run a suite of the workspace."""
+    return await _run(request, _suite_of(request))
+
+
+class _Named(NamedTuple):
+    """The suite that a request names. One that came as text has a handle, and lies in `path` under the id of its run."""
+
+    path: Path
+    run_id: str | None = None
+    handle: str | None = None
+
+    def again(self, request: Request, test: str) -> dict[str, Any]:
+        """The call of a verb that runs one of its tests again."""
+        if self.handle is not None:
+            return {"name": "run_tool_test", "arguments": {"suite": self.handle, "filter": test}}
+        config = request.arguments.get("config")
+        return {
+            "name": "trigger_run",
+            "arguments": {**({} if config is None else {"config": config}), "filter": test},
+        }
+
+
+def _sent_suite(request: Request, text: str) -> _Named:
+    """Retain a text under its handle, and save it under `.mcptest/inline` for the `repro` lines of a run."""
     from mcptest_engine.workspace.inline import save_inline
     from mcptest_engine.workspace.ulid import new_ulid
 
     run_id = new_ulid()
     check_places(request.workspace)
-    path = save_inline(request.workspace, run_id, _text(request))
-    return await _run(request, path, run_id=run_id)
+    handle = request.door.handles.add(text)
+    return _Named(save_inline(request.workspace, run_id, text), run_id, handle)
 
 
-async def trigger_run(request: Request) -> Answer:
-    """Run a suite of the workspace."""
-    return await _run(request, _suite_of(request), filter_text=request.arguments.get("filter"))
-
-
-def _suite_of(request: Request) -> Path:
-    """The suite that `config` names, or the workspace's own. Raises: UsageError, PolicyDenied."""
+def _suite_of(request: Request) -> _Named:
+    """The suite that `config` names, by its path or handle, or the workspace's own. Raises: UsageError, PolicyDenied."""
     config, root = request.arguments.get("config"), request.workspace.root
     if config is not None:
-        return named_file(root, config)
+        handle = handle_of(config)
+        return (
+            _Named(named_file(root, config))
+            if handle is None
+            else _sent_suite(request, request.door.handles.get(handle))
+        )
     path = own_suite(root)
     if path is None:
         raise UsageError("there is no mcptest.yaml or mcptest.yml in this workspace", hint="name a suite as `config`")
-    return path
+    return _Named(path)
 
 
 async def record_cassette(request: Request) -> Answer:
@@ -92,19 +148,13 @@ async def record_cassette(request: Request) -> Answer:
     return await _run(request, _suite_of(request), record=name)
 
 
-async def _run(
-    request: Request,
-    path: Path,
-    *,
-    run_id: str | None = None,
-    filter_text: str | None = None,
-    record: str | None = None,
-) -> Answer:
+async def _run(request: Request, named: _Named, *, record: str | None = None) -> Answer:
     from mcptest_engine.running.launch import launch
     from mcptest_engine.running.settings import RunSettings, Selection
     from mcptest_engine.workspace.ulid import new_ulid
 
     door = request.door
+<<<<<<< HEAD
     suite = await _load(request, path, inline=run_id is not None)
     selection = Selection(filter=filter_text)
     named = None if run_id is not None else request.workspace.relative(path)
@@ -116,10 +166,15 @@ async def _run(
         "session": door.lineages.session,
         "lineage": lineage,
     }
+=======
+    suite = await _load(request, named)
+    selection = Selection(filter=request.arguments.get("filter"))
+    requested_by = {"via": "mcp-server", **({} if request.client is None else {"client": request.client})}
+>>>>>>> 19e812d (Send a suite once and change it by its handle; call one tool, render a report and read one test through the MCP server, at half the tokens)
     settings = RunSettings(
         selection=selection,
         environ=door.environ,
-        run_id=run_id,
+        run_id=named.run_id,
         record=record,
         requested_by=requested_by,
         earlier_runs=earlier_runs,
@@ -135,20 +190,27 @@ async def _run(
     ran, save_problem = await _awaited(door.runs.begin(go()), telling, door)
     if record is not None and ran.cassette is None:
         raise McptestError(f"the cassette was not written: {'; '.join(ran.warnings)}"[:1000])
-    return _answer(ran, save_problem)
+    return _answer(request, named, ran, save_problem)
 
 
-async def _load(request: Request, path: Path, *, inline: bool = False) -> LoadedSuite:
-    """The suite, its secrets registered. Raises: UsageError with the first of its problems."""
+async def _load(request: Request, named: _Named) -> LoadedSuite:
+    """The suite, its secrets registered. Raises: UsageError with the first of its problems; nothing of it is saved then."""
     from mcptest_engine.suite.load import load_suite
+    from mcptest_engine.workspace.inline import remove_inline
 
     check_places(request.workspace)
     try:
-        suite = await asyncio.to_thread(load_suite, path, _options(request.door))
+        suite = await asyncio.to_thread(load_suite, named.path, _options(request.door))
     except SuiteError as broken:
+        if named.run_id is not None:
+            remove_inline(named.path)
         errors = [problem for problem in broken.problems if problem.severity is Severity.ERROR]
-        told = "; ".join(_in_a_line(problem, request, inline=path if inline else None) for problem in errors[:5])
-        raise UsageError(f"the suite does not load: {told}", hint="use validate_suite to see every problem") from None
+        inline = named.path if named.run_id is not None else None
+        told = "; ".join(_in_a_line(problem, request, inline=inline) for problem in errors[:5])
+        hint = "use validate_suite to see every problem"
+        if named.handle is not None:
+            hint = f"the suite is `{named.handle}`: mend it with edit_suite"
+        raise UsageError(f"the suite does not load: {told}", hint=hint) from None
     request.door.keep_secrets(suite.secrets)
     return suite
 
@@ -164,9 +226,11 @@ async def mutate_suite(request: Request) -> Answer:
     from mcptest_engine.mutation.report import survivor_groups, to_json
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.workspace.cassettes import load_cassette
+    from mcptest_engine.workspace.inline import remove_inline
 
     door, given, workspace = request.door, request.arguments, request.workspace
-    suite = await _load(request, _suite_of(request))
+    named = _suite_of(request)
+    suite = await _load(request, named)
     cassette = given.get("cassette")
     if cassette is not None:
         load_cassette(workspace, cassette)  # by its name only: a file may lie anywhere
@@ -187,24 +251,40 @@ async def mutate_suite(request: Request) -> Answer:
             raise
         save_scores(workspace, suite, mutated, options)
         report = to_json(mutated, suite=workspace.relative(suite.path), redact=redactor.redact)
-        return {**report, "proposals": save_proposals(workspace, mutated, redact=redactor.redact)}
+        saved = 0 if named.handle is not None else save_proposals(workspace, mutated, redact=redactor.redact)
+        return {**report, "proposals": saved}
 
-    report = await _awaited(door.runs.begin(go()), telling, door)
+    try:
+        report = await _awaited(door.runs.begin(go()), telling, door)
+    finally:
+        if named.run_id is not None:
+            remove_inline(named.path)
     survivors = [mutant for group in survivor_groups(report) for mutant in group.mutants]
-    rooms = {
-        "tests": ROOM_FOR_RESULTS,
-        "tools": ROOM_FOR_WARNINGS,
-        "left_out": ROOM_FOR_WARNINGS,
-        "mutants": ROOM_FOR_FAILURES,
+    parts = {
+        "tests": (report["tests"], ROOM_FOR_RESULTS),
+        "tools": (report["tools"], ROOM_FOR_WARNINGS),
+        "left_out": (report["left_out"], ROOM_FOR_WARNINGS),
+        "mutants": (survivors, ROOM_FOR_FAILURES),
     }
-    shown = {key: page(survivors if key == "mutants" else report[key], 0, room=room) for key, room in rooms.items()}
-    answer = {**report, **{key: entries for key, (entries, _) in shown.items()}}
+    shown = {
+        key: page([_members(entry, _TOLD_OF_MUTATION[key]) for entry in entries], 0, room=room)
+        for key, (entries, room) in parts.items()
+    }
+    answer = _members(report, _TOLD_OF_MUTATION[""]) | {key: entries for key, (entries, _) in shown.items()}
     notes = ["`mutants` are the survivors, those of the weakest tests first"]
     if any(more is not None for _, more in shown.values()):
         notes.append("not all are shown here: `mcptest mutate --format json` has everything")
+    if named.handle is not None:
+        notes.append(f"edit_suite adds the `assertion` of a survivor to `{named.handle}`")
     if report["proposals"]:
         notes.append("the assertions wait as proposals: a person accepts them with `mcptest review`")
     return {**answer, "notes": notes}
+
+
+def _members(entry: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The entry with these members alone."""
+    found: dict[str, Any] = presentable({name: entry[name] for name in names if name in entry})
+    return found
 
 
 def _in_a_line(problem: Problem, request: Request, *, inline: Path | None) -> str:
@@ -214,7 +294,7 @@ def _in_a_line(problem: Problem, request: Request, *, inline: Path | None) -> st
     file = problem.file
     if file is not None:
         file = "suite" if file == str(inline) else request.workspace.relative(Path(file))
-    return str(replace(problem, file=file)).replace("\n", ", ")
+    return ", ".join(line.strip() for line in str(replace(problem, file=file)).splitlines())
 
 
 def _save(request: Request, record: RunRecord) -> str | None:
@@ -272,7 +352,7 @@ class _Telling:
             await self._progress(float(self._done), float(self._total), self._last)
 
 
-def _answer(record: RunRecord, save_problem: str | None) -> dict[str, Any]:
+def _answer(request: Request, named: _Named, record: RunRecord, save_problem: str | None) -> dict[str, Any]:
     from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.reporting.facts import unchecked_text
     from mcptest_engine.reporting.ledger import ledger_lines
@@ -283,11 +363,12 @@ def _answer(record: RunRecord, save_problem: str | None) -> dict[str, Any]:
     failed = [(test, uri) for test, uri in zip(record.tests, uris, strict=True) if test.verdict is Verdict.FAIL]
     shown, more = page(record.tests, 0, room=ROOM_FOR_RESULTS, show=_row)
     shown_failures, more_failures = page(
-        failed, 0, room=ROOM_FOR_FAILURES, show=lambda pair: _failure(record, pair[0], pair[1])
+        failed, 0, room=ROOM_FOR_FAILURES, show=lambda pair: _failure(request, named, record, *pair)
     )
     answer: dict[str, Any] = {
         "verdict": record.verdict.value,
         "run_id": record.run_id,
+        **({} if named.handle is None else {"suite": named.handle}),
         "total": totals.total,
         "passed": totals.passed,
         "failed": totals.failed,
@@ -331,13 +412,17 @@ def _row(test: TestResult) -> dict[str, Any]:
     return row
 
 
-def _failure(record: RunRecord, test: TestResult, uri: str) -> dict[str, Any]:
-    """As the agent reporter tells it, and within bounds: names are as long as a suite makes them."""
+def _failure(request: Request, named: _Named, record: RunRecord, test: TestResult, uri: str) -> dict[str, Any]:
+    """As the agent reporter tells it, and within bounds: names are as long as a suite makes them.
+
+    `repro_call` are the parameters of the `tools/call` that does what the command line `repro` does.
+    """
     from mcptest_engine.reporting.agent import agent_failure
     from mcptest_engine.reporting.registry import RenderOptions
+    from mcptest_engine.reporting.repro import filter_name
 
     failure = agent_failure(record, test, RenderOptions())
-    told = {"test": failure.test[:LONGEST_NAME], "assert": failure.assert_}
+    told: dict[str, Any] = {"test": failure.test[:LONGEST_NAME], "assert": failure.assert_, "line": test.line}
     if failure.actual is not None:
         told["actual"] = failure.actual
     if failure.clipped:
@@ -345,16 +430,11 @@ def _failure(record: RunRecord, test: TestResult, uri: str) -> dict[str, Any]:
     repro = failure.repro
     if len(repro) > _LONGEST_REPRO:
         repro = f"{repro.partition(' --filter ')[0]} --last-failed"
-    found: dict[str, Any] = presentable({**told, "repro": repro})
+    told["repro"] = repro
+    if len(name := filter_name(test)) <= LONGEST_NAME:
+        told["repro_call"] = named.again(request, name)
+    found: dict[str, Any] = presentable(told)
     return found
-
-
-def _text(request: Request) -> str:
-    text = request.arguments["suite"]
-    assert isinstance(text, str)
-    if len(text) > MOST_TEXT:
-        raise UsageError(f"the suite has {len(text):,} characters", hint="write it to a file and use trigger_run")
-    return text
 
 
 def _options(door: Door) -> LoadOptions:
@@ -365,7 +445,7 @@ def _options(door: Door) -> LoadOptions:
 
 
 def _told(problem: Problem) -> dict[str, Any]:
-    hint = problem.hint and problem.hint[:_LONGEST_MESSAGE]
-    told = {"path": problem.pointer[:_LONGEST_POINTER], "message": problem.message[:_LONGEST_MESSAGE], "hint": hint}
+    longest = {"path": _LONGEST_POINTER, "message": _LONGEST_MESSAGE, "hint": _LONGEST_MESSAGE}
+    told = {key: part[: longest[key]] if isinstance(part, str) else part for key, part in problem.to_json().items()}
     found: dict[str, Any] = presentable(told)
     return found

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.results import Failure, FailureKind
+from mcptest_engine.core.tokens import estimate_tokens
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.templates import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-CHARACTERS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +52,7 @@ def response_tokens(envelope: Mapping[str, Any]) -> int:
         texts: Iterable[str] = tuple(_texts(output)) or (() if output is None else (as_text(output),))
     else:
         texts = (said,) if isinstance(said, str) else _texts(envelope.get("result"))
-    return -(-sum(len(text) for text in texts) // CHARACTERS_PER_TOKEN)
+    return estimate_tokens(texts)
 
 
 def _budget(setting: Any) -> tuple[float, str]:

@@ -2,8 +2,8 @@
 
 The lines are a contract: `VERDICT`, `FAIL`, `assert:`, `actual:`, `repro:`, `OMITTED`, and `REASON` where a run
 failed and no test did, or where all did because `beforeAll` had. `NOTE` says what a pass leaves out, such as the tests
-beside a focused one; `STRENGTH` how many of its tests check a value; `INCONCLUSIVE` is a reason and the tests that have it, since a
-pass with them checked less.
+beside a focused one; `STRENGTH` how many of its tests check a value; `INCONCLUSIVE` is a reason and the tests that
+have it, since a pass with them checked less.
 Every text on them is escaped to one line, so no server can forge another. The budget counts the whole result, a token
 for every four characters; the verdict and the first failure are given whatever it is.
 """
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.kinds import Strength
 from mcptest_engine.core.results import ERROR_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.tokens import CHARACTERS_PER_TOKEN
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import facts, hook_facts
@@ -38,7 +39,6 @@ NAMES = 20
 WEAK_NAMES = 3
 _BESIDE = re.compile(r"\bafter(?:Each|All) (?:failed: |asked to skip)|: nothing is named `|^(?:coverage|effects): ")
 """Warnings of cleaning up, of metrics, of coverage and of effects: they fail nothing, and no failure tells them."""
-CHARACTERS_A_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +156,7 @@ def _shortened(head: str, blocks: list[str], failures: int, budget: int) -> str:
 
 
 def _tokens(characters: int) -> int:
-    return -(-characters // CHARACTERS_A_TOKEN)
+    return -(-characters // CHARACTERS_PER_TOKEN)
 
 
 def _verdict(record: RunRecord) -> str:

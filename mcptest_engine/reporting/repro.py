@@ -25,8 +25,7 @@ _HARMLESS_WORD = lazy_pattern(r"[\w\-./,:@%+=]+")
 
 def repro_line(record: RunRecord, test: TestResult, options: RenderOptions) -> str:
     """`mcptest run --filter "name"`, with `--config PATH` where the default would not find the suite. One line."""
-    tripped_all = ((test.trace or {}).get("composition") or {}).get("budget_scope") == "all"
-    name = composition_name(test) if tripped_all else test.name  # the cases before it spent most of what was there
+    name = filter_name(test)
     path = options.config if options.config is not None else record.suite.path
     flags = "".join(f" {_quoted_word(one_line(word))}" for word in record.flags)
     if path.startswith(INLINE):
@@ -34,6 +33,12 @@ def repro_line(record: RunRecord, test: TestResult, options: RenderOptions) -> s
     found_anyway = path in SUITE_FILES if options.default_config is None else options.default_config
     config = "" if found_anyway else f" --config {_quoted_word(one_line(path))}"
     return f"mcptest run --filter {quoted_name(one_line(name))}{config}{flags}"
+
+
+def filter_name(test: TestResult) -> str:
+    """What `--filter` has to be given to run the test again as it ran."""
+    tripped_all = ((test.trace or {}).get("composition") or {}).get("budget_scope") == "all"
+    return composition_name(test) if tripped_all else test.name  # the cases before it spent most of what was there
 
 
 def inline_repro(path: str, test: str) -> str:

@@ -209,7 +209,7 @@ def _edit(reading: _Reading, path: Pointer, wanted: _Wanted, spliced: _Spliced, 
         if found is not None:
             shift = near.start - near.head + len(reading.text) - len(reading.body)
             return found._replace(start=found.start + shift, end=found.end + shift) if any(found) else found
-    return _proved(reading.text, reading.value, path, wanted, spliced, _read)
+    return _proved(reading.text, reading.value, path, wanted, spliced, read_value)
 
 
 def _window(reading: _Reading, path: Pointer) -> Window | None:
@@ -278,7 +278,7 @@ class _Reread(Splicer):
         return _Reread(text, compose(text), self.newline, self.read)
 
 
-def _read(text: str) -> Any:
+def read_value(text: str) -> Any:
     """The document's value, None for a file without one. Raises: EditRefused."""
     tree = _tree(text)
     return None if tree is None else tree.value
@@ -335,7 +335,7 @@ def _expect_path(tree: Any, path: Pointer) -> Pointer:
 
 
 def _mapping_of(text: str) -> dict[str, Any]:
-    value = _read(text.removeprefix(BOM))
+    value = read_value(text.removeprefix(BOM))
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if not isinstance(value, dict):

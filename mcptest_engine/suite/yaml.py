@@ -180,7 +180,7 @@ def decode(data: bytes, *, file: str) -> str:
 
 
 def _refuse(file: str, message: str, *, hint: str | None = None, span: Span | None = None) -> NoReturn:
-    raise SuiteError([Problem(message=message, file=file, span=span, hint=hint)]) from None
+    raise SuiteError([Problem(message=message, file=file, span=span, hint=hint, is_yaml=True)]) from None
 
 
 # Lines end as editors count them. The parser also ends a line at three rarer characters, which is why its own line
@@ -486,7 +486,7 @@ class _Builder:
 
     def _problem(self, pointer: str, index: int, message: str, hint: str | None) -> Problem:
         span = self._places.span_of(index)
-        return Problem(message=message, pointer=pointer, file=self._file, span=span, hint=hint)
+        return Problem(message=message, pointer=pointer, file=self._file, span=span, hint=hint, is_yaml=True)
 
 
 def _parser() -> Callable[[str], Any]:

@@ -39,3 +39,9 @@ def save_inline(workspace: Workspace, run_id: str, text: str) -> Path:
         with contextlib.suppress(OSError):
             remove_file(folder / old)
     return path
+
+
+def remove_inline(path: Path) -> None:
+    """Delete a text that was refused, which would else pass for a run that has not finished."""
+    with contextlib.suppress(OSError):
+        remove_file(path)

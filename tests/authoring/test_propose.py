@@ -54,11 +54,11 @@ EXAMPLE = """\
         - target: "result.content[0].text"
           matcher:
             exact: "status: degraded"
-          message: "stable across both observed calls"
+          message: "seen, not known to be right; the same in both calls"
         - target: "result.content[0].type"
           matcher:
             exact: "text"
-          message: "stable across both observed calls"
+          message: "seen, not known to be right; the same in both calls"
       # latency budget: 2x the slowest observed call, rounded up to the nearest 50 ms, floor 100 ms
       max_duration_ms: 100
 """

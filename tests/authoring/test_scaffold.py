@@ -362,3 +362,22 @@ def test_dollar_braces_of_a_server_are_no_template() -> None:
 def test_the_same_catalog_gives_the_same_suite() -> None:
     one, other = (scaffold_suite(catalog(*tools), TARGET).suite for tools in (MANY, MANY[::-1]))
     assert one == other
+
+
+def test_all_pages_together_hold_every_tool_resource_and_prompt_once() -> None:
+    """Usage findings, U16: no page loses what the first had no room for."""
+    whole = catalog(
+        *MANY,
+        resources=tuple({"uri": f"a://{number}"} for number in range(60)),
+        prompts=tuple({"name": f"p{number}"} for number in range(40)),
+    )
+    for server in (whole, catalog(resources=whole.resources, prompts=whole.prompts)):
+        names: list[str] = []
+        cursor: int | None = 0
+        while cursor is not None:
+            page = scaffold_suite(server, TARGET, ScaffoldOptions(cursor=cursor))
+            suite, cursor = written(page.suite), page.next_cursor
+            names += [test["name"] for block in ("tools", "resources", "prompts") for test in suite.get(block, ())]
+        everything = written(scaffold_suite(server, TARGET, ScaffoldOptions(all=True)).suite)
+        wanted = [test["name"] for block in ("tools", "resources", "prompts") for test in everything.get(block, ())]
+        assert sorted(names) == sorted(wanted)

@@ -96,6 +96,12 @@ class Door:
         return self.process.wait(60)
 
 
+def read(door: Door, uri: str) -> str:
+    """The text of a resource."""
+    (found,) = door.ask("resources/read", {"uri": uri})["contents"]
+    return str(found["text"])
+
+
 @pytest.fixture(scope="module")
 def reader(mcptest_command: str, nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     """A read-only front door that the tests of a module share, in a workspace of its own that none of them changes."""

@@ -79,7 +79,7 @@ def test_a_destructive_tool_is_called_only_when_it_is_said_so(open_door: Callabl
     tools = [tool["name"] for tool in door.call("list_tools", command=server)["tools"]]
     destructive = next(name for name in tools if name.startswith(("delete", "drop", "wipe", "remove", "purge")))
     words = door.refused("propose_assertions", command=server, tool=destructive)
-    assert "`execute_destructive`" in words
+    assert "set `execute_destructive` to true" in words
     assert "--execute" not in words
     assert destructive not in diary.read_text()
 

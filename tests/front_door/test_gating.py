@@ -202,7 +202,7 @@ def test_a_variable_that_a_server_here_declares_goes_to_its_origin_alone(
         ({"url": "http://127.0.0.1:9/mcp", "env": {"A": "b"}}, "goes with `command`"),
         ({"command": []}, "command"),
         ({"comand": ["x"]}, "did you mean `command`?"),
-        ({"command": "node server.js"}, "arguments"),
+        ({"command": "node server.js"}, "its arguments, as a list"),
     ],
 )
 def test_a_target_that_is_none_is_refused_in_words(writer: Door, arguments: dict[str, object], told: str) -> None:

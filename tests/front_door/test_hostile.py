@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.front_door.conftest import Door
 
 LARGEST_ANSWER = 75_000
-"""Bytes of JSON; some 25,000 tokens."""
+"""Bytes of a whole line: text, structured content, and what stands around them."""
 NESTED = json.loads("[" * 150 + "]" * 150)
 HOSTILE: tuple[Any, ...] = (
     None,
@@ -48,7 +48,7 @@ HOSTILE: tuple[Any, ...] = (
     {"LD_PRELOAD": 3},
     NESTED,
 )
-FILLED = {"suite": "a: 1\n", "tool": "t", "name": "n", "run_id": "01ARZ3NDEKTSV4RRFFQ69G5FAV"}
+FILLED = {"suite": "a: 1\n", "tool": "t", "name": "n", "run_id": "01ARZ3NDEKTSV4RRFFQ69G5FAV", "format": "md"}
 """What a verb needs beside the argument that is tried."""
 
 
@@ -58,7 +58,10 @@ def answer(door: Door, verb: str, arguments: dict[str, Any], schema: dict[str, A
     assert "result" in message, (verb, str(arguments)[:200], message)
     result: dict[str, Any] = message["result"]
     text = result["content"][0]["text"]
-    assert len(text.encode()) <= LARGEST_ANSWER, (verb, len(text))
+    assert len(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()) <= LARGEST_ANSWER, (
+        verb,
+        len(text),
+    )
     assert "bug in mcptest" not in text, text
     assert "Traceback" not in text
     if result.get("isError"):
@@ -103,6 +106,10 @@ def test_every_verb_names_the_argument_that_was_meant(writer: Door) -> None:
         ('{"jsonrpc": "2.0", "id": 803, "params": ' + "[" * 9_000 + "]" * 9_000 + "}", -32700, 803),
         ('{"jsonrpc": "2.0", "id": 805, "method": "ping", "params": {"n": ' + "9" * 5_000 + "}}", -32700, 805),
         ('{"jsonrpc": "2.0", "params": {"id": 806, "n": ' + "9" * 5_000 + "}}", -32700, None),
+        *(
+            (f'{{"jsonrpc": "2.0", "id": {odd}, "method": "ping", "params": {{"id": 1}}}}', -32600, None)
+            for odd in ("1.5", "1e3", "true", "{}", "[1]", "null")
+        ),
     ],
 )
 def test_a_line_that_is_no_message_is_answered_with_an_error(

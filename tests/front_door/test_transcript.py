@@ -9,7 +9,7 @@ import anyio
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from tests.front_door.transcript import FILE, compared, played, requests
+from tests.front_door.transcript import FILE, SUITE, compared, played, requests
 
 if TYPE_CHECKING:
     import subprocess
@@ -42,12 +42,12 @@ def test_the_sdks_client_drives_it(mcptest_command: str, tmp_path: Path, clean_e
             async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
                 await session.initialize()
                 assert "run_tool_test" in {tool.name for tool in (await session.list_tools()).tools}
-                suite = requests()[-1]["params"]["arguments"]["suite"]
+                suite = SUITE.replace("degraded", "operational")
                 ran = await session.call_tool("run_tool_test", {"suite": suite}, progress_callback=progress)
                 assert not ran.is_error
                 assert ran.structured_content is not None
                 assert ran.structured_content["verdict"] == "pass"
-                (template,) = (await session.list_resource_templates()).resource_templates
+                (template, _) = (await session.list_resource_templates()).resource_templates
                 assert template.uri_template == "mcptest://runs/{run_id}/tests/{name}/output"
                 (first, *_) = (await session.list_resources()).resources
                 read_back = await session.read_resource(first.uri)

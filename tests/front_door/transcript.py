@@ -15,7 +15,7 @@ FILE = Path(__file__).parents[2] / "examples" / "mcp-server-config" / "agent-loo
 DEMO = ["mcptest", "mock", "--preset", "demo"]
 _VARIES = (
     (re.compile(r"\b01[0-9A-HJKMNP-TV-Z]{24}\b"), "RUN"),
-    (re.compile(r'(\\?"duration_ms\\?": )[\d.]+'), r"\g<1>0"),
+    (re.compile(r'(\\?"duration_ms\\?": ?)[\d.]+'), r"\g<1>0"),
     (re.compile(r"max_duration_ms: \d+"), "max_duration_ms: 0"),
     (re.compile(r'("version": )"[^"]*"'), r'\1"0"'),
 )
@@ -48,11 +48,16 @@ def requests() -> list[dict[str, Any]]:
             for verb, arguments in (
                 ("list_tools", {"command": DEMO}),
                 ("scaffold_suite", {"command": DEMO, "tools": ["status", "get_weather"], "include_violation": False}),
-                ("propose_assertions", {"command": DEMO, "tool": "status"}),
+                ("call_tool", {"command": DEMO, "tool": "status"}),
+                ("propose_assertions", {"command": DEMO, "tool": "status", "suite": "s1"}),
                 ("validate_suite", {"suite": SUITE.replace("expect:", "expects:", 1)}),
-                ("validate_suite", {"suite": SUITE}),
                 ("run_tool_test", {"suite": SUITE}),
-                ("run_tool_test", {"suite": SUITE.replace("degraded", "operational")}),
+                (
+                    "edit_suite",
+                    {"suite": "s2", "edits": [{"old": "contains: degraded", "new": "contains: operational"}]},
+                ),
+                ("run_tool_test", {"suite": "s2", "filter": "the service is degraded"}),
+                ("run_tool_test", {"suite": "s2"}),
             )
         ),
     ]

@@ -15,7 +15,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import kind_of
-from mcptest_engine.judging.budgets import CHARACTERS_PER_TOKEN
+from mcptest_engine.core.tokens import estimate_tokens
 from mcptest_engine.judging.providers.values import ToolOffer
 from mcptest_engine.running.kinds.agent.distractors import distractors_of, mix_names
 from mcptest_engine.safety.policy import ToolClass, class_of, descriptors_by_name
@@ -101,7 +101,7 @@ class Toolbox:
     def surface_tokens(self) -> int:
         """About how many tokens the offered tools are: a quarter of the characters of their names, texts and schemas."""
         texts = ((offer.name, offer.description, json.dumps(offer.input_schema)) for offer in self.offers)
-        return -(-sum(len(text) for three in texts for text in three) // CHARACTERS_PER_TOKEN)
+        return estimate_tokens(text for three in texts for text in three)
 
     def _found(self, listed: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         for server, descriptors in listed.items():

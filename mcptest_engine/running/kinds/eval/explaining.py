@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.costs import sum_costs
+from mcptest_engine.core.tokens import CHARACTERS_PER_TOKEN
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.rubrics import calls_needed, outline, read_rubric
 from mcptest_engine.judging.scorers.judge_prompts import SYSTEM
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from mcptest_engine.running.kinds.eval.plan import Candidate, Scorer
 
 
-CHARACTERS_A_TOKEN = 4
 UNKNOWN_ANSWER_TOKENS = 500
 REPLY_TOKENS = 150
 _FORM_TOKENS = 60
@@ -105,7 +105,7 @@ def planned_gradings(
             planned = PlannedGrading(case.name, _answer(row.candidate), tuple(_lines(row.rubric)), scorer=row.scorer)
             yield planned._replace(deferred=case.deferred)
         elif isinstance(row, EvalRow):
-            known = None if row.candidate.output is None else len(row.candidate.output) // CHARACTERS_A_TOKEN
+            known = None if row.candidate.output is None else len(row.candidate.output) // CHARACTERS_PER_TOKEN
             planned = PlannedGrading(case.name, _answer(row.candidate), tuple(_lines(row.rubric)), row.threshold)
             yield _judged(planned._replace(deferred=case.deferred), row.rubric, row.judge, models, prices, known)
         elif isinstance(row, MetricRow):
@@ -155,7 +155,7 @@ def _judged(
     able = [seat.model for seat in seats if seat.missing is None]
     rubric = _read(written)
     calls = (1, 1) if rubric is None else calls_needed(rubric, jury=len(able) or 1, guarded=judge.guarded)
-    asked = (len(SYSTEM) + sum(map(len, planned.rubric))) // CHARACTERS_A_TOKEN + _FORM_TOKENS
+    asked = (len(SYSTEM) + sum(map(len, planned.rubric))) // CHARACTERS_PER_TOKEN + _FORM_TOKENS
     asked += UNKNOWN_ANSWER_TOKENS if known is None else known
     each = calls[1] // (len(able) or 1)
     cost = sum_costs(prices.cost(model, asked * each, REPLY_TOKENS * each) for model in able) if able else None
