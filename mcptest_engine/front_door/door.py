@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.redaction import SHORTEST_SUBSTRING, Redactor
 from mcptest_engine.core.values import dataclass
-<<<<<<< HEAD
-from mcptest_engine.front_door.lineages import Lineages
-=======
 from mcptest_engine.front_door.handles import Handles
->>>>>>> 19e812d (Send a suite once and change it by its handle; call one tool, render a report and read one test through the MCP server, at half the tokens)
+from mcptest_engine.front_door.lineages import Lineages
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
@@ -66,11 +63,8 @@ class Door:
     allowed_env: frozenset[str] = frozenset()
     known_secrets: Redactor = field(default_factory=Redactor, repr=False, compare=False)
     runs: Runs = field(default_factory=Runs, repr=False, compare=False)
-<<<<<<< HEAD
     lineages: Lineages = field(default_factory=Lineages, repr=False, compare=False)
-=======
     handles: Handles = field(default_factory=Handles, repr=False, compare=False)
->>>>>>> 19e812d (Send a suite once and change it by its handle; call one tool, render a report and read one test through the MCP server, at half the tokens)
 
     def keep_secrets(self, secrets: Iterable[str]) -> None:
         """Take these out of the answer; a short one may be any word of ours."""

@@ -154,27 +154,21 @@ async def _run(request: Request, named: _Named, *, record: str | None = None) ->
     from mcptest_engine.workspace.ulid import new_ulid
 
     door = request.door
-<<<<<<< HEAD
-    suite = await _load(request, path, inline=run_id is not None)
-    selection = Selection(filter=filter_text)
-    named = None if run_id is not None else request.workspace.relative(path)
-    run_id = run_id or new_ulid()
-    lineage, earlier_runs = door.lineages.begin(suite, run_id, named)
+    suite = await _load(request, named)
+    selection = Selection(filter=request.arguments.get("filter"))
+    path = None if named.run_id is not None else request.workspace.relative(named.path)
+    run_id = named.run_id or new_ulid()
+    lineage, earlier_runs = door.lineages.begin(suite, run_id, path)
     requested_by = {
         "via": "mcp-server",
         **({} if request.client is None else {"client": request.client}),
         "session": door.lineages.session,
         "lineage": lineage,
     }
-=======
-    suite = await _load(request, named)
-    selection = Selection(filter=request.arguments.get("filter"))
-    requested_by = {"via": "mcp-server", **({} if request.client is None else {"client": request.client})}
->>>>>>> 19e812d (Send a suite once and change it by its handle; call one tool, render a report and read one test through the MCP server, at half the tokens)
     settings = RunSettings(
         selection=selection,
         environ=door.environ,
-        run_id=named.run_id,
+        run_id=run_id,
         record=record,
         requested_by=requested_by,
         earlier_runs=earlier_runs,
