@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
 from tests.browser import Watched, accessibility_faults, chromium
+from tests.front_door.session import weaken
 from tests.viewer.kept import FOUND, filled, put, run_id, viewing
 
 if TYPE_CHECKING:
@@ -177,3 +178,40 @@ def test_it_is_used_with_keys_alone_and_without_a_script(watched: Callable[..., 
         plain.get_by_role("checkbox").nth(at).check()
     plain.locator("#compare").click()
     plain.get_by_role("link", name="The other way round").wait_for()
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewed]:
+    root = tmp_path_factory.mktemp("audited") / "work"
+    root.mkdir()
+    weaken(root)
+    with viewing(root) as one:
+        yield one
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "scheme"), [(1280, 900, "light"), (1280, 900, "dark"), (390, 844, "light")]
+)
+def test_the_first_screen_of_a_session_names_the_tests_that_were_weakened(
+    browser: Browser, audited: Viewed, width: int, height: int, scheme: Literal["light", "dark"]
+) -> None:
+    """Issue 21: an auditor sees at once what became green because the test changed; what the server corrected is not there."""
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    watch = Watched(context.new_page())
+    page = shown(watch.page, audited, "/sessions")
+    assert accessibility_faults(page) == []
+    page.get_by_role("link", name="claude-code 2.1.0").click()
+    page.wait_for_url("**/sessions/*")
+    changed = page.locator("#changed")
+    for name in ("add of 3 and 2", "mul of 3 and 2"):
+        box = changed.get_by_text(name).bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= height, name
+    assert changed.get_by_text("sub of 3 and 2").count() == 0
+    assert page.locator("#others").get_by_text("sub of 3 and 2").count() == 1
+    assert is_as_wide_as(page, width)
+    assert accessibility_faults(page) == []
+    changed.get_by_role("link").first.click()
+    page.wait_for_url("**/runs/*")
+    assert watch.said == []
+    context.close()
