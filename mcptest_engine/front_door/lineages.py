@@ -1,9 +1,10 @@
-"""Which runs of a session are of the same suite, although an agent sends its text anew each time.
+"""Which runs of a session are of the same suite, although an agent changes its text in between.
 
-A suite of the workspace is known by its path. A suite that came as text continues the suite of this session with which it
-shares the most tests, told apart by kind and name; of several, the one that ran last. One that shares no test continues the
-suite that has the same `name` and the same servers. Else it is a new suite, known by the id of its first run. A file that runs
-for the first time in the session may continue a suite that came as text, because agents write down what they have tried.
+A suite of the workspace is known by its path, and one that came as text by its handle. A text with a new handle continues the
+suite of this session with which it shares the most tests, told apart by kind and name; of several, the one that ran last. One
+that shares no test continues the suite that has the same `name` and the same servers. Else it is a new suite, known by the id of
+its first run. A file that runs for the first time in the session may continue a suite that came as text, because agents write
+down what they have tried.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Lineage:
     """One suite of a session: all tests that it has had, its last name and servers, and the ids of its newest runs."""
 
     id: str
-    paths: set[str] = field(default_factory=set)
+    path: str | None = None
+    handles: set[str] = field(default_factory=set)
     tests: frozenset[tuple[str, str]] = frozenset()
     name: str = ""
     servers: frozenset[str] = frozenset()
@@ -39,10 +41,13 @@ class Lineages:
         self.session = new_ulid()
         self._known: list[Lineage] = []
 
-    def begin(self, suite: LoadedSuite, run_id: str, path: str | None) -> tuple[str, tuple[str, ...]]:
-        """The lineage of a run that begins, and the ids of its earlier runs. `path` is None for a suite that came as text."""
+    def begin(
+        self, suite: LoadedSuite, run_id: str, *, path: str | None = None, handle: str | None = None
+    ) -> tuple[str, tuple[str, ...]]:
+        """The lineage of a run that begins, and the ids of its earlier runs. A suite has a path, or came as text."""
         tests = frozenset((entry.kind.value, str(entry.data["name"])) for entry in suite.tests)
-        found = self._find(path, tests, suite.name, frozenset(suite.servers))
+        servers = frozenset(suite.servers)
+        found = self._find(path, handle) or self._find_alike(tests, suite.name, servers, is_file=path is not None)
         if found is None:
             found = Lineage(id=path or run_id)
         else:
@@ -50,21 +55,23 @@ class Lineages:
         self._known.append(found)
         earlier = tuple(found.runs)
         found.tests |= tests
-        found.name, found.servers = suite.name, frozenset(suite.servers)
-        if path is not None:
-            found.paths.add(path)
+        found.name, found.servers = suite.name, servers
+        found.path = path or found.path
+        found.handles |= set() if handle is None else {handle}
         found.runs = [*found.runs, run_id][-MOST_RUNS:]
         return found.id, earlier
 
-    def _find(
-        self, path: str | None, tests: frozenset[tuple[str, str]], name: str, servers: frozenset[str]
-    ) -> Lineage | None:
-        newest_first = self._known[::-1]
+    def _find(self, path: str | None, handle: str | None) -> Lineage | None:
+        """The suite with that path or handle."""
+        known = self._known[::-1]
         if path is not None:
-            own = next((one for one in newest_first if path in one.paths), None)
-            if own is not None:
-                return own
-            newest_first = [one for one in newest_first if not one.paths]
+            return next((one for one in known if one.path == path), None)
+        return next((one for one in known if handle in one.handles), None)
+
+    def _find_alike(
+        self, tests: frozenset[tuple[str, str]], name: str, servers: frozenset[str], *, is_file: bool
+    ) -> Lineage | None:
+        newest_first = [one for one in self._known[::-1] if not is_file or one.path is None]
         best = max(newest_first, key=lambda one: len(one.tests & tests), default=None)
         if best is not None and best.tests & tests:
             return best

@@ -158,7 +158,7 @@ async def _run(request: Request, named: _Named, *, record: str | None = None) ->
     selection = Selection(filter=request.arguments.get("filter"))
     path = None if named.run_id is not None else request.workspace.relative(named.path)
     run_id = named.run_id or new_ulid()
-    lineage, earlier_runs = door.lineages.begin(suite, run_id, path)
+    lineage, earlier_runs = door.lineages.begin(suite, run_id, path=path, handle=named.handle)
     requested_by = {
         "via": "mcp-server",
         **({} if request.client is None else {"client": request.client}),

@@ -158,8 +158,8 @@ def test_a_suite_that_comes_as_text_is_known_by_its_tests() -> None:
     """Twelve runs of one suite that is changed in between are one lineage, and two suites are two."""
     lineages = Lineages()
 
-    def begin(run_id: str, *names: str, path: str | None = None, name: str = "") -> tuple[str, tuple[str, ...]]:
-        return lineages.begin(_suite(names, name or run_id), run_id, path)
+    def begin(run_id: str, *names: str, name: str = "", **known_by: str) -> tuple[str, tuple[str, ...]]:
+        return lineages.begin(_suite(names, name or run_id), run_id, **known_by)
 
     assert begin("R1", "adds", "subtracts") == ("R1", ())
     assert begin("R2", "adds", "divides") == ("R1", ("R1",))
@@ -171,6 +171,8 @@ def test_a_suite_that_comes_as_text_is_known_by_its_tests() -> None:
     assert begin("R8", "greets", path="other.yml") == ("R3", ("R3",))
     assert begin("R9", "x", path="third.yml") == ("third.yml", ())
     assert begin("RA", "one", name="named") == ("RA", ())
+    assert begin("RC", "first", handle="s1") == ("RC", ())
+    assert begin("RD", "all others", handle="s1") == ("RC", ("RC",)), "the text of its handle was changed"
     assert begin("RB", "two", name="named") == ("RA", ("RA",)), "the name of the suite and its servers are the same"
 
 
