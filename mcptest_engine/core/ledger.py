@@ -92,11 +92,13 @@ class TestChange:
 class TurnCause(StrEnum):
     """Why the verdict of a test changed.
 
-    TEST: the test changed, and its earlier version would not have passed. SERVER: the server changed. ANSWER: the server
-    answered differently, and whether it changed is not known. NEITHER: neither changed, so the test is flaky.
+    TEST: the test changed, and its earlier version would not have passed. REPLACED: another command, URL or cassette answers
+    in the server's place. SERVER: the server changed. ANSWER: the server answered differently, and whether it changed is not
+    known. NEITHER: neither changed, so the test is flaky.
     """
 
     TEST = "test"
+    REPLACED = "replaced"
     SERVER = "server"
     ANSWER = "answer"
     NEITHER = "neither"
@@ -138,9 +140,9 @@ class Turn:
         return self.cause is TurnCause.TEST and self.restored_in is None
 
     @property
-    def verdicts(self) -> str:
-        """`fail → pass`, or `fail → removed`."""
-        return f"{self.before.value} → {'removed' if self.after is None else self.after.value}"
+    def needs_review(self) -> bool:
+        """Whether nothing shows that what failed was corrected."""
+        return self.is_by_test or self.cause is TurnCause.REPLACED
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"test": self.test, "server": self.server}

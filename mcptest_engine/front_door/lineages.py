@@ -1,10 +1,10 @@
 """Which runs of a session are of the same suite, although an agent changes its text in between.
 
-A suite of the workspace is known by its path, and one that came as text by its handle. A text with a new handle continues the
-suite of this session with which it shares the most tests, told apart by kind and name; of several, the one that ran last. One
-that shares no test continues the suite that has the same `name` and the same servers. Else it is a new suite, known by the id of
-its first run. A file that runs for the first time in the session may continue a suite that came as text, because agents write
-down what they have tried.
+A suite of the workspace is known by its path, and one that came as text by its handle. A text with a new handle continues
+the suite of this session with which it shares the most tests, told apart by kind and name; of several, the one that ran last.
+One that shares no test continues the suite that has the same `name` and the same servers. Else it is a new suite, known by the
+id of its first run. A file that runs for the first time in the session may continue a suite that came as text, because agents
+write down what they have tried.
 """
 
 from __future__ import annotations

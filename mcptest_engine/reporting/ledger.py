@@ -19,13 +19,13 @@ _LIMIT = 500
 
 
 class Group(NamedTuple):
-    """Turns that mean the same. `by_test`: somebody has to look at them. `key` is their place on a page."""
+    """Turns that mean the same. `needs_review`: somebody has to look at them. `key` is their place on a page."""
 
     key: str
     title: str
     note: str
     turns: tuple[Turn, ...]
-    by_test: bool = False
+    needs_review: bool = False
 
 
 def groups_of(turns: Iterable[Turn]) -> tuple[Group, ...]:
@@ -38,16 +38,23 @@ def groups_of(turns: Iterable[Turn]) -> tuple[Group, ...]:
             "Passes because the test changed",
             "Each of these failed, and passes now. Its earlier version would fail on the new answer too.",
             tuple(turn for turn in turns if turn.is_green_by_test),
-            by_test=True,
+            needs_review=True,
         ),
         Group(
             "dropped",
             "Failed, then skipped or removed",
             "Nothing shows that what failed was corrected.",
             tuple(turn for turn in turns if turn.is_dropped),
-            by_test=True,
+            needs_review=True,
         ),
-        Group("weakened", "Demands less than before", "These passed before and after.", tuple(weakened), by_test=True),
+        Group("weakened", "Demands less than before", "These passed before.", tuple(weakened), needs_review=True),
+        Group(
+            "replaced",
+            "Passes because something else answers",
+            "Another command, URL or cassette stands in the place of the server that failed.",
+            tuple(turn for turn in turns if turn.cause is TurnCause.REPLACED),
+            needs_review=True,
+        ),
         Group(
             "by-server",
             "Passes because the server changed",
@@ -85,14 +92,16 @@ def change_lines(turn: Turn) -> Iterator[str]:
 
 
 def ledger_lines(record: RunRecord) -> tuple[str, ...]:
-    """A line for each test that this run took for another reason than a corrected server."""
+    """A line for each test that passes since this run, or is no longer run, and nothing shows that the server was corrected."""
     if record.ledger is None:
         return ()
-    now = (turn for turn in record.ledger.turns if turn.to_run == record.run_id and turn.is_by_test)
+    now = (turn for turn in record.ledger.turns if turn.to_run == record.run_id and turn.needs_review)
     return tuple(f'"{one_line(turn.test, 80)}" {_verb(turn)}: {next(change_lines(turn), "")}' for turn in now)
 
 
 def _verb(turn: Turn) -> str:
+    if turn.cause is TurnCause.REPLACED:
+        return "passes because something else answers"
     if turn.is_green_by_test:
         return "passes because the test changed"
     if turn.after is Verdict.PASS:

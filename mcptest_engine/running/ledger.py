@@ -219,9 +219,9 @@ def _turn_of(known: _Known, result: TestResult, run: RunRecord) -> Turn | None:
     elif is_left_out:
         cause = TurnCause.TEST
     else:
-        lines, is_known = _server_changes(run_before, run, {before.server, result.server})
-        server_changes = tuple(lines)
-        cause = _cause(changes, earlier_version_passes(before, result) if changes else True, lines, is_known=is_known)
+        server = _server_change(run_before, run, {before.server, result.server})
+        server_changes = server.lines
+        cause = _cause(changes, earlier_version_passes(before, result) if changes else True, server)
     return Turn(
         test=result.name,
         server=result.server,
@@ -236,17 +236,17 @@ def _turn_of(known: _Known, result: TestResult, run: RunRecord) -> Turn | None:
     )
 
 
-def _cause(
-    changes: Sequence[TestChange], would_pass: bool | None, lines: Sequence[str], *, is_known: bool
-) -> TurnCause:
+def _cause(changes: Sequence[TestChange], would_pass: bool | None, server: _ServerChange) -> TurnCause:
     """`would_pass`: whether the earlier version passes on the new answer."""
     from mcptest_engine.core.ledger import TurnCause
 
     if changes and not would_pass:
         return TurnCause.TEST
-    if lines:
+    if server.is_replaced:
+        return TurnCause.REPLACED
+    if server.lines:
         return TurnCause.SERVER
-    return TurnCause.NEITHER if is_known else TurnCause.ANSWER
+    return TurnCause.NEITHER if server.is_known else TurnCause.ANSWER
 
 
 def _removal(gone: _Known, run: RunRecord) -> Turn:
@@ -300,20 +300,32 @@ def _follow_renames(tests: dict[str, _Known], results: Mapping[str, TestResult])
             new.remove(same[0])
 
 
-def _server_changes(before: RunRecord, after: RunRecord, names: set[str]) -> tuple[list[str], bool]:
-    """What is different about these servers in the later run, and whether their programs are known in both."""
+class _ServerChange(NamedTuple):
+    """What is different about the servers of a test, one line each.
+
+    `is_replaced`: another command, URL or cassette answers. `is_known`: their programs are known in both runs.
+    """
+
+    lines: tuple[str, ...]
+    is_replaced: bool
+    is_known: bool
+
+
+def _server_change(before: RunRecord, after: RunRecord, names: set[str]) -> _ServerChange:
     lines: list[str] = []
-    is_known = True
+    is_known, is_replaced = True, False
     for name in sorted(names):
         one, other = (next((found for found in run.servers if found.name == name), None) for run in (before, after))
         if one is None or other is None:
             is_known = False
             continue
         is_known = is_known and bool(one.program and other.program)
+        is_replaced = is_replaced or bool(one.reached and other.reached and one.reached != other.reached)
         lines += [f'server "{name}": {line}' if len(names) > 1 else line for line in _differences(one, other)]
     if before.mode != after.mode and "replayed" in (before.mode, after.mode):
         lines.append(f"the first run was {before.mode}, the second {after.mode}")
-    return lines, is_known
+        is_replaced = is_replaced or after.mode == "replayed"
+    return _ServerChange(tuple(lines), is_replaced, is_known)
 
 
 def _differences(one: ServerRecord, other: ServerRecord) -> Iterator[str]:

@@ -115,7 +115,9 @@ def earlier_version_passes(before: TestResult, after: TestResult) -> bool | None
 
 def _is_unknown(result: TestResult) -> bool:
     """Whether a result shows nothing of what the suite demands."""
-    return result.verdict is Verdict.SKIP or (not result.assertions and "assertions" not in (result.definition or {}))
+    if result.verdict in (Verdict.PASS, Verdict.SKIP) or result.assertions:
+        return result.verdict is Verdict.SKIP
+    return "assertions" not in (result.definition or {})
 
 
 def _call_changes(before: TestResult, after: TestResult) -> Iterator[TestChange]:
@@ -145,10 +147,12 @@ def _outcome_of(result: TestResult) -> Wanted | None:
     row = next((row for row in result.assertions if row.implicit == "outcome"), None)
     if row is not None:
         return Wanted(row.matcher["exact"])
-    if result.kind not in _ONE_REQUEST or not result.assertions:
-        said = (result.definition or {}).get("outcome")
-        return None if said is None else Wanted(said)
-    return Wanted.ANY
+    if result.kind not in _ONE_REQUEST:
+        return None
+    if result.assertions or result.verdict is Verdict.PASS:
+        return Wanted.ANY
+    said = (result.definition or {}).get("outcome")
+    return None if said is None else Wanted(said)
 
 
 def _outcome_changes(before: TestResult, after: TestResult) -> Iterator[TestChange]:

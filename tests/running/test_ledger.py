@@ -90,6 +90,7 @@ def test_a_server_that_was_replaced_is_told_with_both_commands() -> None:
     (server,) = record(1).servers
     mock = replace(mock, servers=(replace(server, reached=("mcptest", "mock"), program={}),))
     (turn,) = ledger_of([record(1, run(EXACT)), mock]).turns
+    assert (turn.cause, turn.needs_review) == (TurnCause.REPLACED, True)
     assert turn.server_changes == ("started as `mcptest mock`, before as `python calc.py`",)
 
 

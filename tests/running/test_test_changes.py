@@ -14,6 +14,7 @@ from mcptest_engine.running.runner import _definition
 from mcptest_engine.running.test_changes import compare_tests, earlier_version_passes
 from mcptest_engine.running.verdicts import Outcome, judge
 
+HELD = Validity("2025-11-25", fails=True)
 SUM = "result.structuredContent.sum"
 TEXT = "result.content[0].text"
 Rows = list[dict[str, Any]]
@@ -41,9 +42,7 @@ def run(rows: Rows, total: float = 5, **more: Any) -> TestResult:
         **answer, "error": None, "duration_ms": more.pop("duration_ms", 1.0), "attempt": 1, "notifications": [],
         "server_requests": [], "http": None, "request": {"method": case.method, "params": params},
     }  # fmt: skip
-    outcome = judge(
-        case, envelope, snapshots=None, redact=lambda value: value, validity=Validity("2025-11-25", fails=True)
-    )
+    outcome = judge(case, envelope, snapshots=None, redact=lambda value: value, validity=more.pop("validity", HELD))
     return _result(case, outcome, answer)
 
 
@@ -112,6 +111,8 @@ def test_what_stands_beside_the_assertions_counts_too() -> None:
         "weaker: limit changed: `max_duration_ms`: 100 → 900"
     ]
     assert told(run(FOUR, expect=budget), run(FOUR)) == ["weaker: limit changed: `max_duration_ms`: 100 → none"]
+    unchecked = run([], case={"outcome": Wanted.ANY}, validity=None)
+    assert [text.partition(":")[0] for text in told(run(FOUR), unchecked)] == ["weaker"] * 3, "nothing is left to judge"
     assert told(run(FOUR), run(FOUR, case={"retries": 3})) == ["weaker: limit changed: `retries`: none → 3"]
     in_part = told(run(FOUR), run(FOUR, case={"threshold": 0.5}))
     assert f"weaker: assertion weakened: `{SUM}`: exact: 4, must hold → exact: 4, counts for a score" in in_part

@@ -52,7 +52,7 @@ def group_block(group: Group, link: RunLink) -> Html:
         tag("p", f"{counted(more, 'more test')} not shown; the run records have them.", class_="note") if more else None
     )
     heading = tag("h3", f"{group.title} ({len(group.turns)})", id=group.key)
-    if group.by_test:
+    if group.needs_review:
         return joined(
             [
                 heading,
@@ -148,8 +148,3 @@ def moment_of(run_id: str) -> str:
     if not is_ulid(run_id):
         return name_text(run_id)
     return datetime.fromtimestamp(ulid_seconds(run_id), UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def groups_by_test(turns: Iterable[Turn], *, by_test: bool) -> tuple[Group, ...]:
-    """The groups that somebody has to look at, or the others."""
-    return tuple(group for group in groups_of(turns) if group.by_test is by_test)

@@ -216,8 +216,8 @@ def _short(text: str) -> Html | None:
 
 def _marks(row: RunRow) -> str | None:
     marks = [*(["interrupted"] if row.interrupted else []), *([f"shard {row.shard}"] if row.shard else [])]
-    if row.by_test:
-        marks.append(f"{counted(row.by_test, 'test')} changed to demand less")
+    marks += [f"{row.subset} tests"] if row.subset else []
+    marks += [f"{counted(row.doubtful, 'test')} to review"] if row.doubtful else []
     return ", ".join(marks) or None
 
 

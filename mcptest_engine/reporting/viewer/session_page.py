@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import facts
-from mcptest_engine.reporting.html.ledger import group_block, groups_by_test, names_list, tools_table
+from mcptest_engine.reporting.html.ledger import group_block, names_list, tools_table
 from mcptest_engine.reporting.html.markup import Html, badge, joined, name_text, plain_table, section, tag, worded
-from mcptest_engine.reporting.ledger import merged_tools
+from mcptest_engine.reporting.ledger import groups_of, merged_tools
 from mcptest_engine.reporting.viewer.frame import (
     Page,
     address,
@@ -54,7 +54,7 @@ def sessions_page(sessions: Mapping[str, Sequence[RunRow]]) -> Page:
     note = worded(
         "A session lasts as long as one process of `mcptest mcp-server`: from the start of its client to its end."
     )
-    heads = ("Asked by", "Began (UTC)", "Changed tests", "Suites", "Runs")
+    heads = ("Asked by", "Began (UTC)", "To review", "Suites", "Runs")
     rows = [_session_row(session, own) for session, own in list(sessions.items())[:SESSIONS_SHOWN]]
     empty = tag("p", "No agent has asked for a run here yet.", class_="empty")
     table = plain_table("Sessions, the newest first", heads, rows, numbers=2) if rows else empty
@@ -63,7 +63,7 @@ def sessions_page(sessions: Mapping[str, Sequence[RunRow]]) -> Page:
 
 
 def _session_row(session: str, rows: Sequence[RunRow]) -> tuple[str, ...]:
-    changed = sum(row.by_test for row in rows)
+    changed = sum(row.doubtful for row in rows)
     mark = tag("span", counted(changed, "test"), class_="badge fail") if changed else "none"
     link = tag("a", name_text(rows[0].who), href=session_address(session))
     return link, when(rows[-1]), mark, str(len(by_lineage(rows))), str(len(rows))
@@ -95,7 +95,7 @@ def session_page(rows: Sequence[RunRow], suites: Mapping[str, Sequence[RunRow]],
 
 def ledger_section(ledger: Ledger) -> Html | None:
     """What turned in the runs of a suite; None where nothing did."""
-    groups = [*groups_by_test(ledger.turns, by_test=True), *groups_by_test(ledger.turns, by_test=False)]
+    groups = groups_of(ledger.turns)
     note = f"The newest {counted(len(ledger.runs), 'run')}, each test held against its earlier results."
     return (
         section("ledger", "Ledger", *(group_block(one, run_address) for one in groups), note=note) if groups else None
@@ -109,18 +109,17 @@ def tools_section(tools: Sequence[LedgerTool]) -> Html | None:
 
 
 def _headline(turns: Sequence[Turn]) -> Html:
-    groups = groups_by_test(turns, by_test=True)
-    if not groups:
-        return badge("pass")
-    count = sum(len(group.turns) for group in groups)
-    return tag("span", f"{counted(count, 'test')} changed", class_="badge fail")
+    count = sum(turn.needs_review for turn in turns)
+    return tag("span", f"{counted(count, 'test')} to review", class_="badge fail") if count else badge("pass")
 
 
 def _changed(turns: Sequence[Turn]) -> Html:
-    groups = groups_by_test(turns, by_test=True)
-    title = "What the agent changed in the tests"
+    groups = [group for group in groups_of(turns) if group.needs_review]
+    title = "Review first"
     if not groups:
-        told = "No test was weakened, skipped or removed, and none passes because it was changed."
+        told = (
+            "No test was weakened, skipped or removed, and none passes because it was changed or its server replaced."
+        )
         return section("changed", title, tag("p", told))
     return tag(
         "section",
@@ -134,7 +133,7 @@ def _changed(turns: Sequence[Turn]) -> Html:
 
 
 def _others(turns: Sequence[Turn]) -> Html | None:
-    groups = groups_by_test(turns, by_test=False)
+    groups = [group for group in groups_of(turns) if not group.needs_review]
     title = "What became green for another reason"
     return section("others", title, *(group_block(one, run_address) for one in groups)) if groups else None
 
@@ -171,4 +170,6 @@ def _cell(row: RunRow) -> Html:
 
 
 def _remark(row: RunRow) -> Html | None:
-    return tag("span", f"{counted(row.by_test, 'test')} changed", class_="sub") if row.by_test else None
+    told = [f"{counted(row.doubtful, 'test')} to review"] if row.doubtful else []
+    told += [f"took {row.subset} tests"] if row.subset else []
+    return tag("span", ", ".join(told), class_="sub") if told else None

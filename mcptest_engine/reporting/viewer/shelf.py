@@ -51,7 +51,8 @@ _SUITE_PATH = re.compile(r"\.mcptest/inline/[0-9A-Z]{26}\.yml")
 class RunRow:
     """One run as a list shows it. `at` is in seconds since 1970; a `damaged` one has nothing but its id and size.
 
-    `by_test` counts the tests that pass since this run because they were changed, or were skipped, removed or weakened in it.
+    `doubtful` counts the tests that pass since this run because they or their server were replaced, or that it dropped or
+    weakened. `subset` is "3 of 40" for a run of some tests, and "" for a whole one.
     """
 
     run_id: str
@@ -74,7 +75,8 @@ class RunRow:
     shard: str = ""
     session: str = ""
     lineage: str = ""
-    by_test: int = 0
+    doubtful: int = 0
+    subset: str = ""
     totals: Totals = field(default_factory=Totals)
 
     @property
@@ -281,7 +283,7 @@ def _row(path: Path, stamp: Stamp) -> RunRow:
         return RunRow(**about, damaged=True)
     assert isinstance(suite, dict)
     assert isinstance(totals, dict)
-    source, shard = _mapping(head.get("source")), _mapping(head.get("shard"))
+    source, shard, subset = (_mapping(head.get(key)) for key in ("source", "shard", "subset"))
     return RunRow(
         **about,
         suite=_text(suite.get("name")) or "(no name)",
@@ -300,15 +302,16 @@ def _row(path: Path, stamp: Stamp) -> RunRow:
         shard=f"{_number(shard['index']):.0f}/{_number(shard.get('count')):.0f}" if "index" in shard else "",
         session=_text(_mapping(head.get("requested_by")).get("session")),
         lineage=_text(_mapping(head.get("requested_by")).get("lineage")),
-        by_test=_count_by_test(head.get("ledger"), run_id),
+        doubtful=_count_doubtful(head.get("ledger"), run_id),
+        subset=f"{_number(subset.get('taken')):.0f} of {_number(subset.get('declared')):.0f}" if subset else "",
         totals=Totals(**{name: int(_number(totals.get(name))) for name in Totals.__slots__}),
     )
 
 
-def _count_by_test(ledger: object, run_id: str) -> int:
+def _count_doubtful(ledger: object, run_id: str) -> int:
     turns = _mapping(ledger).get("turns")
     own = (turn for turn in turns if isinstance(turn, dict)) if isinstance(turns, list) else ()
-    return sum(turn.get("to_run") == run_id and turn.get("cause") == "test" for turn in own)
+    return sum(turn.get("to_run") == run_id and turn.get("cause") in ("test", "replaced") for turn in own)
 
 
 def _who(asked: object) -> str:
