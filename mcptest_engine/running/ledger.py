@@ -7,13 +7,15 @@ tests from an earlier run; a run of an agent's session looks at the whole sessio
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import RecordError
 from mcptest_engine.core.kinds import Strength, Verdict
+from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.running.extensions import Extension
 from mcptest_engine.workspace.files import DATA_DIR
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.ledger import Ledger, LedgerTool, TestChange, Turn, TurnCause
     from mcptest_engine.core.results import TestResult, VerifyResult
-    from mcptest_engine.core.run_record import RunRecord, ServerRecord
+    from mcptest_engine.core.run_record import ServerRecord
     from mcptest_engine.running.cases import Plan
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
@@ -35,6 +37,7 @@ _DIGITS = 16
 _NAMES_SHOWN = 5
 _AS_TEXT = f"{DATA_DIR}/inline/"
 _DECIDED = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE})
+_OF_A_ROW = ("target", "matcher", "implicit", "transform", "weight")
 
 
 class LedgerKeeper(Extension):
@@ -45,7 +48,7 @@ class LedgerKeeper(Extension):
     ) -> None:
         self._suite, self._settings, self._workspace, self._redact = suite, settings, workspace, redact
         self._reached: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {}
-        self._earlier: list[RunRecord] = []
+        self._earlier: list[Mapping[str, Any]] = []
         self._subset: tuple[int, int] | None = None
         self._thread: Thread | None = None
 
@@ -65,9 +68,30 @@ class LedgerKeeper(Extension):
         if self._thread is None or record.interrupted:
             return record
         self._thread.join()
-        session = (record.requested_by or {}).get("session")
-        told = {run.run_id for run in self._earlier if session is not None and _session_of(run) == session}
-        return replace(record, ledger=ledger_of([*self._earlier, record], {*told, record.run_id}))
+        session, told = _session_of(record.requested_by), {record.run_id}
+        if session is None:
+            self._leave_out_unchanged(record)
+        earlier = []
+        for data in self._earlier:
+            with suppress(RecordError):
+                earlier.append(RunRecord.from_json(data))
+                if session is not None and _session_of(earlier[-1].requested_by) == session:
+                    told.add(earlier[-1].run_id)
+        return replace(record, ledger=ledger_of([*earlier, record], told))
+
+    def _leave_out_unchanged(self, record: RunRecord) -> None:
+        """Leave out of the earlier records what passed last and passes now unchanged, since most tests are such."""
+        results = {_key(test.id): test for test in record.tests}
+        newest: dict[str, bool] = {}
+        for data in self._earlier:
+            for test in data["tests"]:
+                key = _key(str(test.get("id")))
+                if key not in newest and test.get("verdict") in _DECIDED:
+                    newest[key] = key in results and _passes_unchanged(test, results[key])
+        self._earlier = [
+            {**data, "tests": [test for test in data["tests"] if not newest.get(_key(str(test.get("id"))))]}
+            for data in self._earlier
+        ]
 
     def _reach(self, declared: Mapping[str, object]) -> tuple[tuple[str, ...], dict[str, str]]:
         """The words by which a server is reached, and the digests of the files that they stand for."""
@@ -93,25 +117,19 @@ class LedgerKeeper(Extension):
 
     def _read(self, wanted: set[str]) -> None:
         """Read the earlier records, from the newest to the oldest that is needed."""
-        from mcptest_engine.core.run_record import RunRecord
-
-        session = (self._settings.requested_by or {}).get("session")
-        found: list[RunRecord] = []
+        session = _session_of(self._settings.requested_by)
         for data in self._records():
-            try:
-                run = RunRecord.from_json(data)
-            except RecordError:
+            tests, asked = data.get("tests"), data.get("requested_by")
+            if not isinstance(tests, list) or not all(isinstance(test, dict) for test in tests):
                 continue
-            in_session = session is not None and _session_of(run) == session
-            if not in_session and not wanted:
+            if not wanted and (session is None or _session_of(asked) != session):
                 break
-            found.append(run)
-            wanted -= {_key(test.id) for test in run.tests if test.verdict in _DECIDED}
-            if len(found) == MOST_RUNS or (session is None and not wanted):
+            self._earlier.append(data)
+            wanted -= {_key(str(test.get("id"))) for test in tests if test.get("verdict") in _DECIDED}
+            if len(self._earlier) == MOST_RUNS or (session is None and not wanted):
                 break
-        self._earlier = found[::-1]
 
-    def _records(self) -> Iterator[Mapping[str, object]]:
+    def _records(self) -> Iterator[Mapping[str, Any]]:
         """The records of this suite as they are stored, the newest first: of the session, and of the same file."""
         known = self._settings.earlier_runs
         for run_id in reversed(known):
@@ -410,5 +428,26 @@ def _key(test_id: str) -> str:
     return test_id.partition("::")[2]
 
 
-def _session_of(run: RunRecord) -> object:
-    return (run.requested_by or {}).get("session")
+def _session_of(asked: object) -> object:
+    return asked.get("session") if isinstance(asked, dict) else None
+
+
+def _passes_unchanged(before: Mapping[str, Any], after: TestResult) -> bool:
+    """Whether a test passed, as the record has it, and passes now without a change; false where a longer look is needed."""
+    if before.get("verdict") != "pass" or after.verdict is not Verdict.PASS:
+        return False
+    if any(
+        before.get(name) != getattr(after, name) for name in ("server", "tool", "request", "definition", "threshold")
+    ):
+        return False
+    if "verify" in before or "trace" in before or after.verify or after.trace is not None:
+        return False
+    rows, old = after.assertions, before.get("assertions")
+    return (
+        isinstance(old, list)
+        and len(old) == len(rows)
+        and all(
+            row.set is None and all(one.get(name) == getattr(row, name) for name in _OF_A_ROW)
+            for one, row in zip(old, rows, strict=True)
+        )
+    )
