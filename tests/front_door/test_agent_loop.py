@@ -85,9 +85,14 @@ def test_a_suite_is_sent_once_and_then_changed_by_its_handle(writer: Door) -> No
     assert (edited["suite"], edited["valid"], edited["errors"], edited["lines"]) == (handle, True, [], 6)
     assert "text" not in edited
     assert writer.call("run_tool_test", suite=handle, filter="status check")["total"] == 1
+    everything = {"op": "replace", "path": "/tools", "value": [{"name": "of another name", "tool": "status"}]}
+    run_id = writer.call("run_tool_test", suite=writer.call("edit_suite", suite=handle, edits=[everything])["suite"])[
+        "run_id"
+    ]
+    assert writer.call("get_run", run_id=run_id)["requested_by"]["lineage"] == first["run_id"]
     assert writer.call("validate_suite", suite=handle)["valid"]
     assert writer.call("trigger_run", config=handle)["verdict"] == "pass"
-    assert writer.call("record_cassette", name="of-a-handle", config=handle)["passed"] == 2
+    assert writer.call("record_cassette", name="of-a-handle", config=handle)["passed"] == 1
     mutated = writer.call("mutate_suite", config=handle, budget=20)
     assert mutated["proposals"] == 0
     assert f"`{handle}`" in mutated["notes"][-1]
