@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-import warnings
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import httpx2
@@ -113,32 +110,30 @@ class ClientCredentials:
         return grant
 
     async def _discovered(self, http: OAuthHttp, refusal: httpx2.Response) -> Grant:
-        """The token by the SDK's provider, which finds the authorization server; from then on it is asked directly."""
-        # Most of a second of importing, in a thread: other servers' calls are being timed on the loop.
-        await asyncio.to_thread(import_module, "mcptest_engine.servers.oauth_flow")
-        from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
+        """The token of the authorization server that the refusal leads to; from then on that is asked directly."""
+        from mcptest_engine.servers.oauth_flow import Challenge, Flow
 
-        from mcptest_engine.servers.oauth_flow import Flow, MemoryStorage, challenge_response, grant_of
+        async def ask(http: OAuthHttp) -> Grant:
+            scope = {"scope": flow.scope} if flow.scope else {}
+            return await flow.ask_token(http, {"grant_type": "client_credentials", **flow.resource_form(), **scope})
 
-        with warnings.catch_warnings():  # it wants to be told the issuer: `token_endpoint` is how a suite does that
-            warnings.simplefilter("ignore")
-            provider = ClientCredentialsOAuthProvider(
-                self._spec.url or "",
-                MemoryStorage(),
-                self._client.client_id,
-                self._client.client_secret or "",
-                "client_secret_post" if self._client.auth_method == "client_secret_post" else "client_secret_basic",
-            )
-        flow = Flow(provider, self._redact, needs_browser=False, method_is_open=self._method_is_open)
-        request = refusal.request
-        token = await flow.token(
-            http, request, challenge_response(request, refusal.headers.get("www-authenticate"), self._scope)
+        flow = Flow(
+            self._spec.url or "",
+            self._redact,
+            ask,
+            grants=("client_credentials",),
+            client=self._client,
+            scope=self._scope,
+            needs_browser=False,
+            method_is_open=self._method_is_open,
         )
-        if token is None:
+        challenge = Challenge(refusal.status_code, refusal.headers.get("www-authenticate"))
+        grant = await flow.token(http, refusal.request, challenge)
+        if grant is None:
             raise OAuthTrouble("discovery ended without a token")
-        self._endpoint, self._resource, self._client = flow.token_endpoint(), flow.resource(), flow.client()
+        self._endpoint, self._resource, self._client = flow.token_endpoint, flow.resource, flow.client or self._client
         self._remark_elsewhere(self._endpoint)
-        return grant_of(token)
+        return grant
 
     def _remark_elsewhere(self, endpoint: str) -> None:
         """Whoever runs the server under test chose who is shown the secret: where that is not the server itself, it is said."""

@@ -1,6 +1,6 @@
 """The device flow: a code that is typed in on another machine, and a token endpoint that is asked until it is there.
 
-Discovery and registration are the SDK's; the flow itself is ours, since the SDK has none. Source: RFC 8628.
+Source: RFC 8628.
 """
 
 from __future__ import annotations
@@ -9,14 +9,10 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import httpx2
-from mcp.client.auth import OAuthClientProvider
-
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.servers.failures import duration
-from mcptest_engine.servers.oauth_flow import READY_ANSWER
 from mcptest_engine.servers.oauth_http import OAuthTrouble, check_endpoint, json_object, oauth_error, quoted_body
-from mcptest_engine.servers.oauth_tokens import TOKEN_ENDPOINT
+from mcptest_engine.servers.oauth_tokens import TOKEN_ENDPOINT, Grant, read_grant
 from mcptest_engine.servers.urls import shown_url
 
 if TYPE_CHECKING:
@@ -53,78 +49,63 @@ class Timing(NamedTuple):
     clock: Callable[[], float] = time.monotonic
 
 
-class DeviceProvider(OAuthClientProvider):
-    """The SDK's provider with the browser's part replaced. `flow`, `http` and `show` are set before it is used."""
+async def device_grant(
+    flow: Flow, http: OAuthHttp, show: Callable[[DeviceCode], None], redact: Callable[[str], str], timing: Timing
+) -> Grant:
+    """Get a code, have `show` tell it, and ask until somebody has entered it. Raises: OAuthTrouble."""
+    endpoint = flow.metadata.get("device_authorization_endpoint")
+    if not isinstance(endpoint, str):
+        where = shown_url(flow.issuer or flow.url)
+        raise OAuthTrouble(f"the authorization server {where} offers no device login", hint="log in without --device")
+    members = await _ask_for_code(flow, http, endpoint, redact)
+    show(_code_of(members, endpoint))
+    return await _poll(flow, http, members, redact, timing)
 
-    flow: Flow
-    http: OAuthHttp
-    show: Callable[[DeviceCode], None]
-    redact: Callable[[str], str]
-    timing: Timing
 
-    async def _perform_authorization(self) -> httpx2.Request:
-        """Where the SDK would send a browser off: the request for a token, with its answer."""
-        endpoint = self.flow.metadata.get("device_authorization_endpoint")
-        if not isinstance(endpoint, str):
-            where = shown_url(self.flow.issuer() or self.context.server_url)
-            raise OAuthTrouble(
-                f"the authorization server {where} offers no device login", hint="log in without --device"
-            )
-        members = await self._ask_for_code(endpoint)
-        self.show(_code_of(members, endpoint))
-        return await self._poll(members)
+async def _ask_for_code(flow: Flow, http: OAuthHttp, endpoint: str, redact: Callable[[str], str]) -> dict[str, Any]:
+    form = _form(flow) | ({"scope": flow.scope} if flow.scope else {})
+    check_endpoint(endpoint, _ENDPOINT)
+    response = await http.send(flow.request(endpoint, form), _ENDPOINT)
+    where = f"the {_ENDPOINT} {shown_url(endpoint)}"
+    code, told = oauth_error(response, redact)
+    if code is not None:
+        raise OAuthTrouble(f"{where} refused: {told}", code=code)
+    members = json_object(response)
+    if response.status_code != 200 or members is None:
+        raise OAuthTrouble(f"{where} answered HTTP {response.status_code}{quoted_body(response, redact)}")
+    return members
 
-    async def _ask_for_code(self, endpoint: str) -> dict[str, Any]:
-        form = self._form()
-        if self.context.client_metadata.scope:
-            form["scope"] = self.context.client_metadata.scope
-        response = await self.http.send(self._request(endpoint, form), _ENDPOINT)
-        where = f"the {_ENDPOINT} {shown_url(endpoint)}"
-        code, told = oauth_error(response, self.redact)
-        if code is not None:
-            raise OAuthTrouble(f"{where} refused: {told}", code=code)
-        members = json_object(response)
-        if response.status_code != 200 or members is None:
-            raise OAuthTrouble(f"{where} answered HTTP {response.status_code}{quoted_body(response, self.redact)}")
-        return members
 
-    async def _poll(self, members: dict[str, Any]) -> httpx2.Request:
-        """Ask until there is a token. Source: RFC 8628 sections 3.4 and 3.5."""
-        form = {**self._form(), "grant_type": GRANT, "device_code": str(members.get("device_code"))}
-        interval = _number(members.get("interval"), _DEFAULT_INTERVAL)
-        lifetime = _number(members.get("expires_in"), _DEFAULT_LIFETIME)
-        deadline = self.timing.clock() + lifetime
-        while True:
-            await self.timing.wait(interval)
-            if self.timing.clock() > deadline:
-                raise OAuthTrouble(f"the code was not entered within {duration(lifetime)}", hint="log in again")
-            request = self._request(self.flow.token_endpoint(), form)
-            try:
-                response = await self.http.send(request, TOKEN_ENDPOINT)
-            except OAuthTrouble:  # the network may come back: ask less often
-                interval = min(2 * interval + 1, _LONGEST_INTERVAL)
-                continue
-            code, told = oauth_error(response, self.redact)
-            if code == "slow_down":
-                interval += _SLOWER
-            elif code in _ENDED:
-                raise OAuthTrouble(f"{_ENDED[code]}: {told}", code=code, hint="log in again")
-            elif code != "authorization_pending":
-                request.extensions[READY_ANSWER] = response
-                return request
+async def _poll(
+    flow: Flow, http: OAuthHttp, members: dict[str, Any], redact: Callable[[str], str], timing: Timing
+) -> Grant:
+    """Ask until there is a token. Source: RFC 8628 sections 3.4 and 3.5."""
+    form = {**_form(flow), "grant_type": GRANT, "device_code": str(members.get("device_code"))}
+    interval = _number(members.get("interval"), _DEFAULT_INTERVAL)
+    lifetime = _number(members.get("expires_in"), _DEFAULT_LIFETIME)
+    deadline = timing.clock() + lifetime
+    check_endpoint(flow.token_endpoint, TOKEN_ENDPOINT)
+    while True:
+        await timing.wait(interval)
+        if timing.clock() > deadline:
+            raise OAuthTrouble(f"the code was not entered within {duration(lifetime)}", hint="log in again")
+        try:
+            response = await http.send(flow.request(flow.token_endpoint, form), TOKEN_ENDPOINT)
+        except OAuthTrouble:  # the network may come back: ask less often
+            interval = min(2 * interval + 1, _LONGEST_INTERVAL)
+            continue
+        code, told = oauth_error(response, redact)
+        if code == "slow_down":
+            interval += _SLOWER
+        elif code in _ENDED:
+            raise OAuthTrouble(f"{_ENDED[code]}: {told}", code=code, hint="log in again")
+        elif code != "authorization_pending":
+            return read_grant(response, redact)
 
-    def _form(self) -> dict[str, str]:
-        info = self.context.client_info
-        assert info is not None
-        form = {"client_id": info.client_id}
-        if self.context.should_include_resource_param(self.context.protocol_version):
-            form["resource"] = self.context.get_resource_url()
-        return form
 
-    def _request(self, endpoint: str, form: dict[str, str]) -> httpx2.Request:
-        check_endpoint(endpoint, _ENDPOINT)
-        members, headers = self.context.prepare_token_auth(dict(form), {})
-        return httpx2.Request("POST", endpoint, data=members, headers=headers)
+def _form(flow: Flow) -> dict[str, str]:
+    assert flow.client is not None
+    return {"client_id": flow.client.client_id, **flow.resource_form()}
 
 
 def _code_of(members: dict[str, Any], endpoint: str) -> DeviceCode:

@@ -1,27 +1,24 @@
-"""The `mcp` SDK's OAuth provider, run for its token alone: discovery, registration, PKCE, resource and issuer checks.
+"""From a refusal to a token: who issues it, as whom we ask, for which scope, and the grants that a login has.
 
-The provider is made to sit in front of every request, one request at a time. Here it never sees one: it is handed the challenge
-that the server answered with, its own requests are sent by `OAuthHttp`, and when it would send the request again it is done. So
-nothing waits behind it, no event stream is read by it, and what an authorization server answered is told in our words.
-
-Importing this module imports `mcp`, which takes most of a second: it is imported only where a token has to be got by discovery.
-Source: MCP 2025-11-25 and 2026-07-28, basic/authorization; RFC 9728, RFC 8414, RFC 7591.
+Discovery, registration and the authorization code grant with PKCE. Other grants are the caller's: a `Flow` is given a function
+that asks for the token once it is known where.
+Source: MCP 2025-11-25 and 2026-07-28, basic/authorization; RFC 9728, RFC 8414, RFC 7591, RFC 7636, RFC 8707, RFC 9207.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-import logging
-from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import parse_qs, urljoin
+import secrets
+import time
+from base64 import urlsafe_b64encode
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlencode, urljoin, urlsplit, urlunsplit
 
 import httpx2
-from mcp.client.auth import OAuthClientProvider, OAuthFlowError
-from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
-from pydantic import ValidationError
 
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.servers.http_failures import causes
+from mcptest_engine.servers.auth import challenge_parameter
 from mcptest_engine.servers.oauth_http import (
     OAuthHttp,
     OAuthTrouble,
@@ -34,255 +31,410 @@ from mcptest_engine.servers.oauth_tokens import TOKEN_ENDPOINT, Client, Grant, r
 from mcptest_engine.servers.urls import shown_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
-# What the provider logs are its errors with their traceback, tokens in quoted bodies included; they are told by us.
-logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL + 1)
-
-READY_ANSWER = "mcptest.ready_answer"
-"""The key of `Request.extensions` under which an answer waits that has been got already."""
-
-_MOST_FAULTS = 3
+CODE_GRANT = "authorization_code"
+_CLIENT_NAME = "mcptest"
+_PROTOCOL_HEADER = "mcp-protocol-version"
+_NAMES_RESOURCE_FROM = "2025-06-18"
+"""The revision from which on a token is asked for by the name of its resource, also where the resource has no metadata."""
+_ASKED_AS = "2025-11-25"
 _METHODS = ("client_secret_basic", "client_secret_post")
+_KNOWN_METHODS = (None, "none", *_METHODS)
 
 
-class MemoryStorage:
-    """The provider's storage: nothing outlives the object. A client that is known beforehand needs no registration."""
+class Challenge(NamedTuple):
+    """Why a request was refused: the status, and the server's `WWW-Authenticate` header."""
 
-    def __init__(self, client: OAuthClientInformationFull | None = None) -> None:
-        self.client = client
-        self.tokens: OAuthToken | None = None
+    status: int
+    header: str | None
 
-    async def get_tokens(self) -> OAuthToken | None:
-        """The tokens so far."""
-        return self.tokens
-
-    async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keep new tokens."""
-        self.tokens = tokens
-
-    async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """The client, registered or known beforehand."""
-        return self.client
-
-    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keep a client that was registered."""
-        self.client = client_info
+    @property
+    def asks_for_scope(self) -> bool:
+        """Whether the token is fine and may do too little."""
+        return self.status == 403 and challenge_parameter(self.header, "error") == "insufficient_scope"
 
 
 class Flow:
-    """One provider, and what was found out on its way. `metadata` is the authorization server's, as it came.
+    """The way to a token for the server at `url`, and what was found out on it. Steps are made again where they must be.
 
-    `needs_browser` is False for grants without an authorization endpoint, whose absence is then no fault of the metadata.
-    `method_is_open`: how the client shows itself was not given, so that the authorization server's metadata decides.
+    `grant` is the last token. `metadata` is the authorization server's, as it came, and `client` as whom we ask: known
+    beforehand, or registered. `ask` gets the token, once there are both; `grants` is what a registration says of it.
+    `scope` stands in the place of the one that the server asks for. `redirect_uri` is where a browser comes back to.
+    `needs_browser` is False for grants without an authorization endpoint. `method_is_open`: how the client shows itself was not
+    given, so that the metadata decides. `client_metadata_url` is a client id that is a URL.
     """
 
     def __init__(
         self,
-        provider: OAuthClientProvider,
+        url: str,
         redact: Callable[[str], str],
+        ask: Callable[[OAuthHttp], Awaitable[Grant]],
         *,
+        grants: Sequence[str],
+        client: Client | None = None,
+        scope: str | None = None,
         needs_browser: bool = True,
         method_is_open: bool = True,
+        client_metadata_url: str | None = None,
     ) -> None:
-        self.provider = provider
+        self.url = url
+        self.grant: Grant | None = None
         self.metadata: dict[str, Any] = {}
-        self._redact = redact
-        self._needs_browser = needs_browser
-        self._method_is_open = method_is_open
+        self.client = client
+        self.scope = scope
+        self.redirect_uri: str | None = None
+        self._redact, self._ask = redact, ask
+        self._grants = grants
+        self._given_scope = scope
+        self._needs_browser, self._method_is_open = needs_browser, method_is_open
+        self._client_metadata_url = client_metadata_url
+        self._registered_at: str | None = None
+        self._resource_metadata: dict[str, Any] | None = None
+        self._revision: str | None = None
+        self._ends_at: float | None = None
 
-    async def token(
-        self, http: OAuthHttp, request: httpx2.Request, challenge: httpx2.Response | None
-    ) -> OAuthToken | None:
-        """Turn the refusal of `request` into a token; without a challenge only refresh one that has expired.
+    @property
+    def is_over(self) -> bool:
+        """Whether the token has expired."""
+        return self._ends_at is not None and time.time() > self._ends_at
 
-        None when the provider has no answer to it. Raises: OAuthTrouble.
-        """
-        probe = httpx2.Request(request.method, request.url, headers=request.headers)
-        challenge = challenge or httpx2.Response(200, request=probe)
-        flow = self.provider.async_auth_flow(probe)
-        try:
-            outgoing, told = await anext(flow), False
-            while not (outgoing is probe and told):
-                told = told or outgoing is probe
-                answer = challenge if outgoing is probe else await self._send(http, outgoing)
-                outgoing = await flow.asend(answer)
-        except StopAsyncIteration:
-            return self.provider.context.current_tokens if challenge.is_success else None
-        except OAuthFlowError as wrong:
-            raise OAuthTrouble(self._provider_words(wrong)) from wrong
-        finally:
-            await flow.aclose()
-        return self.provider.context.current_tokens
-
-    def client(self) -> Client:
-        """Who asked for the token, for asking again without the provider."""
-        info = self.provider.context.client_info
-        assert info is not None
-        return Client(info.client_id, info.client_secret, info.token_endpoint_auth_method or "none")
-
-    def token_endpoint(self) -> str:
-        """Where tokens come from; without metadata the place that MCP 2025-03-26 fixed."""
-        metadata = self.provider.context.oauth_metadata
-        return str(metadata.token_endpoint) if metadata else urljoin(self.provider.context.server_url, "/token")
-
-    def resource(self) -> str | None:
-        """The resource that the token is for, where that was said. Source: RFC 8707."""
-        context = self.provider.context
-        return context.get_resource_url() if context.should_include_resource_param(context.protocol_version) else None
-
+    @property
     def issuer(self) -> str | None:
         """The authorization server, where it published metadata."""
-        metadata = self.provider.context.oauth_metadata
-        return str(metadata.issuer) if metadata else None
+        return self.metadata.get("issuer")
 
-    async def _send(self, http: OAuthHttp, request: httpx2.Request) -> httpx2.Response:
-        if READY_ANSWER in request.extensions:
-            response = cast("httpx2.Response", request.extensions[READY_ANSWER])
-            read_grant(response, self._redact)
-            return response
-        if request.method == "GET":
-            return self._noted(await http.send(request, "OAuth metadata"))
-        if _is_form(request):
-            return await self._ask_token(http, request)
-        return await self._register(http, request)
+    @property
+    def token_endpoint(self) -> str:
+        """Where tokens come from; without metadata the place that MCP 2025-03-26 fixed."""
+        return str(self.metadata.get("token_endpoint") or urljoin(_origin(self.url), "/token"))
 
-    def _noted(self, response: httpx2.Response) -> httpx2.Response:
-        """Remember the authorization server's metadata, and see to what the provider does not do with it."""
-        document = json_object(response) if response.status_code == 200 else None
-        if document is None or not isinstance(document.get("issuer"), str):
-            return response
-        self.metadata = document
-        if self._needs_browser:
-            self._check_pkce(document, response)
-        self._choose_method(self.provider.context.client_info)
-        if self._needs_browser or "authorization_endpoint" in document:
-            return response
-        patched = json.dumps({**document, "authorization_endpoint": document["issuer"]})
-        return httpx2.Response(200, headers=response.headers, content=patched, request=response.request)
+    @property
+    def resource(self) -> str | None:
+        """The resource that the token is for, where that is said. Source: RFC 8707."""
+        if self._resource_metadata is not None:
+            named = self._resource_metadata["resource"]
+            return named if _covers(named, self.url) else _resource_of(self.url)
+        return _resource_of(self.url) if (self._revision or "") >= _NAMES_RESOURCE_FROM else None
 
-    def _check_pkce(self, document: dict[str, Any], response: httpx2.Response) -> None:
-        """Raises: OAuthTrouble for an authorization server that does not say that it supports PKCE with S256.
+    async def token(self, http: OAuthHttp, request: httpx2.Request, challenge: Challenge) -> Grant | None:
+        """Turn the refusal of `request` into a token; None when it is none that a token mends. Raises: OAuthTrouble."""
+        if challenge.status != 401 and not challenge.asks_for_scope:
+            return None
+        self._revision = request.headers.get(_PROTOCOL_HEADER)
+        if challenge.status == 401 or not self.metadata:
+            await self._discover(http, challenge)
+        self._choose_scope(challenge)
+        if self.client is None:
+            await self._get_client(http)
+        elif self._method_is_open and self.metadata:
+            self.client = self.client._replace(auth_method=self._supported_method(self.client.client_secret))
+        self._keep(await self._ask(http))
+        return self.grant
 
-        Source: MCP 2025-11-25, basic/authorization#authorization-code-protection: clients must refuse to proceed.
+    async def refreshed(self, http: OAuthHttp) -> Grant | None:
+        """Another token by the refresh token; None where there is none, or it is refused. Raises: OAuthTrouble."""
+        old = self.grant
+        if old is None or old.refresh_token is None or self.client is None:
+            return None
+        form = {"grant_type": "refresh_token", "refresh_token": old.refresh_token, "client_id": self.client.client_id}
+        response = await self._post_form(http, form)
+        self.grant = self._ends_at = None
+        if response.status_code == 200:
+            new = read_grant(response, self._redact)
+            self._keep(new._replace(refresh_token=new.refresh_token or old.refresh_token, scope=new.scope or old.scope))
+        return self.grant
+
+    async def ask_token(self, http: OAuthHttp, form: Mapping[str, str]) -> Grant:
+        """Ask the token endpoint as our client. Raises: OAuthTrouble."""
+        response = await self._post_form(http, form)
+        self._check_found(response)
+        return read_grant(response, self._redact)
+
+    async def code_grant(self, http: OAuthHttp, browse: Callable[[str], Awaitable[tuple[str, str | None]]]) -> Grant:
+        """Send a browser off and exchange its code; `browse` takes a URL and returns the code and `iss`. Raises: OAuthTrouble."""
+        assert self.client is not None
+        assert self.redirect_uri is not None
+        verifier = secrets.token_urlsafe(64)
+        challenge = urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
+        asked = {
+            "response_type": "code",
+            "client_id": self.client.client_id,
+            "redirect_uri": self.redirect_uri,
+            "state": secrets.token_urlsafe(32),
+            "code_challenge": challenge,
+            "code_challenge_method": "S256",
+            **self.resource_form(),
+            **({"scope": self.scope} if self.scope else {}),
+        }
+        if "offline_access" in (self.scope or "").split():
+            asked["prompt"] = "consent"  # Source: OpenID Connect Core, section 11
+        endpoint = str(self.metadata.get("authorization_endpoint") or urljoin(_origin(self.url), "/authorize"))
+        check_endpoint(endpoint, "authorization endpoint")
+        code, issuer = await browse(f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(asked)}")
+        self._check_issuer_of_answer(issuer)
+        form = {
+            "grant_type": CODE_GRANT,
+            "code": code,
+            "redirect_uri": self.redirect_uri,
+            "client_id": self.client.client_id,
+            "code_verifier": verifier,
+        }
+        return await self.ask_token(http, {**form, **self.resource_form()})
+
+    def resource_form(self) -> dict[str, str]:
+        """`resource`, for a form that says it."""
+        return {} if self.resource is None else {"resource": self.resource}
+
+    def request(self, endpoint: str, form: Mapping[str, str]) -> httpx2.Request:
+        """A form sent as our client."""
+        assert self.client is not None
+        headers, members = self.client.shown(form)
+        return httpx2.Request("POST", endpoint, data=members, headers=headers)
+
+    async def _post_form(self, http: OAuthHttp, form: Mapping[str, str]) -> httpx2.Response:
+        check_endpoint(self.token_endpoint, TOKEN_ENDPOINT)
+        return await http.send(self.request(self.token_endpoint, form), TOKEN_ENDPOINT)
+
+    def _keep(self, grant: Grant) -> None:
+        self.grant = grant if grant.scope is not None else grant._replace(scope=self.scope)
+        self._ends_at = None if grant.lifetime_seconds is None else time.time() + grant.lifetime_seconds
+
+    async def _discover(self, http: OAuthHttp, challenge: Challenge) -> None:
+        """Find the authorization server and its metadata. Raises: OAuthTrouble for metadata that must not be trusted."""
+        self._resource_metadata = await self._find_resource_metadata(http, challenge) or self._resource_metadata
+        named = self._named_server()
+        issuer = named or _origin(self.url)
+        if self._registered_at is not None and not _same_issuer(self._registered_at, issuer):
+            self.client = self.grant = self._registered_at = None  # another server knows nothing of that client
+            self.metadata = {}
+        for url in _server_metadata_urls(named, self.url):
+            response = await _get(http, url)
+            if response.status_code == 200 and (found := self._server_metadata(response)) is not None:
+                told = found["issuer"]
+                if told != issuer and (named is not None or not _same_issuer(told, issuer)):
+                    raise OAuthTrouble(
+                        f"the metadata at {shown_url(url)} is of another issuer: {self._quoted(told)}, not "
+                        f"{self._quoted(issuer)}"
+                    )
+                self._take_metadata(found, url)
+                return
+            if response.status_code >= 500:
+                return
+
+    async def _find_resource_metadata(self, http: OAuthHttp, challenge: Challenge) -> dict[str, Any] | None:
+        """What the server says of who may issue tokens for it. Source: RFC 9728. Raises: OAuthTrouble."""
+        failed: int | None = None
+        for url in _resource_metadata_urls(challenge_parameter(challenge.header, "resource_metadata"), self.url):
+            response = await _get(http, url)
+            if response.status_code >= 500 or response.status_code == 429:
+                failed = response.status_code
+            found = json_object(response) if response.status_code == 200 else None
+            if found is None or not _is_resource_metadata(found):
+                continue
+            if not _covers(found["resource"], self.url):
+                raise OAuthTrouble(
+                    f"the metadata at {shown_url(url)} is of another resource: {self._quoted(found['resource'])}, not "
+                    f"{shown_url(self.url)}"
+                )
+            return found
+        if failed is not None:  # which does not say that there is none
+            raise OAuthTrouble(f"the metadata of the protected resource could not be read: HTTP {failed}")
+        return None
+
+    def _named_server(self) -> str | None:
+        return None if self._resource_metadata is None else str(self._resource_metadata["authorization_servers"][0])
+
+    def _server_metadata(self, response: httpx2.Response) -> dict[str, Any] | None:
+        """The authorization server's metadata, where the answer is such. Source: RFC 8414."""
+        found = json_object(response)
+        needed = ("issuer", "token_endpoint", *(("authorization_endpoint",) if self._needs_browser else ()))
+        optional = ("registration_endpoint", "device_authorization_endpoint")
+        if found is None or not all(_is_url(found.get(name)) for name in needed):
+            return None
+        return found if all(_is_url(found[name]) for name in optional if found.get(name) is not None) else None
+
+    def _take_metadata(self, found: dict[str, Any], url: str) -> None:
+        """Source: MCP 2025-11-25, basic/authorization#authorization-code-protection: clients refuse a server without S256.
+
+        Raises: OAuthTrouble.
         """
-        methods = document.get("code_challenge_methods_supported")
-        if isinstance(methods, list) and "S256" in methods:
+        methods = found.get("code_challenge_methods_supported")
+        if self._needs_browser and not (isinstance(methods, list) and "S256" in methods):
+            told = "is missing" if methods is None else f"is {one_line(self._redact(json.dumps(methods)[:1024]), 100)}"
+            raise OAuthTrouble(
+                f"{shown_url(url)} does not say that PKCE with S256 is supported: "
+                f"`code_challenge_methods_supported` {told}; MCP has a client refuse that",
+                hint='the authorization server\'s metadata needs `"code_challenge_methods_supported": ["S256"]`',
+            )
+        self.metadata = found
+
+    def _choose_scope(self, challenge: Challenge) -> None:
+        """The given scope, else the one that the server asks for; more scope adds to what was granted."""
+        if self._given_scope is not None:
             return
-        found = "is missing" if methods is None else f"is {one_line(self._redact(json.dumps(methods)[:1024]), 100)}"
-        raise OAuthTrouble(
-            f"{shown_url(str(response.request.url))} does not say that PKCE with S256 is supported: "
-            f"`code_challenge_methods_supported` {found}; MCP has a client refuse that",
-            hint='the authorization server\'s metadata needs `"code_challenge_methods_supported": ["S256"]`',
-        )
+        offered = _scopes(self.metadata)
+        wanted = challenge_parameter(challenge.header, "scope") or _joined(_scopes(self._resource_metadata) or offered)
+        if wanted and "offline_access" in (offered or ()) and "refresh_token" in self._grants:
+            wanted = _joined([*wanted.split(), "offline_access"])
+        if challenge.asks_for_scope:
+            granted = None if self.grant is None else self.grant.scope
+            wanted = _joined([word for scope in (self.scope, granted, wanted) for word in (scope or "").split()])
+        self.scope = wanted
 
-    async def _ask_token(self, http: OAuthHttp, request: httpx2.Request) -> httpx2.Response:
-        response = await http.send(request, TOKEN_ENDPOINT)
-        refreshing = "refresh_token" in parse_qs(request.content.decode()).get("grant_type", ())
-        if not refreshing and not response.is_redirect:  # a refresh that is refused is followed by the whole flow
-            self._missing_metadata(response)
-            read_grant(response, self._redact)
-        return response
-
-    async def _register(self, http: OAuthHttp, request: httpx2.Request) -> httpx2.Response:
+    async def _get_client(self, http: OAuthHttp) -> None:
+        """Become a client of the authorization server: by the URL of our metadata, or by registration. Raises: OAuthTrouble."""
+        if self._client_metadata_url and self.metadata.get("client_id_metadata_document_supported") is True:
+            self.client = Client(self._client_metadata_url)
+            return
+        place = self.metadata.get("registration_endpoint")
+        request = httpx2.Request("POST", place or urljoin(_origin(self.url), "/register"), json=self._registration())
         response = await http.send(request, "registration endpoint")
-        if response.is_redirect:
-            return response
-        self._missing_metadata(response)
-        where = shown_url(str(request.url))
+        if not response.is_redirect:
+            self._check_found(response)
+        self.client = self._registered(response)
+        if self.issuer is not None and (place is not None or _origin(self.issuer) == _origin(self.url)):
+            self._registered_at = self.issuer
+
+    def _registration(self) -> dict[str, Any]:
+        return {
+            "client_name": _CLIENT_NAME,
+            "application_type": "native",
+            "grant_types": list(self._grants),
+            "response_types": ["code"] if self._needs_browser else [],
+            **({"redirect_uris": [self.redirect_uri]} if self.redirect_uri else {}),
+            **({"scope": self.scope} if self.scope else {}),
+        }
+
+    def _registered(self, response: httpx2.Response) -> Client:
+        """The client in the answer to a registration. Source: RFC 7591 section 3.2. Raises: OAuthTrouble."""
+        who = f"the registration endpoint {shown_url(str(response.request.url))}"
         code, told = oauth_error(response, self._redact)
         if response.status_code not in (200, 201):
             reason = told if code else f"HTTP {response.status_code}{quoted_body(response, self._redact)}"
             hint = "register mcptest there yourself and give its client id with --client-id"
-            raise OAuthTrouble(f"the registration endpoint {where} refused: {reason}", code=code, hint=hint)
-        if json_object(response) is None:
-            raise OAuthTrouble(f"the registration endpoint {where} answered with no client")
-        return _with_method(response, self._supported_method)
+            raise OAuthTrouble(f"{who} refused: {reason}", code=code, hint=hint)
+        members = json_object(response)
+        if members is None:
+            raise OAuthTrouble(f"{who} answered with no client")
+        name, secret = members.get("client_id"), members.get("client_secret") or None
+        if not isinstance(name, str) or not name:
+            raise OAuthTrouble(f"{who} answered without a `client_id` that is a text")
+        if secret is not None and not isinstance(secret, str):
+            raise OAuthTrouble(f"{who} answered with a `client_secret` that is no text")
+        method = members.get("token_endpoint_auth_method") or self._supported_method(secret)
+        if method not in _KNOWN_METHODS:
+            raise OAuthTrouble(
+                f"{who} wants the client to show itself by {self._quoted(method)}, which mcptest does not know"
+            )
+        if method in _METHODS and secret is None:
+            raise OAuthTrouble(f"{who} registered the client for `{method}` and gave it no `client_secret`")
+        return Client(name, secret, method)
 
-    def _missing_metadata(self, response: httpx2.Response) -> None:
-        """Raises: OAuthTrouble where nothing was discovered, and the places of old are not there either."""
-        if self.metadata or response.status_code not in (404, 405):
-            return
-        context = self.provider.context
-        named = context.auth_server_url
-        it = "it names no authorization server (RFC 9728)"
-        if named is not None:
-            it = f"the authorization server that it names, {shown_url(named)}, publishes no metadata (RFC 8414)"
-        raise OAuthTrouble(
-            f"nothing says where tokens for {shown_url(context.server_url)} come from: {it}, and "
-            f"{shown_url(str(response.request.url))} answered HTTP {response.status_code}"
-        )
-
-    def _choose_method(self, info: OAuthClientInformationFull | None) -> None:
-        """How a client that was known beforehand shows itself is the authorization server's to say, unless it was given."""
-        if info is not None and self._method_is_open:
-            info.token_endpoint_auth_method = self._supported_method(bool(info.client_secret))
-
-    def _supported_method(self, has_secret: bool) -> str:
-        if not has_secret:
+    def _supported_method(self, secret: str | None) -> str:
+        """How a client shows itself at the token endpoint, where nobody says it otherwise."""
+        if not secret:
             return "none"
         supported = self.metadata.get("token_endpoint_auth_methods_supported")
         if not isinstance(supported, list):
             return _METHODS[0]  # the default of RFC 8414 section 2
         return next((method for method in _METHODS if method in supported), _METHODS[0])
 
-    def _provider_words(self, wrong: OAuthFlowError) -> str:
-        """The provider's own refusals, such as of another issuer; the state of a request is nobody's business."""
-        text = str(wrong)
-        if text.startswith("State parameter mismatch"):
-            return "the answer that came back belongs to another login: its `state` is not the one that was sent"
-        invalid = next((cause for cause in causes(wrong) if isinstance(cause, ValidationError)), None)
-        if invalid is not None:  # its own words would quote the whole answer, secrets included
-            faults = [
-                f"`{'.'.join(map(str, fault['loc']))}`: {fault['msg']}"
-                for fault in invalid.errors(include_url=False, include_context=False, include_input=False)
-            ]
-            text = f"{text.partition(':')[0]}: {'; '.join(faults[:_MOST_FAULTS])}"
-        told = one_line(self._redact(text[:4096]), 400)
-        return told[:1].lower() + told[1:]
+    def _check_found(self, response: httpx2.Response) -> None:
+        """Raises: OAuthTrouble where nothing was discovered, and the places of old are not there either."""
+        if self.metadata or response.status_code not in (404, 405):
+            return
+        named = self._named_server()
+        it = "it names no authorization server (RFC 9728)"
+        if named is not None:
+            it = f"the authorization server that it names, {shown_url(named)}, publishes no metadata (RFC 8414)"
+        raise OAuthTrouble(
+            f"nothing says where tokens for {shown_url(self.url)} come from: {it}, and "
+            f"{shown_url(str(response.request.url))} answered HTTP {response.status_code}"
+        )
+
+    def _check_issuer_of_answer(self, told: str | None) -> None:
+        """Source: RFC 9207. Raises: OAuthTrouble for an answer that may be another authorization server's."""
+        if told is None and self.metadata.get("authorization_response_iss_parameter_supported") is True:
+            raise OAuthTrouble("the answer of the login lacks `iss`, which the authorization server promises")
+        if told is not None and told != self.issuer:
+            raise OAuthTrouble(
+                f"the answer of the login is of another issuer: `iss` is {self._quoted(told)}, not "
+                f"{self._quoted(self.issuer or 'known')}"
+            )
+
+    def _quoted(self, value: object) -> str:
+        return f'"{one_line(self._redact(str(value)[:1024]), 100)}"'
 
 
-def known_client(client_id: str | None, client_secret: str | None = None) -> OAuthClientInformationFull | None:
-    """A client that was registered by hand, or None."""
-    if client_id is None:
-        return None
-    return OAuthClientInformationFull(client_id=client_id, client_secret=client_secret)
+async def _get(http: OAuthHttp, url: str) -> httpx2.Response:
+    return await http.send(httpx2.Request("GET", url, headers={_PROTOCOL_HEADER: _ASKED_AS}), "OAuth metadata")
 
 
-def challenge_response(request: httpx2.Request, header: str | None, scope: str | None) -> httpx2.Response:
-    """A 401 for the provider: the server's own challenge, with `scope` in the place of the one that it asks for."""
-    from mcptest_engine.servers.auth import challenge_parameter
-
-    if scope is None:
-        headers = {} if header is None else {"WWW-Authenticate": header}
-    else:
-        where = challenge_parameter(header, "resource_metadata")
-        first = f'resource_metadata="{where}", ' if where else ""
-        headers = {"WWW-Authenticate": f'Bearer {first}scope="{scope}"'}
-    return httpx2.Response(401, headers=headers, request=request)
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
-def grant_of(token: OAuthToken) -> Grant:
-    """The SDK's token as ours."""
-    return Grant(token.access_token, token.expires_in, token.refresh_token, token.scope)
+def _resource_of(url: str) -> str:
+    """The name of the resource at `url`. Source: RFC 8707 section 2."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(scheme=parts.scheme.lower(), netloc=parts.netloc.lower(), fragment=""))
 
 
-def checked_authorization_url(url: str) -> str:
-    """`url`, which is about to be opened. Raises: OAuthTrouble for anything but https or this machine."""
-    check_endpoint(url, "authorization endpoint")
-    return url
+def _covers(resource: str, url: str) -> bool:
+    """Whether `url` is the resource, or lies below it."""
+    if _origin(resource).lower() != _origin(url).lower():
+        return False
+    return f"{urlsplit(url).path.rstrip('/')}/".startswith(f"{urlsplit(resource).path.rstrip('/')}/")
 
 
-def _is_form(request: httpx2.Request) -> bool:
-    return str(request.headers.get("content-type", "")).startswith("application/x-www-form-urlencoded")
+def _same_issuer(first: str, second: str) -> bool:
+    """Equal texts; of an issuer without a path the slash at its end does not count. Source: RFC 8414 section 3.3."""
+    return first == second or (first.rstrip("/") == second.rstrip("/") == _origin(first))
 
 
-def _with_method(response: httpx2.Response, supported: Callable[[bool], str]) -> httpx2.Response:
-    """A registration whose answer does not say how the client is to show itself, with what it must mean filled in."""
-    members = json_object(response) or {}
-    if members.get("token_endpoint_auth_method"):
-        return response
-    members["token_endpoint_auth_method"] = supported(bool(members.get("client_secret")))
-    return httpx2.Response(
-        response.status_code, headers=response.headers, content=json.dumps(members), request=response.request
-    )
+def _resource_metadata_urls(named: str | None, url: str) -> Iterator[str]:
+    """Where the metadata of the server may be, in order. Source: RFC 9728 sections 3.1 and 5.1."""
+    path = urlsplit(url).path
+    if named:
+        yield named
+    if path not in ("", "/"):
+        yield f"{_origin(url)}/.well-known/oauth-protected-resource{path}"
+    yield f"{_origin(url)}/.well-known/oauth-protected-resource"
+
+
+def _server_metadata_urls(server: str | None, url: str) -> Iterator[str]:
+    """Where the metadata of the authorization server may be, in order. Source: RFC 8414 sections 3.1 and 5."""
+    if server is None:
+        yield f"{_origin(url)}/.well-known/oauth-authorization-server"
+        return
+    origin, path = _origin(server), urlsplit(server).path.rstrip("/")
+    yield f"{origin}/.well-known/oauth-authorization-server{path}"
+    yield f"{origin}/.well-known/openid-configuration{path}"
+    if path:
+        yield f"{origin}{path}/.well-known/openid-configuration"
+
+
+def _is_url(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
+
+
+def _is_resource_metadata(found: Mapping[str, Any]) -> bool:
+    servers = found.get("authorization_servers")
+    return _is_url(found.get("resource")) and isinstance(servers, list) and bool(servers) and all(map(_is_url, servers))
+
+
+def _scopes(metadata: Mapping[str, Any] | None) -> list[str] | None:
+    found = None if metadata is None else metadata.get("scopes_supported")
+    return [scope for scope in found if isinstance(scope, str)] if isinstance(found, list) else None
+
+
+def _joined(scopes: Sequence[str] | None) -> str | None:
+    return " ".join(dict.fromkeys(scopes)) or None if scopes else None

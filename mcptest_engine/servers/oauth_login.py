@@ -15,23 +15,15 @@ import time
 from typing import TYPE_CHECKING, TypeVar
 
 import httpx2
-from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
-from mcp.shared.auth import OAuthClientMetadata, OAuthToken
-from pydantic import AnyUrl
 
 from mcptest_engine.core.errors import AuthFailed
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.servers.failures import duration
-from mcptest_engine.servers.oauth_device import GRANT, DeviceCode, DeviceProvider, Timing
-from mcptest_engine.servers.oauth_flow import (
-    Flow,
-    MemoryStorage,
-    challenge_response,
-    checked_authorization_url,
-    known_client,
-)
+from mcptest_engine.servers.oauth_device import GRANT, DeviceCode, Timing, device_grant
+from mcptest_engine.servers.oauth_flow import CODE_GRANT, Challenge, Flow
 from mcptest_engine.servers.oauth_http import OAuthHttp, OAuthTrouble
 from mcptest_engine.servers.oauth_loopback import RedirectListener
+from mcptest_engine.servers.oauth_tokens import Client, Grant
 from mcptest_engine.servers.spec import HttpOptions
 from mcptest_engine.servers.token_store import StoredToken
 from mcptest_engine.servers.urls import may_take_secrets, shown_url
@@ -42,7 +34,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _PATIENCE_SECONDS = 30.0
-_CLIENT_NAME = "mcptest"
 _PROBE = {
     "jsonrpc": "2.0",
     "id": 0,
@@ -66,7 +57,7 @@ class LoginRequest:
     ) -> None:
         self.url = url
         self.scope = scope
-        self.client = known_client(client_id, client_secret)
+        self.client = None if client_id is None else Client(client_id, client_secret)
         self.http = http or HttpOptions()
         self.redact = Redactor([client_secret] if client_secret else ()).redact_text
 
@@ -86,15 +77,11 @@ async def log_in(
     Raises: AuthFailed.
     """
     asked = LoginRequest(url, scope=scope, client_id=client_id, client_secret=client_secret, http=http)
-    browser = _Browser(asked.url, open_url, asked.redact)
-    provider = OAuthClientProvider(
-        url, _metadata(["authorization_code", "refresh_token"]), MemoryStorage(asked.client), browser.open, browser.wait
-    )
-    flow = Flow(provider, asked.redact)
+    browser = _Browser(asked, open_url)
 
     async def steps() -> StoredToken:
         async with OAuthHttp(asked.http, _PATIENCE_SECONDS) as requests:
-            return await browser.during(provider, lambda: _token_for(asked, flow, requests))
+            return await browser.during(lambda: _token_for(asked, browser.flow, requests))
 
     return await _bounded(url, timeout_seconds, steps)
 
@@ -115,13 +102,22 @@ async def log_in_by_device(
     Raises: AuthFailed.
     """
     asked = LoginRequest(url, scope=scope, client_id=client_id, client_secret=client_secret, http=http)
-    provider = DeviceProvider(url, _metadata([GRANT, "refresh_token"], responses=[]), MemoryStorage(asked.client))
-    flow = Flow(provider, asked.redact, needs_browser=False)
+
+    async def ask(http: OAuthHttp) -> Grant:
+        return await device_grant(flow, http, show, asked.redact, timing or Timing())
+
+    flow = Flow(
+        url,
+        asked.redact,
+        ask,
+        grants=(GRANT, "refresh_token"),
+        client=asked.client,
+        scope=scope,
+        needs_browser=False,
+    )
 
     async def steps() -> StoredToken:
         async with OAuthHttp(asked.http, _PATIENCE_SECONDS) as requests:
-            provider.flow, provider.http, provider.show = flow, requests, show
-            provider.redact, provider.timing = asked.redact, timing or Timing()
             return await _token_for(asked, flow, requests)
 
     return await _bounded(url, timeout_seconds, steps)
@@ -132,67 +128,50 @@ class InteractiveTokens:
 
     def __init__(
         self,
-        url: str,
         open_url: Callable[[str], Awaitable[None] | None],
-        client: LoginRequest,
+        asked: LoginRequest,
         *,
         client_metadata_url: str | None,
         timeout_seconds: float,
     ) -> None:
-        self._url = url
+        self._url, self._options = asked.url, asked.http
         self._timeout_seconds = timeout_seconds
-        self._options = client.http
-        self._browser = _Browser(url, open_url, client.redact)
-        self._provider = OAuthClientProvider(
-            url,
-            _metadata(["authorization_code", "refresh_token"]),
-            MemoryStorage(client.client),
-            self._browser.open,
-            self._browser.wait,
-            client_metadata_url,
-        )
-        self._flow = Flow(self._provider, client.redact)
+        self._browser = _Browser(asked, open_url, client_metadata_url)
+        self._flow = self._browser.flow
         self._lock = asyncio.Lock()
         self.remarks: list[str] = []
 
     def secrets(self) -> tuple[str, ...]:
         """Every token and secret held now."""
-        tokens, info = self._provider.context.current_tokens, self._provider.context.client_info
-        held = (tokens and tokens.access_token, tokens and tokens.refresh_token, info and info.client_secret)
+        grant, client = self._flow.grant, self._flow.client
+        held = (grant and grant.access_token, grant and grant.refresh_token, client and client.client_secret)
         return tuple(secret for secret in held if secret)
 
-    async def current(self, request: httpx2.Request) -> str | None:
+    async def current(self, request: httpx2.Request) -> str | None:  # noqa: ARG002
         """The token to send; None before the first refusal."""
-        context = self._provider.context
-        if context.current_tokens is not None and not context.is_token_valid() and context.can_refresh_token():
+        if self._flow.is_over:
             async with self._lock:
-                if not context.is_token_valid():
-                    await self._bounded_token(request, None)
-        return context.current_tokens.access_token if context.current_tokens else None
+                if self._flow.is_over:
+                    await self._bounded_grant(self._flow.refreshed)
+        return None if self._flow.grant is None else self._flow.grant.access_token
 
     async def renewed(self, refused: str | None, response: httpx2.Response) -> str | None:
         """The token to try again with, or None when this refusal has no remedy. Raises: AuthFailed."""
         async with self._lock:
-            tokens = self._provider.context.current_tokens
-            if tokens is not None and tokens.access_token != refused:
-                return tokens.access_token  # somebody else logged in meanwhile
-            challenge = httpx2.Response(
-                response.status_code,
-                headers=[pair for pair in response.headers.multi_items() if pair[0].lower() == "www-authenticate"],
-                request=response.request,
-            )
-            token = await self._bounded_token(response.request, challenge)
-        return None if token is None else token.access_token
+            grant = self._flow.grant
+            if grant is not None and grant.access_token != refused:
+                return grant.access_token  # somebody else logged in meanwhile
+            challenge = Challenge(response.status_code, response.headers.get("www-authenticate"))
+            grant = await self._bounded_grant(lambda http: self._flow.token(http, response.request, challenge))
+        return None if grant is None else grant.access_token
 
     async def aclose(self) -> None:
         """Nothing: a token that is only in memory may be lost."""
 
-    async def _bounded_token(self, request: httpx2.Request, challenge: httpx2.Response | None) -> OAuthToken | None:
-        async def steps() -> OAuthToken | None:
+    async def _bounded_grant(self, get: Callable[[OAuthHttp], Awaitable[Grant | None]]) -> Grant | None:
+        async def steps() -> Grant | None:
             async with OAuthHttp(self._options, _PATIENCE_SECONDS) as requests:
-                return await self._browser.during(
-                    self._provider, lambda: self._flow.token(requests, request, challenge)
-                )
+                return await self._browser.during(lambda: get(requests))
 
         return await _bounded(self._url, self._timeout_seconds, steps)
 
@@ -215,49 +194,56 @@ def interactive_auth(
 
     asked = LoginRequest(url, client_id=client_id, client_secret=client_secret, http=http)
     tokens = InteractiveTokens(
-        url, open_url, asked, client_metadata_url=client_metadata_url, timeout_seconds=timeout_seconds
+        open_url, asked, client_metadata_url=client_metadata_url, timeout_seconds=timeout_seconds
     )
     return TokenAuth(url, tokens, steps_up=True)
 
 
 class _Browser:
-    """The provider's two handlers: they send a browser off, and wait for what it brings back."""
+    """A flow whose grant needs a browser: it is sent off, and what it brings back is waited for."""
 
     def __init__(
-        self, url: str, open_url: Callable[[str], Awaitable[None] | None], redact: Callable[[str], str]
+        self,
+        asked: LoginRequest,
+        open_url: Callable[[str], Awaitable[None] | None],
+        client_metadata_url: str | None = None,
     ) -> None:
-        self._url = url
+        self.flow = Flow(
+            asked.url,
+            asked.redact,
+            lambda http: self.flow.code_grant(http, self._browse),
+            grants=(CODE_GRANT, "refresh_token"),
+            client=asked.client,
+            scope=asked.scope,
+            client_metadata_url=client_metadata_url,
+        )
         self._open_url = open_url
-        self._redact = redact
+        self._redact = asked.redact
         self._port = 0  # kept from one login to the next: a client is registered with its port
         self._listener: RedirectListener | None = None
 
-    async def during(self, provider: OAuthClientProvider, steps: Callable[[], Awaitable[T]]) -> T:
+    async def during(self, steps: Callable[[], Awaitable[T]]) -> T:
         """Listen while `steps` run."""
         async with RedirectListener(self._redact, self._port) as listener:
             self._listener, self._port = listener, listener.port
-            provider.context.client_metadata.redirect_uris = [AnyUrl(listener.redirect_uri)]
+            self.flow.redirect_uri = listener.redirect_uri
             return await steps()
 
-    async def open(self, authorization_url: str) -> None:
+    async def _browse(self, authorization_url: str) -> tuple[str, str | None]:
         assert self._listener is not None
-        self._listener.expect(checked_authorization_url(authorization_url))
+        self._listener.expect(authorization_url)
         opened = self._open_url(authorization_url)
         if inspect.isawaitable(opened):
             await opened
-
-    async def wait(self) -> AuthorizationCodeResult:
-        assert self._listener is not None
         came = await self._listener.answer()
-        return AuthorizationCodeResult(code=came.code, state=came.state, iss=came.iss)
+        return came.code, came.iss
 
 
 async def _token_for(asked: LoginRequest, flow: Flow, http: OAuthHttp) -> StoredToken:
     request, challenge = await _challenged(asked, http)
-    token = await flow.token(http, request, challenge_response(request, challenge, asked.scope))
-    if token is None:
-        raise OAuthTrouble("the login ended without a token")
-    return _stored(asked, flow, token)
+    grant = await flow.token(http, request, Challenge(401, challenge))
+    assert grant is not None  # a 401 has one, or raises
+    return _stored(asked, flow, grant)
 
 
 async def _challenged(asked: LoginRequest, http: OAuthHttp) -> tuple[httpx2.Request, str | None]:
@@ -273,22 +259,22 @@ async def _challenged(asked: LoginRequest, http: OAuthHttp) -> tuple[httpx2.Requ
     return request, challenge
 
 
-def _stored(asked: LoginRequest, flow: Flow, token: OAuthToken) -> StoredToken:
-    client, now = flow.client(), time.time()
+def _stored(asked: LoginRequest, flow: Flow, grant: Grant) -> StoredToken:
+    client, now = flow.client, time.time()
+    assert client is not None
     return StoredToken(
         url=asked.url,
-        access_token=token.access_token,
+        access_token=grant.access_token,
         last_refreshed=now,
-        token_type=token.token_type,
-        refresh_token=token.refresh_token,
-        expires_at_unix=None if token.expires_in is None else now + token.expires_in,
-        scope=token.scope,
+        refresh_token=grant.refresh_token,
+        expires_at_unix=None if grant.lifetime_seconds is None else now + grant.lifetime_seconds,
+        scope=grant.scope,
         client_id=client.client_id,
         client_secret=client.client_secret,
         auth_method=client.auth_method,
-        token_endpoint=flow.token_endpoint(),
-        resource=flow.resource(),
-        issuer=flow.issuer(),
+        token_endpoint=flow.token_endpoint,
+        resource=flow.resource,
+        issuer=flow.issuer,
     )
 
 
@@ -306,12 +292,3 @@ async def _bounded(url: str, timeout_seconds: float, steps: Callable[[], Awaitab
         raise AuthFailed(message, server=shown, hint="give it more time with --timeout") from None
     except OAuthTrouble as wrong:
         raise AuthFailed(f"login at {shown} failed: {wrong.message}", server=shown, hint=wrong.hint) from wrong
-
-
-def _metadata(grants: list[str], *, responses: list[str] | None = None) -> OAuthClientMetadata:
-    return OAuthClientMetadata(
-        redirect_uris=None,
-        client_name=_CLIENT_NAME,
-        grant_types=grants,
-        response_types=["code"] if responses is None else responses,
-    )

@@ -331,7 +331,7 @@ def test_discovery_that_finds_nothing_is_told_with_its_remedy(make_realm: MakeRe
     [
         ("elsewhere", "http://127.0.0.1:9/.well-known/oauth-authorization-server/as could not be reached"),
         ("insecure", "as.example/.well-known/oauth-authorization-server/as is not asked"),
-        ("other", "issuer mismatch"),
+        ("other", "is of another issuer"),
         ("half", "/as, publishes no metadata (RFC 8414), and "),
     ],
 )
@@ -341,7 +341,7 @@ def test_metadata_that_lead_nowhere_good_are_told(make_realm: MakeRealm, metadat
     assert realm.seen("token") == []
 
 
-def test_the_provider_writes_no_log_of_its_own(make_realm: MakeRealm, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_login_writes_no_log_of_its_own(make_realm: MakeRealm, capfd: pytest.CaptureFixture[str]) -> None:
     failure(make_realm(clients={"me": "another"}).url, oauth())
     assert capfd.readouterr() == ("", "")
 

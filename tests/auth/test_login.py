@@ -136,7 +136,7 @@ def test_an_answer_to_another_login_alone_is_none(make_realm: MakeRealm) -> None
 
 def test_an_answer_of_another_issuer_is_not_taken(make_realm: MakeRealm) -> None:
     realm = make_realm(authorize={"iss": "https://evil.example"})
-    assert "iss mismatch" in failure(realm).message
+    assert "the answer of the login is of another issuer" in failure(realm).message
     assert realm.seen("token") == []
 
 
@@ -197,8 +197,7 @@ def test_what_a_token_endpoint_sends_back_shows_no_device_code(make_realm: MakeR
 
 def test_a_registration_that_is_no_client_is_told_in_a_line_without_what_it_holds(make_realm: MakeRealm) -> None:
     message = failure(make_realm(registration="odd")).message
-    assert "invalid registration response: `redirect_uris`: " in message
-    assert "`client_id`: " in message
+    assert "answered without a `client_id` that is a text" in message
     for foreign in ("validation error", "input_value", "pydantic", "issued-issued"):
         assert foreign not in message
 
@@ -330,7 +329,7 @@ def test_a_session_that_lacks_a_scope_logs_in_again_with_it(make_realm: MakeReal
 
 
 def test_a_session_refreshes_a_token_that_is_over_without_a_browser(make_realm: MakeRealm) -> None:
-    realm = make_realm(expires_in=-10)
+    realm = make_realm(expires_in=0)
 
     async def main() -> list[int]:
         auth = interactive_auth(realm.url, follow)
