@@ -152,7 +152,7 @@ class Flow:
         return read_grant(response, self._redact)
 
     async def code_grant(self, http: OAuthHttp, browse: Callable[[str], Awaitable[tuple[str, str | None]]]) -> Grant:
-        """Send a browser off and exchange its code; `browse` takes a URL and returns the code and `iss`. Raises: OAuthTrouble."""
+        """Send a browser off and exchange its code; `browse` takes a URL and gives the code and `iss`. Raises: OAuthTrouble."""
         assert self.client is not None
         assert self.redirect_uri is not None
         verifier = secrets.token_urlsafe(64)

@@ -8,15 +8,13 @@ import json
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import pytest
-from mcp_types import CallToolRequestParams
 
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.front_door.door import Door as EngineDoor
-from mcptest_engine.front_door.server import _called
+from mcptest_engine.front_door.server import Client
 from mcptest_engine.workspace.workspace import find_workspace
 from tests.conftest import SERVERS
 from tests.front_door.conftest import DEMO, SUITE
@@ -364,13 +362,14 @@ def test_a_secret_of_one_request_is_none_of_the_next(open_door: Callable[..., Do
 def test_no_secret_of_a_request_is_left_after_it(tmp_path: Path) -> None:
     """However many come: what was learned would be looked for in every answer."""
     door = EngineDoor(workspace=find_workspace(tmp_path), environ={})
-    context = cast("Any", SimpleNamespace(meta={}, session=SimpleNamespace(client_params=None)))
+    client = Client(door, lambda _body: None)
 
     async def ask(count: int) -> int:
         for number in range(count):
             suite = suite_with(f"token-{number:05}-of-this-request")
-            params = CallToolRequestParams(name="validate_suite", arguments={"suite": suite})
-            assert not (await _called(door, context, params)).is_error
+            params = {"name": "validate_suite", "arguments": {"suite": suite}}
+            body = await client.answer({"id": number, "method": "tools/call", "params": params})
+            assert not json.loads(body or b"")["result"]["isError"]
         gc.collect()
         return sum(isinstance(one, Redactor) for one in gc.get_objects())
 
