@@ -18,7 +18,7 @@ from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.core.words import quoted
 from mcptest_engine.running.catalogs import ArgumentFault, Entry, Listing
 from mcptest_engine.running.diagnostics import Fix, Insert, diagnostics_of
-from mcptest_engine.running.plan import wanted_outcome
+from mcptest_engine.running.strength import wanted_outcome
 from mcptest_engine.suite import schema_walk as walk
 from mcptest_engine.suite.assertion_checks import AGENT_GATES
 from mcptest_engine.suite.checks import LIST_METHODS

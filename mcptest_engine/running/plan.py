@@ -15,14 +15,13 @@ from mcptest_engine.core.targets import parse_target
 from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS, ORDINARY, Case, Check, Plan, Request, VerifyStep
 from mcptest_engine.running.ids import DeclaredIds, Shared, name_of_metric
 from mcptest_engine.running.selecting import repeated, select, shard_of, why_none, with_groups
-from mcptest_engine.running.strength import is_validated, strength_of_test
+from mcptest_engine.running.strength import is_validated, strength_of_test, wanted_outcome
 from mcptest_engine.safety.policy import ToolClass, classify_name
 from mcptest_engine.servers.calls import Fault
 from mcptest_engine.suite.checks import LIST_METHODS
 from mcptest_engine.suite.compliance import revision_of
-from mcptest_engine.suite.defaults import DEFAULT_OUTCOME
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS as _OTHER_KINDS
-from mcptest_engine.suite.items import ASSERT_SET, assertions_of, may_decide_outcome, uses_matcher
+from mcptest_engine.suite.items import ASSERT_SET, assertions_of, uses_matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -370,23 +369,6 @@ def _request_body(data: Mapping[str, Any], outcome: Wanted, verify: tuple[Verify
     if client is None and fault is None and not effects and not verify:
         return ORDINARY
     return Request(client, _fault(fault, outcome), verify, tuple(effects or ()))
-
-
-def wanted_outcome(data: Mapping[str, Any], default: str, steps: Sequence[Mapping[str, Any]] = ()) -> Wanted:
-    """What a call must come to: as its test says; else as its assertions on the error have it; else `default`, that of the run.
-
-    A call with made-up arguments must succeed, or be refused where the test says so; an error decides nothing else.
-    """
-    said = data.get("outcome")
-    if data.get("guess"):
-        return Wanted.ERROR if said == Wanted.ERROR else Wanted.SUCCESS
-    own = data["expect"]["assertions"]
-    verified = [item for step in steps for item in step["expect"]["assertions"]]
-    if said is None and own and may_decide_outcome((*own, *verified)):
-        from mcptest_engine.judging.expectations import expected_outcome  # many suites have no such assertion
-
-        said = expected_outcome(own, data.get("threshold"), verified)
-    return Wanted(said or data.get(DEFAULT_OUTCOME) or default)
 
 
 def _assertion_line(

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.kinds import Strength, TestKind, Wanted
 from mcptest_engine.judging.strength import strength_of
 from mcptest_engine.suite.assertion_checks import AGENT_GATES
+from mcptest_engine.suite.defaults import DEFAULT_OUTCOME
+from mcptest_engine.suite.items import may_decide_outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from mcptest_engine.suite.load import LoadedSuite, TestEntry
 
@@ -37,10 +39,25 @@ def strength_of_test(
     return strength_of(expectations, outcome=outcome, is_validated=validated, threshold=threshold)
 
 
+def wanted_outcome(data: Mapping[str, Any], default: str, steps: Sequence[Mapping[str, Any]] = ()) -> Wanted:
+    """What a call must come to: as its test says; else as its assertions on the error have it; else `default`, that of the run.
+
+    A call with made-up arguments must succeed, or be refused where the test says so; an error decides nothing else.
+    """
+    said = data.get("outcome")
+    if data.get("guess"):
+        return Wanted.ERROR if said == Wanted.ERROR else Wanted.SUCCESS
+    own = data["expect"]["assertions"]
+    verified = [item for step in steps for item in step["expect"]["assertions"]]
+    if said is None and own and may_decide_outcome((*own, *verified)):
+        from mcptest_engine.judging.expectations import expected_outcome  # many suites have no such assertion
+
+        said = expected_outcome(own, data.get("threshold"), verified)
+    return Wanted(said or data.get(DEFAULT_OUTCOME) or default)
+
+
 def strength_in_suite(entry: TestEntry, suite: LoadedSuite) -> Strength:
     """The strength of a test as a run of its suite would have it."""
-    from mcptest_engine.running.plan import wanted_outcome
-
     outcome = Wanted.ANY
     if entry.kind in (TestKind.TOOL, TestKind.RESOURCE, TestKind.PROMPT):
         default = suite.run_options.get("outcome", Wanted.SUCCESS)
