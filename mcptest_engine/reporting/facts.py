@@ -92,6 +92,14 @@ def weak_tests(record: RunRecord) -> tuple[TestResult, ...]:
     return tuple(test for test in tests_with(record, Verdict.PASS) if is_weak(test.strength, test.mutation_score))
 
 
+def weak_text(test: TestResult) -> str:
+    """Why a test says little by passing."""
+    if test.mutation_score is not None:
+        return f"weak: it noticed {percent_text(test.mutation_score)} of the wrong answers"
+    what = "the call succeeds" if test.strength is Strength.VALID else "an answer comes"
+    return f"weak: it checks that {what}, and nothing in the answer"
+
+
 def strength_counts(record: RunRecord) -> dict[Strength, int]:
     """How many tests demand what, the strongest first, skipped ones left out; {} of a record that does not tell."""
     found = [test.strength for test in record.tests if test.verdict is not Verdict.SKIP and test.strength is not None]

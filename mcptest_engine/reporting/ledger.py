@@ -96,10 +96,11 @@ def ledger_lines(record: RunRecord) -> tuple[str, ...]:
     if record.ledger is None:
         return ()
     now = (turn for turn in record.ledger.turns if turn.to_run == record.run_id and turn.needs_review)
-    return tuple(f'"{one_line(turn.test, 80)}" {_verb(turn)}: {next(change_lines(turn), "")}' for turn in now)
+    return tuple(f'"{one_line(turn.test, 80)}" {turn_words(turn)}: {next(change_lines(turn), "")}' for turn in now)
 
 
-def _verb(turn: Turn) -> str:
+def turn_words(turn: Turn) -> str:
+    """What became of a test: "passes because the test changed"."""
     if turn.cause is TurnCause.REPLACED:
         return "passes because something else answers"
     if turn.is_green_by_test:

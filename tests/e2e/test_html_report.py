@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from mcptest_engine.core.results import Failure, FailureKind, TestKind, TestResu
 from mcptest_engine.core.run_record import RunRecord, Totals
 from mcptest_engine.reporting.registry import render
 from tests.browser import Watched, accessibility_faults, chromium
+from tests.reporting.audited import WEAKENED, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -104,6 +106,74 @@ def press(page: Page, *keys: str) -> None:
 
 def open_tests(page: Page) -> int:
     return page.locator("dialog[open]").count()
+
+
+QUESTIONS = {
+    "Did the run pass, and how many tests did not?": ("fail", "26 passed, 3 failed, 0 inconclusive, 1 skipped"),
+    "Which tests failed, of which tools?": (
+        *("tea costs 25 euros price_of", "the Harbour has the book in stock stock_of"),
+        "the shop opens on Sunday opening_hours",
+    ),
+    "Why did they fail?": ("expected 25, got 30", "shelf 7 was not found", "10-14 not found in closed"),
+    "What was never tested?": (
+        *("Tested: 8 of 12 tools", "Never tested: 4 tools"),
+        "delete_account, export_orders, refund_order, send_newsletter",
+    ),
+    "How strong are the tests?": (
+        *("18 of 29 tests check a value", "9 check that values are there, or their type"),
+        "2 check that the call succeeds, nothing else",
+    ),
+    "Which tests passed and prove little?": (
+        *("the branches can be listed list_branches weak", "a price can be asked for price_of weak"),
+    ),
+    "Was a test weakened to become green, and how?": (
+        f"{WEAKENED} reserve_book",
+        "passes because the test changed",
+        "exact: 21 → type: integer",
+    ),
+    "What acted on the server, and who decided that?": (
+        *("What acted: 2 of 29 tool calls", "cancel_reservation 1 call, destructive, executed, decided by the suite"),
+        "reserve_book 1 call, mutating, executed, decided by the suite",
+    ),
+    "What was not decided, and why?": ("stock is counted at night", "skipped: waits for the new scanner"),
+    "Where do the results come from?": ("2.1.0", "live", "no commit recorded"),
+}
+"""What an auditor asks of a run, and the words that answer it."""
+VISIBLE = """height => {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const texts = [];
+    while (walker.nextNode()) {
+        const range = document.createRange();
+        range.selectNodeContents(walker.currentNode);
+        const box = range.getBoundingClientRect();
+        const clipped = walker.currentNode.parentElement.closest("noscript, script, style, .hidden");
+        if (!clipped && box.width > 1 && box.bottom <= height) texts.push(walker.currentNode.data);
+    }
+    return texts.join(" ").replace(/\\s+/g, " ").replace(/ ([,:)])/g, "$1").replace(/([(]) /g, "$1");
+}"""
+"""The text that ends above a height, as it is laid out."""
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("audited")
+    with ThreadPoolExecutor(1) as pool:  # a browser that is driven here has the event loop of this thread
+        return made(folder / "run.html", pool.submit(record_of, folder).result())
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 2 * 844)])
+def test_ten_questions_of_an_auditor_are_answered_on_the_first_screens(
+    watched: Callable[..., Watched], audited: Path, width: int, height: int
+) -> None:
+    """U17, U18: on the first screen of a desk, and on the first two of a phone."""
+    page = watched(width).open(audited)
+    told = page.evaluate(VISIBLE, height)
+    open_ones = {question: [word for word in words if word not in told] for question, words in QUESTIONS.items()}
+    assert {question: words for question, words in open_ones.items() if words} == {}
+    page.get_by_text("Request and response").first.click()  # one click away
+    shown = page.locator("#review article details").first.inner_text()
+    assert "price_of" in shown
+    assert '"price": 30' in shown
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -425,7 +495,8 @@ def test_no_rule_of_accessibility_is_broken(
     """Landmarks, headings, names, contrast (WCAG 2.2 AA), as axe-core sees them; closed and with a test open."""
     page = watched(width, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce").open(report)
     assert accessibility_faults(page) == []
-    page.get_by_text("Tools that no test exercised").click()
+    for fold in page.locator("main details:not([open]) > summary").all():
+        fold.click()
     page.evaluate(f"location.hash = '{GRAPH}'")
     sheet(page)
     assert accessibility_faults(page) == []

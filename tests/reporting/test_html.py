@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from lxml import html as parser
 
 from mcptest_engine.core.coverage import Dimension
+from mcptest_engine.core.kinds import Strength
 from mcptest_engine.core.results import DerivedMetric, Failure, FailureKind, TestKind
 from mcptest_engine.core.run_record import HookResult, ServerRecord
 from mcptest_engine.core.sanitise import sanitise
@@ -201,15 +202,35 @@ def test_the_page_says_how_many_answers_came_from_where(build, cached, mode):
 
 
 def test_what_a_record_does_not_know_is_said_to_be_unknown(build):
-    """An auditor sees that a commit is missing, not an empty place."""
+    """An auditor sees that a commit is missing, not empty places."""
     source = {"repo": None, "branch": None, "commit": None, "dirty": None}
-    told = block(page_of(build.record(build.test("a"), source=source)), "audit")
-    assert told.count("not recorded") == 4  # profile, repository, branch, commit
+    page = page_of(build.record(build.test("a"), source=source))
+    assert "Not recorded: repository, branch, commit." in block(page, "audit")
+    assert "no commit recorded" in page
+
+
+@pytest.mark.parametrize(
+    ("more", "note"),
+    [
+        ({}, None),
+        ({"source": {"repo": "r", "branch": "b", "commit": "c" * 40, "dirty": False}}, None),
+        ({"source": {"repo": "r", "branch": "b", "commit": "c" * 40, "dirty": True}}, "changes that were not committed"),
+        ({"mode": "replayed"}, "no server was asked"),
+        ({"flags": ("--var", "city=Oslo")}, "options changed the tests: --var city=Oslo"),
+        ({"interrupted": True}, "the run was interrupted"),
+    ],
+)
+def test_where_results_come_from_is_folded_unless_something_of_it_is_remarkable(build, more, note):
+    plain = {"source": {"repo": None, "branch": None, "commit": None, "dirty": None}}
+    page = page_of(build.record(build.test("a"), **{**plain, **more}))
+    (fold,) = tree(page).xpath("//*[@id='audit']/details")
+    assert (fold.get("open") is not None) == (note is not None)
+    assert note is None or (note in block(page, "audit") and note in block(page, "summary"))
 
 
 def test_a_run_in_which_all_passed_has_nothing_to_review_first(build):
-    """agent-interface: an all-pass run omits this block; a skipped test is none to review."""
-    page = page_of(build.record(build.test("a"), build.test("b", "skip")))
+    """agent-interface: an all-pass run omits this block."""
+    page = page_of(build.record(build.test("a", strength=Strength.SHAPE), build.test("b")))
     assert block(page, "review") is None
     assert "Review first" not in page.partition("<main")[0].partition("<header")[2]
 
@@ -221,7 +242,59 @@ def test_failing_tests_come_first_then_inconclusive_ones(build):
     names = tree(page).xpath("//*[@id='review']//h3//a/text()")
     assert names == ["c", "a"]
     order = [one.get("id") for one in tree(page).xpath("//main/section")]
-    assert order[:3] == ["audit", "review", "tests"]
+    assert (order[:3], order[-1]) == (["summary", "review", "tests"], "audit")
+
+
+def test_what_passed_and_says_little_by_it_is_reviewed_too(build):
+    """A pass on an error that nothing demands, a weak test, a skip; an error that the test demands is none of them."""
+    refused = {"result": {"isError": True, "content": [{"type": "text", "text": "no <b>"}]}}
+    on_error = build.assertion(target="result.isError", passed=True, matcher={"exact": True})
+    wanted = build.assertion(implicit="outcome", passed=True, target="outcome", matcher={"exact": "error"})
+    page = page_of(
+        build.record(
+            build.test("accident", output=refused),
+            build.test("looked at", output=refused, assertions=(on_error,)),
+            build.test("demanded", output=refused, assertions=(wanted,)),
+            build.test("any answer", strength=Strength.ANSWERED),
+            build.test("measured", strength=Strength.VALUE, mutation_score=0.25),
+            build.test("strong", strength=Strength.VALUE, mutation_score=0.9),
+            build.test("later", "skip", message="a #1 reason"),
+        )
+    )
+    titles = [words(one) for one in tree(page).xpath("//*[@id='review']/h3")]
+    assert titles == ["Passed on an error (1)", "Weak tests that passed (2)", "Skipped (1)"]
+    told = block(page, "review")
+    for word in ("accident status the server answered with an error, which nothing in the test demands: no <b>",
+                 "any answer status weak: it checks that an answer comes, and nothing in the answer",
+                 "measured status weak: it noticed 25 % of the wrong answers", "later status a #1 reason"):  # fmt: skip
+        assert word in told
+    for word in ("looked at", "demanded", "strong"):
+        assert word not in told
+    assert "value 90 %" in block(page, "tests")
+
+
+def test_request_and_response_are_in_the_card_and_long_ones_are_cut(build):
+    output = {"result": {"content": [{"type": "text", "text": "x" * 9_000}]}}
+    page = page_of(build.record(build.test("a", "fail", output=output), build.test("b", "fail", request=None)))
+    folds = tree(page).xpath("//*[@id='review']/article/details")
+    assert [fold.get("open") for fold in folds] == [None]
+    told = words(folds[0])
+    assert '"name": "status"' in told
+    assert "more characters; open the test" in told
+    assert len(told) < 3_000
+
+
+def test_a_run_without_coverage_says_so_and_one_with_it_names_what_was_never_called(build):
+    """A tool that was called and that no passing test covers is not "never tested"."""
+    test = build.test("a", "fail")
+    assert "Never tested No coverage measured: the run knew no list of tools." in block(page_of(build.record(test)), "summary")
+    row = Dimension(name="tools", covered=0, total=3, missing=("status", "other", "more"))
+    told = block(page_of(build.record(test, coverage=(row,))), "summary")
+    assert "Never tested: 2 tools other , more" in told
+    assert "Tested: 1 of 3 tools" in told
+    assert "status 0 of 1, none nothing passed" in told
+    unknown = Dimension(name="tools", unknown="it said no", floor=5.0)
+    assert "No coverage measured: it said no." in block(page_of(build.record(test, coverage=(unknown,))), "summary")
 
 
 def test_a_failure_that_tells_more_than_its_assertions_is_told_whole(build):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.words import counted
-from mcptest_engine.reporting import facts
+from mcptest_engine.reporting import facts, overview
 from mcptest_engine.reporting.html.markup import (
     Html,
     badge,
@@ -27,14 +27,6 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.run_record import RunRecord, ServerRecord
 
-_MODES = {
-    "live": ("live", "live: every answer came from a server during this run"),
-    "recorded": ("live", "recorded: the servers answered, and their answers were kept in a cassette"),
-    "replayed": ("replayed", "replayed: every answer was read from a cassette; no server was asked"),
-}
-"""Of each mode where its answers come from, and what is said when all do."""
-
-
 def headline(record: RunRecord) -> Html:
     """The suite's name, the verdict, the sums, and why the run failed where no test says it."""
     reason = facts.run_reason(record)
@@ -49,23 +41,37 @@ def headline(record: RunRecord) -> Html:
                 class_="verdict",
             ),
             _shares(record),
+            tag("p", tag("strong", overview.run_moment(record)), f" · {overview.origin_text(record)}", class_="run"),
             None if reason is None else tag("p", tag("strong", "Failed: "), worded(reason), class_="reason"),
         ]
     )
 
 
 def block(record: RunRecord) -> Html:
-    """Provenance at a glance, then each server, then the run's warnings."""
-    warnings = facts.warning_texts(record)
-    return section(
-        "audit",
-        "Audit this run",
-        facts_list(_rows(record)),
+    """Where the results come from: folded, unless something about it is remarkable; then each server and the run's warnings."""
+    notes, warnings = overview.remarkable(record), facts.warning_texts(record)
+    rows = list(_rows(record))
+    unknown = [term.lower() for term, value in rows if value is None]
+    known = [(term, value) for term, value in rows if value is not None]
+    missing = tag("p", f"Not recorded: {', '.join(unknown)}.", class_="note") if unknown else None
+    fold = tag(
+        "details",
+        tag("summary", "All that the run recorded of it"),
+        facts_list(known),
+        missing,
         tag("h3", "Servers") if record.servers else None,
         _servers(record) if record.servers else None,
         *(_stderr(server) for server in record.servers if server.stderr_tail.strip()),
+        class_="fold",
+        open=bool(notes),
+    )
+    return section(
+        "audit",
+        "Audit this run",
+        tag("ul", *(tag("li", note) for note in notes), class_="warnings") if notes else None,
         tag("h3", "Warnings") if warnings else None,
         tag("ul", *(tag("li", worded(line)) for line in warnings), class_="warnings") if warnings else None,
+        fold,
         note="Where these results come from, as the run recorded it.",
     )
 
@@ -94,10 +100,11 @@ def _rows(record: RunRecord) -> Iterator[tuple[str, str | None]]:
     source, environment = record.source, record.environment
     yield "Run", _code(record.run_id)
     yield "Verdict", joined([badge(record.verdict), f" exit code {record.exit_code}"])
-    yield "Mode", name_text(_mode_text(record))
+    yield "Mode", name_text(overview.mode_text(record))
     if record.cassette is not None:
         yield "Cassette", _code(record.cassette)
-    yield "Profile", _named(record.profile)
+    if record.profile is not None:
+        yield "Profile", _named(record.profile)
     if record.requested_by is not None:
         yield "Requested by", _requester(record.requested_by)
     yield "Suite", joined([_code(record.suite.path), " sha256 ", _code(record.suite.sha256)])
@@ -113,16 +120,6 @@ def _rows(record: RunRecord) -> Iterator[tuple[str, str | None]]:
     if record.shard is not None:
         yield "Shard", f"{record.shard[0]} of {record.shard[1]}: the other tests are in other reports"
     yield "Flags", joined([_code(flag) for flag in record.flags], " ") if record.flags else "none that change a test"
-
-
-def _mode_text(record: RunRecord) -> str:
-    """The mode, and how many answers came from where unless all did from where the mode says."""
-    own, text = _MODES.get(record.mode, ("", record.mode))
-    found = facts.answer_origins(record)
-    told = [f"{count:,} {origin}" for origin, count in found.items() if count or origin == own]
-    if not own or (found[own] and len(told) == 1):
-        return text
-    return f"{record.mode} run, {counted(sum(found.values()), 'answer')}: {', '.join(told)}"
 
 
 def _totals(record: RunRecord) -> str:

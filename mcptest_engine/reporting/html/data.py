@@ -45,6 +45,7 @@ def columns(record: RunRecord, slugs: Mapping[str, str]) -> dict[str, Any]:
         "kind": [number(test.kind.value) for test in tests],
         "server": [number(name_text(test.server)) for test in tests],
         "tool": [number(one_line(test.tool or "", 100)) for test in tests],
+        "strength": [number(facts.strength_text(test)) for test in tests],
         "tags": [[number(one_line(tag, 100)) for tag in test.tags] for test in tests],
         "took": [test.duration_ms for test in tests],
         "own": [test.own_ms for test in tests],

@@ -21,7 +21,7 @@ _PLAIN = (
     "id", "kind", "server", "tool", "case", "verdict", "duration_ms", "started_offset_ms", "behind", "cached",
     "flaky",
     "attempts", "file", "line", "tags", "score", "threshold", "derived_metrics", "message", "failure", "cost_usd", "tokens",
-    "model", "scorer",
+    "model", "scorer", "strength", "mutation_score",
 )  # fmt: skip
 _NODE = (
     "id", "status", "server", "tool", "needs", "started_ms", "duration_ms", "message", "hint", "mocked", "frozen", "cost_usd",

@@ -84,7 +84,9 @@ def facts_list(rows: Iterable[tuple[str, str | None]]) -> Html:
 def plain_table(
     caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0, extra: int | None = None
 ) -> Html:
-    """A table whose first column names its rows and whose last `numbers` columns are figures; it scrolls by itself.
+    """A table whose first column names its rows and whose last `numbers` columns are figures.
+
+    It scrolls by itself; on a phone each row is a list of its cells, under the words of the head.
 
     Column `extra` is left out where there is little room.
     """
@@ -94,7 +96,10 @@ def plain_table(
         tag(
             "tr",
             tag("th", row[0], scope="row"),
-            *(tag("td", cell, class_=kind) for cell, kind in zip(row[1:], kinds[1:], strict=True)),
+            *(
+                tag("td", tag("div", cell) if cell else "", class_=kind, data_label=word)
+                for cell, kind, word in zip(row[1:], kinds[1:], heads[1:], strict=True)
+            ),
         )
         for row in rows
     )

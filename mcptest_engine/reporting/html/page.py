@@ -14,7 +14,8 @@ from importlib import resources
 from string import Template
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcptest_engine.reporting.html import audit, data, ledger, review, sums, table, timing
+from mcptest_engine.reporting import overview
+from mcptest_engine.reporting.html import audit, data, ledger, review, summary, sums, table, timing
 from mcptest_engine.reporting.html.markup import joined, name_text, tag
 from mcptest_engine.reporting.html.values import data_line
 from mcptest_engine.workspace.slug import Slugs
@@ -53,19 +54,20 @@ def page(record: RunRecord, options: RenderOptions, around: Around | None = None
         "review": review.block(record, slugs, options),
         "ledger": ledger.block(record),
         "tests": table.block(record, slugs),
-        "timing": timing.block(record, slugs),
         **{f"sums{at}": part for at, part in enumerate(sums.blocks(record))},
+        "timing": timing.block(record, slugs),
+        "audit": audit.block(record),
     }
     allowed = policy(style, script)
     text = Template(template).substitute(
         policy=allowed,
         bar="" if around is None else around.bar,
-        title=joined([f"{record.verdict.value}: ", name_text(record.suite.name), " · mcptest"]),
+        title=joined([f"{record.verdict.value}: {name_text(record.suite.name)}, {overview.run_moment(record)} · mcptest"]),
         style=style,
         script=script,
         headline=audit.headline(record),
         nav=_nav(blocks),
-        audit=audit.block(record),
+        summary=summary.block(record, slugs),
         blocks=joined([part for part in blocks.values() if part is not None], "\n"),
         in_full=table.in_full(record, slugs, details) or "",
         foot=sums.foot(record),
@@ -108,10 +110,10 @@ def _hash(text: str) -> str:
 
 
 def _nav(blocks: Mapping[str, Html | None]) -> Html:
-    names = {"review": "Review first", "ledger": "Ledger", "tests": "All tests", "timing": "Timing"}
+    names = {"review": "Review first", "ledger": "Ledger", "tests": "All tests", "timing": "Timing", "audit": "Audit"}
     titles = ("Compositions", "Hooks", "Coverage", "Effects", "Repeats", "Metrics", "Spending")
     names |= {f"sums{at}": word for at, word in enumerate(titles)}
-    links = [tag("a", "Audit", href="#audit")]
+    links = [tag("a", "At a glance", href="#summary")]
     for key, part in blocks.items():
         if part is not None:
             anchor = names[key].lower() if key.startswith("sums") else key

@@ -1,30 +1,34 @@
-"""What did not hold up, as the block "Review first", before anything else. A run in which all passed has no such block.
+"""What did not hold up, and what passed and needs a look, as the block "Review first". A run without either has no such block.
 
 Source: agent-interface, Auditing an agent run.
 """
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.words import counted
-from mcptest_engine.reporting import compositions, facts, hook_facts
-from mcptest_engine.reporting.html.markup import Html, badge, name_text, section, tag, worded
+from mcptest_engine.reporting import compositions, facts, hook_facts, overview
+from mcptest_engine.reporting.html.markup import Html, badge, joined, name_text, section, tag, worded
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.registry import RenderOptions
 
 SHOWN = 100
+LONGEST = 2_000
 
 
 def block(record: RunRecord, slugs: Mapping[str, str], options: RenderOptions) -> Html | None:
-    """Every failed hook, then every failing and every inconclusive test; None where there are none."""
+    """Every failed hook, then every failing and every inconclusive test, then those that were weakened, that passed on an error,
+    that are weak, or that were skipped; None where there are none.
+    """
     setup = hook_facts.setup_failure(record)
     doubted = [
         test
@@ -32,15 +36,51 @@ def block(record: RunRecord, slugs: Mapping[str, str], options: RenderOptions) -
         for test in facts.tests_with(record, verdict)
         if setup is None or not hook_facts.is_kept(test)
     ]
-    hooks = hook_facts.told_hooks(record)
-    if not doubted and not hooks:
+    hooks, groups = hook_facts.told_hooks(record), [part for part in _groups(record, slugs) if part is not None]
+    if not doubted and not hooks and not groups:
         return None
     items = [_hook(told) for told in hooks]
     items += [_item(record, test, slugs[test.id], options) for test in doubted[:SHOWN]]
     more = len(doubted) - SHOWN
     left = tag("p", f"{counted(more, 'more test')} did not hold up either; the table has them all.", class_="note")
-    note = "The run did not hold up here. Read these before you rely on the rest."
-    return section("review", "Review first", *items, left if more > 0 else None, note=note)
+    note = "Read these before you rely on the rest."
+    return section("review", "Review first", *items, left if more > 0 else None, *groups, note=note)
+
+
+def _groups(record: RunRecord, slugs: Mapping[str, str]) -> Iterator[Html | None]:
+    """What is a line or two each."""
+    by_name = {test.name: slugs[test.id] for test in record.tests}
+    weakened = [
+        _line(turn.test, by_name.get(turn.test), turn.tool, overview.weakened_text(turn))
+        for turn in overview.weakened_tests(record)
+    ]
+    yield _group("weakened", "Weakened or replaced since an earlier run", weakened)
+    parts: tuple[tuple[str, str, tuple[TestResult, ...], Callable[[TestResult], str]], ...] = (
+        ("on-errors", "Passed on an error", overview.passed_on_errors(record), _error_words),
+        ("weak", "Weak tests that passed", facts.weak_tests(record), facts.weak_text),
+        ("flaky", "Flaky", facts.flaky_tests(record), facts.flaky_text),
+        ("skipped", "Skipped", facts.tests_with(record, Verdict.SKIP), lambda test: facts.remark(test) or "no reason given"),
+    )
+    for anchor, title, tests, told in parts:
+        yield _group(anchor, title, [_line(test.name, slugs[test.id], test.tool, told(test)) for test in tests])
+
+
+def _group(anchor: str, title: str, lines: list[Html]) -> Html | None:
+    if not lines:
+        return None
+    more = tag("li", f"and {len(lines) - SHOWN:,} more; the table has them all") if len(lines) > SHOWN else None
+    heading = tag("h3", f"{title} ({len(lines):,})", id=f"review-{anchor}")
+    return joined([heading, tag("ul", *lines[:SHOWN], more, class_="told")])
+
+
+def _line(name: str, slug: str | None, tool: str | None, text: str) -> Html:
+    shown = name_text(name) if slug is None else tag("a", name_text(name), href=f"#t-{slug}")
+    called = None if tool is None else joined([" ", tag("code", name_text(tool))])
+    return tag("li", shown, called, tag("span", worded(text), class_="sub"))
+
+
+def _error_words(test: TestResult) -> str:
+    return f"the server answered with an error, which nothing in the test demands: {overview.error_text(test)}"
 
 
 def diff_block(lines: Iterable[str]) -> Html:
@@ -60,7 +100,8 @@ def _hook(told: hook_facts.ToldHook) -> Html:
 def _item(record: RunRecord, test: TestResult, slug: str, options: RenderOptions) -> Html:
     link = tag("a", name_text(test.name), href=f"#t-{slug}")
     failure = "" if test.failure is None else f" · {test.failure.kind.value} failure"
-    about = f"{test.kind.value} · server {name_text(test.server)}{failure} · {facts.place(test)}"
+    called = f"{test.kind.value} · server {name_text(test.server)}{failure} · {facts.place(test)}"
+    about = called if test.tool is None else joined([tag("code", name_text(test.tool)), f" · {called}"])
     body = (
         _why_failed(test)
         if test.verdict is Verdict.FAIL
@@ -73,7 +114,24 @@ def _item(record: RunRecord, test: TestResult, slug: str, options: RenderOptions
         class_="repro",
     )
     head = tag("h3", badge(test.verdict), " ", link)
-    return tag("article", head, tag("p", about, class_="about"), *body, command, class_=f"doubt {test.verdict.value}")
+    exchange = _exchange(test)
+    return tag(
+        "article", head, tag("p", about, class_="about"), *body, exchange, command, class_=f"doubt {test.verdict.value}"
+    )
+
+
+def _exchange(test: TestResult) -> Html | None:
+    """What was sent and what came, one click away; long ones are cut, and the opened test has the whole."""
+    if test.request is None:
+        return None
+    parts = [tag("h4", "Request"), tag("pre", _json(test.request)), tag("h4", "Response")]
+    parts.append(tag("p", "nothing came", class_="none") if test.output is None else tag("pre", _json(test.output)))
+    return tag("details", tag("summary", "Request and response"), *parts)
+
+
+def _json(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n… {len(text) - LONGEST:,} more characters; open the test"
 
 
 def _why_failed(test: TestResult) -> Iterator[Html]:

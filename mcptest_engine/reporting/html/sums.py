@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 HOOKS_SHOWN = 200
 NAMES_SHOWN = 500
+NAMES_OPEN = 40
 HASHES_SHOWN = 3
 
 
@@ -103,7 +104,7 @@ def _coverage(record: RunRecord) -> Html | None:
     )
     missing = [_missing(row) for row in record.coverage if row.missing]
     return section(
-        "coverage", "Coverage", table, *missing, note="How much of what the servers offer the tests exercised."
+        "coverage", "Coverage", table, *missing, note="How much of what the servers offer passing tests covered, and how many tests check a value."
     )
 
 
@@ -162,8 +163,9 @@ def _floor(row: Dimension) -> str:
 def _missing(row: Dimension) -> Html:
     names = [tag("li", tag("code", name_text(name))) for name in row.missing[:NAMES_SHOWN]]
     more = len(row.missing) - len(names)
-    title = tag("summary", f"{row.shown_name.capitalize()} that no test exercised ({len(row.missing)})")
-    return tag("details", title, tag("ul", *names, tag("li", f"and {more} more") if more else None, class_="names"))
+    title = tag("summary", f"{row.missing_name.capitalize()} ({len(row.missing)})")
+    names_list = tag("ul", *names, tag("li", f"and {more} more") if more else None, class_="names")
+    return tag("details", title, names_list, open=len(row.missing) <= NAMES_OPEN)
 
 
 def _repeats(record: RunRecord) -> Html | None:

@@ -26,6 +26,8 @@ ROWS = 1000
 _HEADS = (
     ("verdict", "Verdict"),
     ("name", "Test"),
+    ("tool", "Tool"),
+    ("strength", "Strength"),
     ("kind", "Kind"),
     ("server", "Server"),
     ("score", "Score"),
@@ -35,15 +37,28 @@ _HEADS = (
 
 def block(record: RunRecord, slugs: Mapping[str, str]) -> Html:
     """The table, under it the place for the script's controls."""
-    scored = any(test.score is not None for test in record.tests)
-    heads = [(key, word) for key, word in _HEADS if scored or key != "score"]
+    shown_keys = _keys(record)
+    heads = [(key, word) for key, word in _HEADS if key in shown_keys]
     head = tag("tr", *(tag("th", word, scope="col", data_key=key, class_=_class(key)) for key, word in heads))
     shown = record.tests if len(record.tests) <= ROWS else ()
-    rows = (_row(test, slugs[test.id], scored=scored) for test in shown)
+    rows = (_row(test, slugs[test.id], shown_keys) for test in shown)
     caption = tag("caption", f"Every test of the run ({len(record.tests):,})", class_="hidden")
     body = tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="tests")
     scroll = tag("div", body, id="scroll", class_="scroll", tabindex="0", role="region", aria_label="All tests, table")
     return section("tests", "All tests", tag("div", id="controls"), _unscripted(record), scroll)
+
+
+def _keys(record: RunRecord) -> set[str]:
+    """The columns that tell the tests of this run apart."""
+    tests = record.tests
+    told = {
+        "tool": any(test.tool is not None for test in tests),
+        "strength": any(test.strength is not None for test in tests),
+        "kind": len({test.kind for test in tests}) > 1,
+        "server": len({test.server for test in tests}) > 1,
+        "score": any(test.score is not None for test in tests),
+    }
+    return {key for key, _ in _HEADS if told.get(key, True)}
 
 
 def in_full(record: RunRecord, slugs: Mapping[str, str], details: Details) -> Html | None:
@@ -68,17 +83,25 @@ def _class(key: str) -> str:
     return f"c-{key} num" if key in {"took", "score"} else f"c-{key}"
 
 
-def _row(test: TestResult, slug: str, *, scored: bool) -> Html:
-    note = note_of(test)
+def _row(test: TestResult, slug: str, keys: set[str]) -> Html:
+    note, strength = note_of(test), facts.strength_text(test)
+    where = " · ".join(filter(None, (name_text(test.tool or ""), strength)))
+    told = [tag("span", f"{where} ", class_="where") if where else None, note or None]
+    sub = tag("span", *told, class_="sub" if note else "sub where") if any(told) else None
     name = tag("a", name_text(test.name), href=f"#t-{slug}", class_="name")
+    cells = {
+        "tool": tag("code", name_text(test.tool)) if test.tool is not None else "",
+        "strength": strength,
+        "kind": test.kind.value,
+        "server": name_text(test.server),
+        "score": "" if test.score is None else number_text(test.score),
+        "took": facts.duration_text(test.duration_ms),
+    }
     return tag(
         "tr",
         tag("td", badge(test.verdict), class_="c-verdict"),
-        tag("th", name, tag("span", note, class_="sub") if note else None, scope="row", class_="c-name"),
-        tag("td", test.kind.value, class_="c-kind"),
-        tag("td", name_text(test.server), class_="c-server"),
-        tag("td", "" if test.score is None else number_text(test.score), class_="c-score num") if scored else None,
-        tag("td", facts.duration_text(test.duration_ms), class_="c-took num"),
+        tag("th", name, sub, scope="row", class_="c-name"),
+        *(tag("td", cell, class_=_class(key)) for key, cell in cells.items() if key in keys),
     )
 
 

@@ -92,6 +92,10 @@ paint();
 // Single keys may be in the way of speech input, so they can be turned off (WCAG 2.2, 2.1.4).
 const keysOn = el("input", {type: "checkbox", id: "keys-on"});
 keysOn.checked = true;
+// On paper nothing can be opened: what is folded is printed open, and folded again afterwards.
+const folded = [];
+window.addEventListener("beforeprint", () => { for (const one of document.querySelectorAll("main details.fold:not([open])")) { one.open = true; folded.push(one); } });
+window.addEventListener("afterprint", () => { for (const one of folded.splice(0)) one.open = false; });
 document.getElementById("switches").append(themeButton);
 document.getElementById("scroll").after(el("details", {class: "keys"}, el("summary", {}, "Keys"),
   el("p", {}, el("kbd", {}, "/"), " search · ", el("kbd", {}, "j"), " ", el("kbd", {}, "k"), " next and previous test · ", el("kbd", {}, "Enter"), " open · ",

@@ -6,6 +6,7 @@ const SPARE_ROWS = 12;
 const FEW = 20; // rows that need no window of their own to be scrolled in
 const PRINTED_ROWS = 2000;
 const VERDICTS = ["fail", "inconclusive", "skip", "pass"];
+const STRENGTHS = ["answered", "valid", "shape", "value"];
 
 class TestTable {
   constructor(columns) {
@@ -42,7 +43,7 @@ class TestTable {
       const short = key === "verdict" ? el("span", {class: "short", "aria-hidden": "true"}, "✓✗") : null;
       head.replaceChildren(el("button", {type: "button", click: () => this.sortBy(key)}, word, short, el("span", {class: "arrow", "aria-hidden": "true"})));
     }
-    this.scored = this.heads.some((head) => head.dataset.key === "score");
+    this.cells = this.heads.map((head) => head.dataset.key).filter((key) => key !== "verdict" && key !== "name");
   }
 
   makeControls() {
@@ -105,6 +106,7 @@ class TestTable {
   sortValue(key, at) {
     if (key === "took") return this.columns.own[at]; // what was behind another call is not its own
     if (key === "score") return this.columns.score[at] ?? -1;
+    if (key === "strength") return STRENGTHS.indexOf(this.word(key, at).split(" ")[0]);
     if (key === "name") return this.columns.name[at].toLowerCase();
     return key === "verdict" ? VERDICTS.indexOf(this.word("verdict", at)) : this.word(key, at);
   }
@@ -165,14 +167,21 @@ class TestTable {
 
   row(at, place) {
     const {columns} = this;
+    const where = [this.word("tool", at), this.word("strength", at)].filter(Boolean).join(" · ");
+    const note = columns.note[at];
     return el("tr", {class: "row", "data-at": String(at), "aria-rowindex": String(place + 2)},
       el("td", {class: "c-verdict"}, badge(this.word("verdict", at))),
       el("th", {class: "c-name", scope: "row"}, el("a", {class: "name", href: `#t-${columns.slug[at]}`, title: columns.name[at]}, columns.name[at]),
-        columns.note[at] ? el("span", {class: "sub", title: columns.note[at]}, columns.note[at]) : null),
-      el("td", {class: "c-kind"}, this.word("kind", at)),
-      el("td", {class: "c-server"}, this.word("server", at)),
-      this.scored ? el("td", {class: "c-score num"}, columns.score[at] === null ? "" : figure(columns.score[at])) : null,
-      el("td", {class: "c-took num"}, duration(columns.took[at])));
+        note || where ? el("span", {class: note ? "sub" : "sub where", title: note || where}, where ? el("span", {class: "where"}, `${where} `) : null, note || null) : null),
+      this.cells.map((key) => this.cell(key, at)));
+  }
+
+  cell(key, at) {
+    const {columns} = this;
+    if (key === "score") return el("td", {class: "c-score num"}, columns.score[at] === null ? "" : figure(columns.score[at]));
+    if (key === "took") return el("td", {class: "c-took num"}, duration(columns.took[at]));
+    const word = this.word(key, at);
+    return el("td", {class: `c-${key}`, title: word}, key === "tool" && word ? el("code", {}, word) : word);
   }
 
   // Anywhere in a row, unless somebody is selecting its text; the link in it is what keys and screen readers use.
