@@ -89,6 +89,11 @@ def duration_shown(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 60 else f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
+def strength_shown(strength: str, mutation_score: float | None) -> str:
+    """`value`, or `value 83 %` with the share of wrong answers that a test noticed; "" where it is not known."""
+    return strength if mutation_score is None else f"{strength} {int(mutation_score * 100 + 1e-9)} %"
+
+
 def took_shown(duration_ms: float) -> str:
     """What a test or a call took: `<1 ms`, `12 ms`, `3.4 s`, `2:05`."""
     if duration_ms < 999.5:

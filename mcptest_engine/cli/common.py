@@ -227,3 +227,9 @@ def save_record(workspace: Workspace, record: RunRecord) -> None:
         workspace.save_run(record.to_json(streamed=True))
     except (OSError, McptestError) as wrong:
         show_error(wrong, "warning")
+        return
+    if workspace.is_stray_for(Path.cwd()):
+        shown = os.path.relpath(workspace.data_dir)
+        sys.stderr.write(
+            f"note: the run is saved in {shown}, the nearest {workspace.data_dir.name} above this folder\n"
+        )

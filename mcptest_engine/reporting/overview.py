@@ -128,7 +128,9 @@ def error_text(test: TestResult) -> str:
 
 def acting_calls(record: RunRecord) -> tuple[Effect, ...]:
     """The calls that changed something or could have, and those that were not executed as asked for; the worst first."""
-    notable = () if record.effects is None else (row for row in record.effects.calls if row.is_notable or is_unlisted(row))
+    notable = (
+        () if record.effects is None else (row for row in record.effects.calls if row.is_notable or is_unlisted(row))
+    )
     return tuple(sorted(notable, key=lambda row: -CLASSES.index(row.limited_as or row.tool_class)))
 
 
@@ -193,7 +195,11 @@ def uncovered_text(record: RunRecord) -> str:
     """Why it is not known what was never tested."""
     row = next((row for row in record.coverage if row.name == "tools"), None)
     known = row is not None and row.unknown is not None
-    why = one_line(str(row.unknown), facts.MESSAGE_LIMIT) if row is not None and known else "the run knew no list of tools"
+    why = (
+        one_line(str(row.unknown), facts.MESSAGE_LIMIT)
+        if row is not None and known
+        else "the run knew no list of tools"
+    )
     return f"No coverage measured: {why}."
 
 

@@ -29,7 +29,7 @@ from mcptest_engine.suite.items import assertions_of, matchers_in, uses_matcher
 from mcptest_engine.workspace.side_files import SideFiles
 from mcptest_engine.workspace.slug import slug
 from mcptest_engine.workspace.source import Source
-from mcptest_engine.workspace.ulid import new_ulid
+from mcptest_engine.workspace.ulid import is_ulid, new_ulid
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -297,13 +297,20 @@ def blank_record(
         started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         duration_ms=0.0,
         verdict=Verdict.FAIL,
-        suite=SuiteInfo(name=suite.name, path=workspace.relative(suite.path), sha256=suite.sha256),
+        suite=SuiteInfo(name=_name_of(suite), path=workspace.relative(suite.path), sha256=suite.sha256),
         source={"repo": None, "branch": None, "commit": None, "dirty": None},
         environment=_environment(environ),
         servers=(),
         tests=(),
         warnings=warnings,
     )
+
+
+def _name_of(suite: LoadedSuite) -> str:
+    """The suite's name; one that came as text and has none is called after its servers, and not after its run."""
+    if not is_ulid(suite.name) or suite.path.stem != suite.name:
+        return suite.name
+    return f"suite of {', '.join(suite.servers)}" if suite.servers else "suite without a name"
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, Any]:

@@ -103,6 +103,11 @@ class Workspace:
             seen = seen if resolved.startswith("..") else resolved
         return seen.replace(os.sep, "/")
 
+    def is_stray_for(self, start: Path) -> bool:
+        """Whether nothing but a `.mcptest` in a folder above `start` makes this the workspace: it may be a leftover."""
+        marks = (*SUITE_FILES, ".git")
+        return self.root != start and not any(os.path.exists(self.root / mark) for mark in marks)  # noqa: PTH110
+
     def save_run(self, record_json: dict[str, Any]) -> Path:
         """Write `runs/<run_id>.json`, delete what is beyond the newest `keep_runs`, and return the path.
 

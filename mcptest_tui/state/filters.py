@@ -39,6 +39,7 @@ STATES: dict[str, Predicate] = {
     "cached": lambda row: row.cached,
     "running": lambda row: row.status in ("queued", "running"),
     "outdated": lambda row: row.outdated,
+    "weak": lambda row: row.is_weak,
 }
 _ALIASES = {"fail": "failed", "pass": "passed", "skip": "skipped", "queued": "running"}
 _PART = re.compile(r'(-?)(?:(\w+):)?(?:"([^"]*)"?|(\S*))')

@@ -39,7 +39,7 @@ from mcptest_tui.state.run_view import FAULTS, FAULTS_OF, ServerView, Summary, s
 from mcptest_tui.state.score_rows import bar, metrics, number, shares
 from mcptest_tui.state.text_lines import BLANK, LIMIT, TextLine, indented, line, readable_text, safe, safe_lines
 from mcptest_tui.state.verdict_notes import words_of
-from mcptest_tui.words import MARKS, is_ascii, key_of, mark, took_shown, took_told
+from mcptest_tui.words import MARKS, is_ascii, key_of, mark, strength_shown, took_shown, took_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -166,11 +166,12 @@ def new_lines(row: TestRow, place: str, keys: Sequence[tuple[str, str]], repro: 
     calls = ("calls", row.tool) if row.tool else ("kind", row.kind)
     added = "   added while the suite was open" if row.added and not row.busy else ""
     status = row.status if row.busy or row.status == "stopped" else "new"
+    strength = strength_shown(row.strength, row.mutation_score)
     words = row.message if status == "stopped" else busy_words(row) if row.busy else WORDS[status]
     lines = [
         line((f"{mark(status)} {safe(words)}", "bold"), (added, "dim")),
         BLANK,
-        *_facts((calls, ("server", row.server), ("at", place), ("tags", ", ".join(row.tags)))),
+        *_facts((calls, ("server", row.server), ("strength", strength), ("at", place), ("tags", ", ".join(row.tags)))),
         BLANK,
     ]
     return [*lines, *key_lines(keys), BLANK, line(("on a command line  ", "dim"), repro)]
@@ -198,6 +199,9 @@ def _headline(row: TestRow, result: Mapping[str, Any]) -> TextLine:
         pieces.append(("   flaky", "inconclusive"))
     if result.get("cached"):
         pieces.append(("   from the cache", "dim"))
+    if row.strength:
+        told = strength_shown(row.strength, row.mutation_score)
+        pieces.append((f"   strength: {told}", "inconclusive" if row.is_weak else "dim"))
     if row.busy:
         pieces.append((f"   again: {busy_words(row)}" if row.answered else f"   {WORDS[row.status]} again", "running"))
     elif row.waits:

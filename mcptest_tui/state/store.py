@@ -11,6 +11,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.kinds import Strength, is_weak
 from mcptest_tui.state.judged_rows import DEFERRED, is_deferred
 from mcptest_tui.state.progress import CANCELLED
 from mcptest_tui.words import waited_ms
@@ -44,7 +45,8 @@ class TestRow:
     nodes of a composition are that runs, by id: the events of it, None before; `talk` are the turns of an agent test that runs.
     `deferred` says that it is inconclusive since no model is set up for it. `calls` and `spends` are the test's; `behind` is
     that of its result; `waits` says why a save that affects it did not start it, "" when none did. `answered` says of a busy
-    test that its call is answered, and that the verdict waits for the server's list of tools.
+    test that its call is answered, and that the verdict waits for the server's list of tools. `strength` is what it demands,
+    "" as long as nobody knows, `mutation_score` the share of wrong answers that it noticed in the last mutation run.
     """
 
     id: str
@@ -83,11 +85,18 @@ class TestRow:
     waits: str = ""
     message: str = ""
     answered: bool = False
+    strength: str = ""
+    mutation_score: float | None = None
 
     @property
     def standing(self) -> str:
         """What its newest run came to: the verdict, which stays while it runs again, or "stopped"."""
         return "stopped" if self.status == "stopped" else self.verdict
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether it says little by passing."""
+        return is_weak(Strength(self.strength) if self.strength else None, self.mutation_score)
 
     @property
     def own_ms(self) -> float | None:
@@ -466,6 +475,8 @@ class Store:
         row.duration_ms, row.behind = result.get("duration_ms"), result.get("behind")
         row.flaky = result.get("flaky", False)
         row.cached = result.get("cached", False)
+        if "strength" in result:
+            row.strength, row.mutation_score = result["strength"], result.get("mutation_score")
         row.ran_digest = self._runs.get(run, {}).get(row.id, row.digest)
         row.run_id = self._run_ids.get(run, "")
         row.added = row.remembered = False
@@ -567,6 +578,7 @@ def _row_of(item: TestItem, path: str, *, added: bool) -> TestRow:
         item.tags,
     )
     row.digest, row.added, row.calls, row.spends = item.digest, added, item.calls, item.spends
+    row.strength, row.mutation_score = item.strength, item.mutation_score
     return row
 
 
@@ -574,5 +586,7 @@ def _update(row: TestRow, item: TestItem) -> None:
     row.name, row.block, row.kind, row.server, row.tool = item.name, item.block, item.kind, item.server, item.tool
     row.file, row.line, row.end_line, row.tags = item.file, item.line, item.end_line, item.tags
     row.calls, row.spends = (item.calls, item.spends) if item.digest else (row.calls, row.spends)
+    if item.strength:
+        row.strength, row.mutation_score = item.strength, item.mutation_score
     row.digest = item.digest or row.digest
     row.folded = f"{row.name}\n{row.tool}".casefold()

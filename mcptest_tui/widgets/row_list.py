@@ -19,7 +19,7 @@ from mcptest_tui.safe import NEAR, name_among, one_line, without_middle
 from mcptest_tui.state.store import BUSY, STATUSES, TestRow
 from mcptest_tui.state.tree_rows import Group, Note, TreeRows
 from mcptest_tui.widgets.lines import Lines
-from mcptest_tui.words import MARKS, is_ascii, mark, took_shown
+from mcptest_tui.words import MARKS, is_ascii, mark, strength_shown, took_shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -34,6 +34,8 @@ TURN_SECONDS = 0.1
 TIME_WIDTH = 6
 SPINNER = "|/-\\" if is_ascii() else "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 FLAKY, CACHED, ADDED, OUTDATED = ("=", "c", "+", "*") if is_ascii() else ("≈", "c", "+", "✎")
+STRENGTH_WIDTH, SHORT_STRENGTH_WIDTH = 11, 6
+WIDE_ENOUGH, NARROW = 60, 40
 COUNTED = ("fail", "inconclusive", "pass", "skip")
 
 
@@ -43,7 +45,10 @@ class RowList(Lines):
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("tests.list")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *(f"row-list--{name}" for name in STATUSES),
-        *(f"row-list--{name}" for name in ("group", "block", "time", "badge", "marked", "dim", "problem", "hint")),
+        *(
+            f"row-list--{name}"
+            for name in ("group", "block", "time", "weak", "badge", "marked", "dim", "problem", "hint")
+        ),
     }
     DEFAULT_CSS = """
     RowList {
@@ -59,6 +64,7 @@ class RowList(Lines):
         & > .row-list--time { color: $foreground 60%; }
         & > .row-list--dim { color: $foreground 60%; }
         & > .row-list--badge { color: $accent; }
+        & > .row-list--weak { color: $verdict-inconclusive; }
         & > .row-list--marked { color: $warning; text-style: bold; }
         & > .row-list--problem { color: $verdict-fail; }
         & > .row-list--hint { color: $foreground 75%; }
@@ -66,7 +72,8 @@ class RowList(Lines):
     """
     PANE = "The list of tests"
     HELP = """Every test of the open suites. The marks: passed, failed, inconclusive (!), skipped (~), not run yet.
-    Behind a name: c cached, + new; a flaky test passed only after a failed attempt.
+    Behind a name: c cached, + new; a flaky test passed only after a failed attempt. Before the time: what the test demands
+    (answered, valid, shape, value), and the share of wrong answers that it noticed in the last `mcptest mutate`.
     "waits": a save concerns it and did not start it, since it acts or spends; {run.this} runs it."""
 
     @dataclass
@@ -262,10 +269,11 @@ class RowList(Lines):
         sign = SPINNER[self._turn % len(SPINNER)] if status == "running" else mark(row.shown)
         badges = self._badges(row)
         took = f"{self._time(row):>{TIME_WIDTH}}"  # always as wide, so that no name changes when its time comes
-        room = width - len(indent) - 2 - cell_len(badges) - len(took) - 1
+        strength = _strength(row, width)
+        room = width - len(indent) - 2 - cell_len(badges) - len(strength) - len(took) - 1
         near = self.rows.entries[max(at - NEAR, 0) : at + NEAR + 1] if cell_len(row.name) > room else ()
         name = name_among(row.name, [one.name for one in near if isinstance(one, TestRow)], max(room, 4))
-        gap = max(width - len(indent) - 2 - cell_len(name) - cell_len(badges) - len(took), 0)
+        gap = max(width - len(indent) - 2 - cell_len(name) - cell_len(badges) - len(strength) - len(took), 0)
         faded = row.remembered or row.path in self.dimmed
         name_ink = "row-list--marked" if row.id in self.marked else "row-list--dim" if faded else ""
         pointed = ("> " if is_ascii() else "▸ ") if row.id in self.marked else ""
@@ -277,6 +285,7 @@ class RowList(Lines):
             (name, name_ink),
             (badges, "row-list--badge"),
             (" " * gap, ""),
+            (strength, "row-list--weak" if row.is_weak else "row-list--time"),
             (took, "row-list--time"),
         ]
 
@@ -364,3 +373,14 @@ class RowList(Lines):
         """Others are in view."""
         super().watch_scroll_y(old_value, new_value)
         self._wake()
+
+
+def _strength(row: TestRow, width: int) -> str:
+    """The column of what a test demands: in words; where there is less room, the share if it is known, or the word."""
+    told = strength_shown(row.strength, row.mutation_score)
+    if width >= WIDE_ENOUGH:
+        return f"{told:>{STRENGTH_WIDTH}}"
+    if width < NARROW:
+        return ""
+    told = told.removeprefix(f"{row.strength} ")
+    return f"{one_line(told, SHORT_STRENGTH_WIDTH - 1):>{SHORT_STRENGTH_WIDTH}}"

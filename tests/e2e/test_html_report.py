@@ -129,7 +129,7 @@ QUESTIONS = {
     "Was a test weakened to become green, and how?": (
         f"{WEAKENED} reserve_book",
         "passes because the test changed",
-        "exact: 21 → type: integer",
+        'exact: 21 → type: "integer"',
     ),
     "What acted on the server, and who decided that?": (
         *("What acted: 2 of 29 tool calls", "cancel_reservation 1 call, destructive, executed, decided by the suite"),
@@ -495,8 +495,7 @@ def test_no_rule_of_accessibility_is_broken(
     """Landmarks, headings, names, contrast (WCAG 2.2 AA), as axe-core sees them; closed and with a test open."""
     page = watched(width, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce").open(report)
     assert accessibility_faults(page) == []
-    for fold in page.locator("main details:not([open]) > summary").all():
-        fold.click()
+    page.evaluate("for (const fold of document.querySelectorAll('main details')) fold.open = true")
     page.evaluate(f"location.hash = '{GRAPH}'")
     sheet(page)
     assert accessibility_faults(page) == []

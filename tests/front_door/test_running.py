@@ -380,6 +380,11 @@ def test_a_run_says_that_an_agent_asked_for_it_and_what_that_called_itself(
         "via": "mcp-server", "client": {"name": "test", "version": "1"}, "lineage": "mcptest.yml"
     }  # fmt: skip
     assert (record["mode"], record["cassette"]) == ("recorded", "tape")
+    sent = door.call("run_tool_test", suite=SUITE)["run_id"]
+    record = json.loads((tmp_path / ".mcptest" / "runs" / f"{sent}.json").read_bytes())
+    assert (
+        record["suite"]["name"] == "suite of mock"
+    )  # U17: its file is called after the run, which tells nobody anything
     with agent(tmp_path, "--enable-writes", name="\x1b[2J" + "n" * 5_000, version="v\n2") as long:
         run_id = long.call("trigger_run")["run_id"]
     record = json.loads((tmp_path / ".mcptest" / "runs" / f"{run_id}.json").read_bytes())

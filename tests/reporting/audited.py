@@ -55,7 +55,13 @@ def _manifest() -> dict[str, Any]:
 
 def _tool(name: str, answer: dict[str, Any], **hints: bool) -> dict[str, Any]:
     response = {"content": [{"type": "text", "text": json.dumps(answer)}], "structuredContent": answer}
-    return {"name": name, "description": name, "annotations": hints, "input_schema": {"type": "object"}, "response": response}
+    return {
+        "name": name,
+        "description": name,
+        "annotations": hints,
+        "input_schema": {"type": "object"},
+        "response": response,
+    }
 
 
 def _run(folder: Path, days: dict[str, Any]) -> RunRecord:
@@ -79,7 +85,9 @@ def _tests(days: dict[str, Any]) -> list[dict[str, Any]]:
         for key, value in answer.items()
     ]
     tests += [_test(f"book {number} has a title", "get_book", "title", {"type": "string"}) for number in range(1, 8)]
-    tests += [_test(f"search {number} finds two books", "search_books", "count", {"exact": 2}) for number in range(1, 5)]
+    tests += [
+        _test(f"search {number} finds two books", "search_books", "count", {"exact": 2}) for number in range(1, 5)
+    ]
     return [
         *tests,
         _test("tea costs 25 euros", "price_of", "price", {"exact": 25}),

@@ -214,7 +214,10 @@ def test_what_a_record_does_not_know_is_said_to_be_unknown(build):
     [
         ({}, None),
         ({"source": {"repo": "r", "branch": "b", "commit": "c" * 40, "dirty": False}}, None),
-        ({"source": {"repo": "r", "branch": "b", "commit": "c" * 40, "dirty": True}}, "changes that were not committed"),
+        (
+            {"source": {"repo": "r", "branch": "b", "commit": "c" * 40, "dirty": True}},
+            "changes that were not committed",
+        ),
         ({"mode": "replayed"}, "no server was asked"),
         ({"flags": ("--var", "city=Oslo")}, "options changed the tests: --var city=Oslo"),
         ({"interrupted": True}, "the run was interrupted"),
@@ -287,7 +290,9 @@ def test_request_and_response_are_in_the_card_and_long_ones_are_cut(build):
 def test_a_run_without_coverage_says_so_and_one_with_it_names_what_was_never_called(build):
     """A tool that was called and that no passing test covers is not "never tested"."""
     test = build.test("a", "fail")
-    assert "Never tested No coverage measured: the run knew no list of tools." in block(page_of(build.record(test)), "summary")
+    assert "Never tested No coverage measured: the run knew no list of tools." in block(
+        page_of(build.record(test)), "summary"
+    )
     row = Dimension(name="tools", covered=0, total=3, missing=("status", "other", "more"))
     told = block(page_of(build.record(test, coverage=(row,))), "summary")
     assert "Never tested: 2 tools other , more" in told

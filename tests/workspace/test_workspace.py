@@ -322,3 +322,16 @@ def test_json_in_pieces_reads_back_as_what_was_written(value):
 def test_a_small_value_is_never_larger_than_its_limit(value, limit):
     if is_small(value, limit):
         assert len(to_json_bytes(value)) <= limit
+
+
+def test_a_workspace_that_only_a_folder_above_makes_is_a_stray_one(tmp_path: Path) -> None:
+    """U19: its runs are saved where nobody looks for them, so the command line says where."""
+    (tmp_path / ".mcptest").mkdir()
+    below = tmp_path / "below"
+    below.mkdir()
+    workspace = find_workspace(below)
+    assert workspace.root == tmp_path
+    assert workspace.is_stray_for(below)
+    assert not workspace.is_stray_for(tmp_path)
+    (tmp_path / "mcptest.yml").write_text("servers: {}\n")
+    assert not workspace.is_stray_for(below)

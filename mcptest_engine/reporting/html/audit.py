@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.run_record import RunRecord, ServerRecord
 
+
 def headline(record: RunRecord) -> Html:
     """The suite's name, the verdict, the sums, and why the run failed where no test says it."""
     reason = facts.run_reason(record)

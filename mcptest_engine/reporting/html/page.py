@@ -62,7 +62,9 @@ def page(record: RunRecord, options: RenderOptions, around: Around | None = None
     text = Template(template).substitute(
         policy=allowed,
         bar="" if around is None else around.bar,
-        title=joined([f"{record.verdict.value}: {name_text(record.suite.name)}, {overview.run_moment(record)} · mcptest"]),
+        title=joined(
+            [f"{record.verdict.value}: {name_text(record.suite.name)}, {overview.run_moment(record)} · mcptest"]
+        ),
         style=style,
         script=script,
         headline=audit.headline(record),

@@ -26,8 +26,8 @@ LONGEST = 2_000
 
 
 def block(record: RunRecord, slugs: Mapping[str, str], options: RenderOptions) -> Html | None:
-    """Every failed hook, then every failing and every inconclusive test, then those that were weakened, that passed on an error,
-    that are weak, or that were skipped; None where there are none.
+    """Every failed hook, then every failing and every inconclusive test, then those that were weakened, that passed on an
+    error, that are weak, or that were skipped; None where there are none.
     """
     setup = hook_facts.setup_failure(record)
     doubted = [
@@ -59,7 +59,12 @@ def _groups(record: RunRecord, slugs: Mapping[str, str]) -> Iterator[Html | None
         ("on-errors", "Passed on an error", overview.passed_on_errors(record), _error_words),
         ("weak", "Weak tests that passed", facts.weak_tests(record), facts.weak_text),
         ("flaky", "Flaky", facts.flaky_tests(record), facts.flaky_text),
-        ("skipped", "Skipped", facts.tests_with(record, Verdict.SKIP), lambda test: facts.remark(test) or "no reason given"),
+        (
+            "skipped",
+            "Skipped",
+            facts.tests_with(record, Verdict.SKIP),
+            lambda test: facts.remark(test) or "no reason given",
+        ),
     )
     for anchor, title, tests, told in parts:
         yield _group(anchor, title, [_line(test.name, slugs[test.id], test.tool, told(test)) for test in tests])
@@ -131,7 +136,9 @@ def _exchange(test: TestResult) -> Html | None:
 
 def _json(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False, indent=2)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n… {len(text) - LONGEST:,} more characters; open the test"
+    return (
+        text if len(text) <= LONGEST else f"{text[:LONGEST]}\n… {len(text) - LONGEST:,} more characters; open the test"
+    )
 
 
 def _why_failed(test: TestResult) -> Iterator[Html]:

@@ -53,7 +53,9 @@ def block(record: RunRecord, slugs: Mapping[str, str]) -> Html:
 
 
 def _cell(title: str, *children: str | None, kind: str = "", wide: bool = False) -> Html:
-    return tag("div", tag("h3", title), *children, class_=" ".join(filter(None, ("answer", kind, "broad" if wide else ""))))
+    return tag(
+        "div", tag("h3", title), *children, class_=" ".join(filter(None, ("answer", kind, "broad" if wide else "")))
+    )
 
 
 def _failed(record: RunRecord, slugs: Mapping[str, str]) -> Html:
@@ -142,7 +144,9 @@ def _tool_row(row: overview.ToolRow, *, several: bool) -> Html:
     passed = f"{row.passed} of {row.tests}"
     if row.failed and not row.passed:
         passed += ", none"
-    strongest = row.strength.value if row.strength is not None else "nothing passed" if not row.passed else "not recorded"
+    strongest = (
+        row.strength.value if row.strength is not None else "nothing passed" if not row.passed else "not recorded"
+    )
     return tag(
         "tr",
         tag("th", tag("code", name_text(row.tool)), server, scope="row"),
@@ -161,7 +165,9 @@ def _strength(record: RunRecord) -> Html:
     measured = None
     if scores:
         share = facts.percent_text(sum(scores) / len(scores))
-        measured = tag("p", f"{share} of wrong answers noticed, mean of {counted(len(scores), 'test')} (mcptest mutate)")
+        measured = tag(
+            "p", f"{share} of wrong answers noticed, mean of {counted(len(scores), 'test')} (mcptest mutate)"
+        )
     title = f"How strongly: {value:,} of {counted(total, 'test')} check a value"
     return _cell(title, tag("ul", *rows) if rows else None, measured)
 
@@ -179,7 +185,9 @@ def _untouched(record: RunRecord) -> Html:
         return _cell("Never tested", tag("p", overview.uncovered_text(record), class_="muted"), kind="inconclusive")
     names = known.untouched
     if not names:
-        return _cell("Never tested: 0 tools", tag("p", "Every tool of the servers was called.", class_="muted"), kind="pass")
+        return _cell(
+            "Never tested: 0 tools", tag("p", "Every tool of the servers was called.", class_="muted"), kind="pass"
+        )
     shown = joined([tag("code", name_text(name)) for name in names[:NAMES_SHOWN]], ", ")
     more = f" and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else None
     return _cell(f"Never tested: {counted(len(names), 'tool')}", tag("p", shown, more), kind="inconclusive")

@@ -104,7 +104,11 @@ def _coverage(record: RunRecord) -> Html | None:
     )
     missing = [_missing(row) for row in record.coverage if row.missing]
     return section(
-        "coverage", "Coverage", table, *missing, note="How much of what the servers offer passing tests covered, and how many tests check a value."
+        "coverage",
+        "Coverage",
+        table,
+        *missing,
+        note="How much of what the servers offer passing tests covered, and how many tests check a value.",
     )
 
 

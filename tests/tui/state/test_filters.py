@@ -13,7 +13,7 @@ from tests.tui.state.making import finished, id_of, item, ran, started, store_of
 @pytest.fixture
 def store():
     store = store_of(
-        item("lists cities", tags=("smoke",), server="weather", tool="list"),
+        item("lists cities", tags=("smoke",), server="weather", tool="list", strength="valid"),
         item("forecast returns rain", tags=("slow", "rain fall"), server="weather", tool="forecast"),
         item("reads a file", server="files", tool="read"),
     )
@@ -47,6 +47,7 @@ def chosen(store, text):
         ("is:passed,new", ["lists", "reads"]),
         ("-is:failed", ["lists", "reads"]),
         ("is:flaky", ["forecast"]),
+        ("is:weak", ["lists"]),
         ("tag:smoke", ["lists"]),
         ('tag:"rain fall"', ["forecast"]),
         ("server:files", ["reads"]),

@@ -103,7 +103,7 @@ async def test_only_the_call_that_the_server_has_in_hand_is_shown_as_running(
         await until(pilot, lambda: store.counts["running"] == 1 and store.counts["queued"] == 2)
         assert row(pilot, "it hangs").status == "running"
         row(pilot, "it hangs").started -= 75
-        await until(pilot, lambda: re.search(r"[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] it hangs +1:1\d", text_of(pilot.app)))
+        await until(pilot, lambda: re.search(r"[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] it hangs +valid +1:1\d", text_of(pilot.app)))
         assert "· it waits" in text_of(pilot.app)
         assert "3 ·" in text_of(pilot.app)
 
