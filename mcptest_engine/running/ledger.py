@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.errors import RecordError
 from mcptest_engine.core.kinds import Strength, Verdict
 from mcptest_engine.core.run_record import RunRecord
-from mcptest_engine.running.extensions import Extension
+from mcptest_engine.running.extensions import Extension, with_warnings
 from mcptest_engine.workspace.files import DATA_DIR
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 20
 """How many earlier runs are looked at."""
+LARGEST_RECORD = 16 * 1024 * 1024
+"""Larger records are not read: they would take too much time and memory of a run."""
 MOST_FILES = 20
 _DIGITS = 16
 _NAMES_SHOWN = 5
@@ -48,7 +50,7 @@ class LedgerKeeper(Extension):
     ) -> None:
         self._suite, self._settings, self._workspace, self._redact = suite, settings, workspace, redact
         self._reached: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {}
-        self._earlier: list[Mapping[str, Any]] = []
+        self._earlier: list[dict[str, Any]] = []
         self._subset: tuple[int, int] | None = None
         self._thread: Thread | None = None
 
@@ -77,10 +79,16 @@ class LedgerKeeper(Extension):
                 earlier.append(RunRecord.from_json(data))
                 if session is not None and _session_of(earlier[-1].requested_by) == session:
                     told.add(earlier[-1].run_id)
-        return replace(record, ledger=ledger_of([*earlier, record], told))
+        try:
+            return replace(record, ledger=ledger_of([*earlier, record], told))
+        except Exception:  # noqa: BLE001 - whatever is in an earlier record must not cost this one
+            return with_warnings(record, ["the run is not compared with earlier ones: their records are damaged"])
 
     def _leave_out_unchanged(self, record: RunRecord) -> None:
-        """Leave out of the earlier records what passed last and passes now unchanged, since most tests are such."""
+        """Leave out of the earlier records what passed last and passes now unchanged, since most tests are such.
+
+        What this run did not select is only counted among the tests of its tool.
+        """
         results = {_key(test.id): test for test in record.tests}
         newest: dict[str, bool] = {}
         for data in self._earlier:
@@ -88,10 +96,12 @@ class LedgerKeeper(Extension):
                 key = _key(str(test.get("id")))
                 if key not in newest and test.get("verdict") in _DECIDED:
                     newest[key] = key in results and _passes_unchanged(test, results[key])
-        self._earlier = [
-            {**data, "tests": [test for test in data["tests"] if not newest.get(_key(str(test.get("id"))))]}
-            for data in self._earlier
-        ]
+        for data in self._earlier:
+            tests = [test for test in data["tests"] if not newest.get(_key(str(test.get("id"))))]
+            for test in tests if record.subset is not None else ():
+                if _key(str(test.get("id"))) not in results:
+                    test |= {"assertions": [], "failure": None}
+            data["tests"] = tests
 
     def _reach(self, declared: Mapping[str, object]) -> tuple[tuple[str, ...], dict[str, str]]:
         """The words by which a server is reached, and the digests of the files that they stand for."""
@@ -124,8 +134,11 @@ class LedgerKeeper(Extension):
                 continue
             if not wanted and (session is None or _session_of(asked) != session):
                 break
-            self._earlier.append(data)
-            wanted -= {_key(str(test.get("id"))) for test in tests if test.get("verdict") in _DECIDED}
+            self._earlier.append({**data, "tests": [_without_output(test) for test in tests]})
+            verdicts = {_key(str(test.get("id"))): test.get("verdict") for test in tests}
+            if "subset" not in data:
+                wanted &= verdicts.keys()  # the others are new
+            wanted -= {key for key, verdict in verdicts.items() if verdict in _DECIDED}
             if len(self._earlier) == MOST_RUNS or (session is None and not wanted):
                 break
 
@@ -137,7 +150,7 @@ class LedgerKeeper(Extension):
                 yield self._workspace.load_run(run_id)
             except RecordError:
                 continue
-        for data in self._workspace.recent_runs(self._workspace.relative(self._suite.path)):
+        for data in self._workspace.recent_runs(self._workspace.relative(self._suite.path), largest=LARGEST_RECORD):
             if data.get("run_id") not in known:
                 yield data
 
@@ -426,6 +439,12 @@ def _called(test: TestResult) -> dict[tuple[str, str], None]:
 def _key(test_id: str) -> str:
     """What is the same for a test in each run: its id without the path of its suite."""
     return test_id.partition("::")[2]
+
+
+def _without_output(test: Mapping[str, Any]) -> dict[str, Any]:
+    """A test of an earlier record without the answer, of which nothing is needed but that it was a result."""
+    output = test.get("output")
+    return {**test, "output": {"result": {}} if isinstance(output, dict) and "result" in output else None}
 
 
 def _session_of(asked: object) -> object:

@@ -6,6 +6,7 @@ that either names, their neighbours, and a few of every type. So no pair of matc
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import show
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _LONGEST = 300
 _NEEDS_MORE = ("snapshot", "llm-judge", "jq")
 """Matchers that look at more than the value, or run a program: what they accept is not tried out."""
+_UNUSABLE = (Undecided, ValueError, TypeError, LookupError, re.error)
+"""What a stored matcher may raise: a pattern in which a secret is masked is none."""
 _ONE_REQUEST = frozenset({TestKind.TOOL, TestKind.RESOURCE, TestKind.PROMPT})
 _NOTHING = Absent((), "x", 0, None)
 _OF_EVERY_TYPE: tuple[Any, ...] = ("", "x", 0, 1, -1, 0.5, True, False, None, [], ["x"], {}, {"x": 1}, _NOTHING)
@@ -105,7 +108,10 @@ def earlier_version_passes(before: TestResult, after: TestResult) -> bool | None
         outcome=_outcome_of(before) or Wanted.ANY,
         threshold=before.threshold if items else None,
     )
-    verdict = judge(case, _envelope_of(after), snapshots=None, redact=lambda value: value).verdict
+    try:
+        verdict = judge(case, _envelope_of(after), snapshots=None, redact=lambda value: value).verdict
+    except _UNUSABLE:
+        return None
     if verdict is Verdict.FAIL or decided is False:
         return False
     if verdict is not Verdict.PASS or decided is None:
@@ -308,7 +314,7 @@ def _accepted(matcher: Mapping[str, Any], values: Sequence[Any]) -> frozenset[in
     try:
         accepts = compile_judge(matcher, Context())
         return frozenset(at for at, value in enumerate(values) if accepts(value) is None)
-    except (Undecided, ValueError, TypeError, LookupError):
+    except _UNUSABLE:
         return None
 
 
@@ -442,7 +448,11 @@ def _steps_pass(before: TestResult, after: TestResult) -> bool | None:
             method=str((step.request or {}).get("method", "")), params=(step.request or {}).get("params"),
             expect={"assertions": items}, timeout_seconds=0.0, file="", line=0,
         )  # fmt: skip
-        if judge(case, _envelope_of(now), snapshots=None, redact=lambda value: value).verdict is not Verdict.PASS:
+        try:
+            verdict = judge(case, _envelope_of(now), snapshots=None, redact=lambda value: value).verdict
+        except _UNUSABLE:
+            return None
+        if verdict is not Verdict.PASS:
             return False
     return True
 

@@ -215,16 +215,19 @@ class Workspace:
                     verdicts.setdefault(str(test.get("id")), str(test.get("verdict")))
         return verdicts
 
-    def recent_runs(self, suite_path: str) -> Iterator[dict[str, Any]]:
-        """The newest 20 records of the suite with this path (as `relative` gives it), the newest first."""
-        return islice(self._runs_of(suite_path), _RUNS_REMEMBERED)
+    def recent_runs(self, suite_path: str, *, largest: int | None = None) -> Iterator[dict[str, Any]]:
+        """The newest 20 records of the suite with this path (as `relative` gives it), the newest first.
+
+        Those of more than `largest` bytes are passed by.
+        """
+        return islice(self._runs_of(suite_path, largest), _RUNS_REMEMBERED)
 
     def last_run(self, suite_path: str) -> dict[str, Any] | None:
         """The newest record of the suite with this path (as `relative` gives it), or None. Damaged records are passed by."""
         return next(self._runs_of(suite_path), None)
 
-    def _runs_of(self, suite_path: str) -> Iterator[dict[str, Any]]:
-        """The records of the suite, newest first."""
+    def _runs_of(self, suite_path: str, largest: int | None = None) -> Iterator[dict[str, Any]]:
+        """The records of the suite, newest first; those of more than `largest` bytes are passed by."""
         spellings = [
             json.dumps(suite_path, ensure_ascii=ascii_only).encode("utf-8", "replace") for ascii_only in (True, False)
         ]
@@ -232,6 +235,8 @@ class Workspace:
             with contextlib.suppress(RecordError, OSError):
                 # The suite stands near the beginning of a record, so that few are read as a whole.
                 if not any(spelling in _head(path) for spelling in spellings):
+                    continue
+                if largest is not None and file_state(path).st_size > largest:
                     continue
                 record = self.load_run(path)
                 suite = record.get("suite")

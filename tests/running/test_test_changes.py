@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -157,6 +158,13 @@ def test_the_earlier_version_is_judged_on_the_later_answer() -> None:
     assert red.verdict is Verdict.FAIL
     assert earlier_version_passes(red, run(weak)) is False
     assert earlier_version_passes(red, run(weak, total=4)) is True
+    masked = run([row(TEXT, exact="4")])
+    unusable = tuple(
+        replace(one, matcher={"regex": "***"}) if one.implicit is None else one for one in masked.assertions
+    )
+    masked = replace(masked, assertions=unusable)
+    assert earlier_version_passes(masked, run(weak)) is None, "a secret is masked in its pattern"
+    assert told(masked, run([row(TEXT, regex=".")])) != []
     assert earlier_version_passes(red, run(weak, arguments={"a": 1, "b": 1})) is None, "another question was asked"
     slow = run(FOUR, total=4, expect={"max_duration_ms": 100}, duration_ms=500.0)
     assert earlier_version_passes(slow, run(FOUR, total=4, duration_ms=500.0)) is False

@@ -61,7 +61,7 @@ def group_block(group: Group, link: RunLink) -> Html:
                 left,
             ]
         )
-    items = (tag("li", _name(turn), *_lines(turn), " ", _runs(turn, link)) for turn in shown)
+    items = (tag("li", _name(turn), *_lines(turn), tag("span", _runs(turn, link), class_="sub")) for turn in shown)
     return joined([heading, tag("p", group.note, class_="about"), tag("ul", *items, class_="warnings"), left])
 
 
@@ -75,7 +75,7 @@ def tools_table(tools: Sequence[LedgerTool]) -> Html:
     table = plain_table("Tools", heads, map(_tool, rows), numbers=1, extra=1)
     left = len(tools) - len(rows)
     more = tag("p", f"{left:,} more tools are not shown.", class_="note") if left else None
-    about = f"{tools_text(tools)}. The strength is that of the strongest demand that held."
+    about = f"{tools_text(tools)}. The strength is that of the strongest test that passes."
     return joined([tag("p", about, class_="about"), table, more])
 
 

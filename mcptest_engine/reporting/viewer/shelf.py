@@ -183,6 +183,7 @@ class Shelf:
 
     def ledger(self, rows: Iterable[RunRow]) -> Ledger:
         """What became of the tests of these runs, which are of one suite, as far as may be read for one question."""
+        from mcptest_engine.core.ledger import Ledger
         from mcptest_engine.running.ledger import ledger_of
 
         left, runs = MOST_BYTES, []
@@ -191,7 +192,10 @@ class Shelf:
                 continue
             with suppress(NoSuchRun, RecordError):
                 runs.append(RunRecord.from_json(self._load(row.run_id)))
-        return ledger_of(runs)
+        try:
+            return ledger_of(runs)
+        except Exception:  # noqa: BLE001 - records are what others wrote
+            return Ledger(runs=())
 
     def side_files(self, run_id: str) -> tuple[SideFile, ...]:
         """The outputs of a run that were put aside, by name."""
