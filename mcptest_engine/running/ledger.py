@@ -60,7 +60,8 @@ class LedgerKeeper(Extension):
         self._reached = {name: self._reach(declared) for name, declared in self._suite.servers.items()}
         if self._settings.selection.shard is None:
             wanted = {_key(case.id) for case in plan.cases if case.begins}
-            self._thread = Thread(target=self._read, args=(wanted,), name="earlier runs", daemon=True)
+            skipped = {_key(case.id) for case in plan.cases if case.skip is not None}
+            self._thread = Thread(target=self._read, args=(wanted, skipped), name="earlier runs", daemon=True)
             self._thread.start()
         return plan
 
@@ -125,21 +126,26 @@ class LedgerKeeper(Extension):
         reached, program = self._reached.get(server.name, ((), {}))
         return replace(server, reached=reached, program=program)
 
-    def _read(self, wanted: set[str]) -> None:
-        """Read the earlier records, from the newest to the oldest that is needed."""
+    def _read(self, wanted: set[str], skipped: set[str]) -> None:
+        """Read the earlier records, from the newest to the oldest that is needed.
+
+        Of the tests `wanted` a decided result is needed, of those that are `skipped` now any.
+        """
         session = _session_of(self._settings.requested_by)
         for data in self._records():
             tests, asked = data.get("tests"), data.get("requested_by")
             if not isinstance(tests, list) or not all(isinstance(test, dict) for test in tests):
                 continue
-            if not wanted and (session is None or _session_of(asked) != session):
+            if not (wanted or skipped) and (session is None or _session_of(asked) != session):
                 break
             self._earlier.append({**data, "tests": [_without_output(test) for test in tests]})
             verdicts = {_key(str(test.get("id"))): test.get("verdict") for test in tests}
             if "subset" not in data:
                 wanted &= verdicts.keys()  # the others are new
+                skipped.clear()
+            skipped -= verdicts.keys()
             wanted -= {key for key, verdict in verdicts.items() if verdict in _DECIDED}
-            if len(self._earlier) == MOST_RUNS or (session is None and not wanted):
+            if len(self._earlier) == MOST_RUNS or (session is None and not (wanted or skipped)):
                 break
 
     def _records(self) -> Iterator[Mapping[str, Any]]:

@@ -108,3 +108,7 @@ def test_two_runs_of_the_command_line_are_held_against_each_other(
     assert "assertion_removed" in [change["kind"] for change in turn["changes"]]
     (later,) = ran(add={"expect": []}, mul={"args": {"a": 1, "b": 5}})["ledger"]["turns"]
     assert (later["test"], later["changes"][0]["kind"]) == ("mul of 3 and 2", "arguments_changed")
+    skipped = ran(**{tool: {"skip": True} for tool in ("add", "sub", "mul")})["ledger"]["turns"]
+    assert [(turn["before"], turn["after"], turn["cause"]) for turn in skipped] == [
+        ("pass", "skip", "test"), ("fail", "skip", "test"), ("pass", "skip", "test")
+    ]  # fmt: skip
