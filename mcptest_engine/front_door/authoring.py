@@ -11,8 +11,8 @@ from mcptest_engine.authoring.targets import kept_out
 from mcptest_engine.core.errors import PolicyDenied, UsageError
 from mcptest_engine.front_door.gating import target_of
 from mcptest_engine.front_door.handles import MOST_TEXT
-from mcptest_engine.front_door.introspection import told_as_arguments, warnings_of, with_server
-from mcptest_engine.front_door.paging import LARGEST_ANSWER, LARGEST_PAGE, presentable, shortened, start_of, weight
+from mcptest_engine.front_door.introspection import raw_answer, told_as_arguments, warnings_of, with_server
+from mcptest_engine.front_door.paging import LARGEST_ANSWER, LARGEST_PAGE, presentable, start_of, weight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -195,7 +195,7 @@ async def propose_assertions(request: Request) -> Answer:
         proposed.append(made)
         return {
             "test": made.test,
-            "observed": [shortened(answer, LARGEST_PAGE // 4) for answer in _unlike(made.observed)],
+            "observed": _unlike(made.observed),
             "excluded_volatile": [path[:_LONGEST_NOTE] for path in made.excluded_volatile[:_MOST_VOLATILE]],
             "calls_made": made.calls_made,
             "notes": [_SEEN, *_proposal_notes(made)],
@@ -229,10 +229,8 @@ def _server_in(text: str, target: Target) -> tuple[str, bool]:
 
 
 def _unlike(observed: Sequence[Exchange]) -> list[dict[str, Any]]:
-    """What was answered, {result} or {error}: once where both answers are the same."""
-    told: list[dict[str, Any]] = [
-        {key: part for key, part in one.answer.items() if key in ("result", "error")} for one in observed
-    ]
+    """The answers, once where both are the same."""
+    told = [raw_answer(one.answer, LARGEST_PAGE // 4) for one in observed]
     return told[:1] if all(answer == told[0] for answer in told) else told
 
 

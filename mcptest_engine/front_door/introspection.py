@@ -104,10 +104,10 @@ async def call_tool(request: Request) -> Answer:
         declared = None if "error" in answer else listed.get("outputSchema")
         fault = find_fault(session, "tools/call", answer, declared, spec.redact_known)
         return {
-            **{key: answer[key] for key in ("result", "error") if key in answer},
+            **raw_answer(answer, LARGEST_PAGE),
             "tool_class": "" if tool_class is None else tool_class.value,
             "duration_ms": round(exchange.duration_ms),
-            **({} if fault is None else {"fault": str(fault)}),
+            **({} if fault is None else {"fault": spec.redact(fault)}),
             **warnings_of([listed]),
         }
 
@@ -115,11 +115,15 @@ async def call_tool(request: Request) -> Answer:
         found: dict[str, Any] = await with_server(spec, ask)
     except PolicyDenied as denied:
         raise told_as_arguments(denied, name) from None
-    show = _shown(spec)
-    return {
-        key: shortened(show(value), LARGEST_PAGE if key == "result" else LARGEST_HEAD // 2)
-        for key, value in found.items()
-    }
+    return found
+
+
+def raw_answer(answer: Mapping[str, Any], room: int) -> dict[str, Any]:
+    """{result} or {error} as the server sent it, without what looks like a secret, as the record of a run has it."""
+    from mcptest_engine.core.redaction import Redactor
+
+    sent = {key: part for key, part in answer.items() if key in ("result", "error")}
+    return dict(shortened(Redactor().redact(presentable(sent)), room))
 
 
 def told_as_arguments(denied: PolicyDenied, tool: str) -> PolicyDenied:

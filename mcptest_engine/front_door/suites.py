@@ -151,6 +151,7 @@ async def record_cassette(request: Request) -> Answer:
 async def _run(request: Request, named: _Named, *, record: str | None = None) -> Answer:
     from mcptest_engine.running.launch import launch
     from mcptest_engine.running.settings import RunSettings, Selection
+    from mcptest_engine.workspace.inline import remove_inline
     from mcptest_engine.workspace.ulid import new_ulid
 
     door = request.door
@@ -181,7 +182,12 @@ async def _run(request: Request, named: _Named, *, record: str | None = None) ->
         record = await launch(suite, settings, workspace=request.workspace, emit=telling)
         return record, _save(request, record)  # also what there is of a run that was called off
 
-    ran, save_problem = await _awaited(door.runs.begin(go()), telling, door)
+    try:
+        ran, save_problem = await _awaited(door.runs.begin(go()), telling, door)
+    except McptestError:  # nothing was run
+        if named.run_id is not None:
+            remove_inline(named.path)
+        raise
     if record is not None and ran.cassette is None:
         raise McptestError(f"the cassette was not written: {'; '.join(ran.warnings)}"[:1000])
     return _answer(request, named, ran, save_problem)

@@ -106,6 +106,7 @@ def test_a_suite_that_is_refused_leaves_no_run_behind_and_can_be_mended(
     door = open_door("--enable-writes")
     words = door.refused("run_tool_test", suite=SUITE.replace("expect:", "asert:"))
     assert words.endswith("the suite is `s1`: mend it with edit_suite")
+    assert "is not a regular expression" in door.refused("run_tool_test", suite=SUITE, filter="re:(")
     assert not list((tmp_path / ".mcptest" / "inline").iterdir())
     assert door.call("edit_suite", suite="s1", edits=[{"old": "asert:", "new": "expect:"}])["valid"]
 
@@ -204,6 +205,8 @@ def test_a_tool_is_called_by_name_under_the_policy_and_answers_as_the_server_did
     raw = door.call("call_tool", command=DEMO, tool="status")
     assert raw["result"] == {"content": [{"type": "text", "text": "status: operational"}]}
     assert raw["tool_class"] == "read_only"
+    (logo,) = door.call("call_tool", command=DEMO, tool="get_logo")["result"]["content"]
+    assert logo["data"].startswith("iVBORw0KGgo")
     made = door.call("call_tool", command=DEMO, tool="create_record", args={"name": "x"}, allow=["create_record"])
     assert made["result"]["structuredContent"]["name"] == "x"
     words = door.refused("call_tool", command=DEMO, tool="delete_record", allow=["delete_record"])

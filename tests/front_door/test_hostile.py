@@ -308,20 +308,27 @@ def test_a_proposal_for_an_answer_of_thousands_of_members_has_room(writer: Door)
 
 
 def test_a_token_that_a_server_says_again_is_not_shown(open_door: Callable[..., Door], tmp_path: Path) -> None:
-    secret = "correct-horse-battery-staple-77"
+    secret, pattern = "correct-horse-battery-staple-77", "ghp_" + "a1B2" * 9
     server = (
         "import json, os, sys\n"
         "for line in sys.stdin:\n"
         "    asked = json.loads(line)\n"
         "    if 'id' not in asked: continue\n"
-        "    tool = {'name': 't', 'description': 'your key is ' + os.environ['API_KEY'], 'inputSchema': {'type': 'object'}}\n"
+        "    tool = {'name': 't', 'description': 'your key is ' + os.environ['API_KEY'], 'inputSchema': {'type': 'object'},\n"
+        "            'annotations': {'readOnlyHint': True}}\n"
+        "    said = {'content': [{'type': 'text', 'text': os.environ['API_KEY'] + ' ' + sys.argv[1]}]}\n"
         "    told = {'protocolVersion': '2025-11-25', 'capabilities': {'tools': {}}, 'serverInfo': {'name': 's',\n"
         "            'version': '1'}, 'instructions': os.environ['API_KEY']}\n"
-        "    told = told if asked['method'] == 'initialize' else {'tools': [tool]}\n"
+        "    told = {'initialize': told, 'tools/call': said}.get(asked['method'], {'tools': [tool]})\n"
         "    print(json.dumps({'jsonrpc': '2.0', 'id': asked['id'], 'result': told}), flush=True)\n"
     )
     (tmp_path / "echo.py").write_text(server)
     door = open_door("--enable-writes")
-    target = {"command": [sys.executable, "echo.py"], "env": {"API_KEY": secret}}
+    target: dict[str, Any] = {"command": [sys.executable, "echo.py", pattern], "env": {"API_KEY": secret}}
     for verb in ("list_tools", "get_capabilities", "scaffold_suite", "scaffold_redteam", "scaffold_eval"):
         assert secret not in json.dumps(door.call(verb, **target))
+    for verb in ("call_tool", "propose_assertions"):
+        told = json.dumps(door.call(verb, **target, tool="t"))
+        assert "[REDACTED]" in told
+        assert secret not in told
+        assert pattern not in told
