@@ -204,10 +204,9 @@ def uncovered_text(record: RunRecord) -> str:
 
 
 def weakened_tests(record: RunRecord) -> tuple[Turn, ...]:
-    """The tests that this run took with less shown than in an earlier one; those that failed there first."""
+    """The tests that show less since this run, or since an earlier one of its session; those that had failed first."""
     turns = () if record.ledger is None else record.ledger.turns
-    found = (turn for turn in turns if turn.needs_review and turn.to_run == record.run_id)
-    return tuple(sorted(found, key=lambda turn: turn.before is not Verdict.FAIL))
+    return tuple(sorted((turn for turn in turns if turn.needs_review), key=lambda turn: turn.before is not Verdict.FAIL))
 
 
 def weakened_text(turn: Turn) -> str:

@@ -52,8 +52,8 @@ def page(record: RunRecord, options: RenderOptions, around: Around | None = None
         style, script = f"{style}\n{around.style}", f"{script}\n{around.script}"
     blocks = {
         "review": review.block(record, slugs, options),
-        "ledger": ledger.block(record),
         "tests": table.block(record, slugs),
+        "ledger": ledger.block(record),
         **{f"sums{at}": part for at, part in enumerate(sums.blocks(record))},
         "timing": timing.block(record, slugs),
         "audit": audit.block(record),
