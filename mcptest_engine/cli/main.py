@@ -30,40 +30,66 @@ from mcptest_engine.core.signals import survive_stray_signals
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# name -> (module, attribute, one line for the overview)
-COMMANDS = {
-    "init": ("mcptest_engine.cli.init", "command", "write a first suite for your server; asks a few questions"),
-    "run": ("mcptest_engine.cli.run", "command", "run a suite and report the verdicts"),
-    "eval": ("mcptest_engine.cli.eval", "command", "grade answers with scorers and models"),
-    "validate": ("mcptest_engine.cli.validate", "command", "check suites without running them"),
-    "list": ("mcptest_engine.cli.list", "command", "list the tests that would run"),
-    "report": ("mcptest_engine.cli.report", "command", "print a saved run in another format, or merge shards"),
-    "schema": ("mcptest_engine.cli.schema", "command", "print the JSON Schema of suites, or of run records"),
-    "generate": ("mcptest_engine.cli.generate", "group", "write a suite from a server's lists"),
-    "propose": ("mcptest_engine.cli.propose", "command", "call one tool and propose assertions"),
-    "review": ("mcptest_engine.cli.review", "command", "accept or reject proposals and changed snapshots"),
-    "security": ("mcptest_engine.cli.security", "command", "find hidden instructions and weak schemas in descriptions"),
-    "doctor": ("mcptest_engine.cli.doctor", "command", "find out why something does not work, layer by layer"),
-    "tools": ("mcptest_engine.cli.catalog", "tools", "list a server's tools"),
-    "resources": ("mcptest_engine.cli.catalog", "resources", "list a server's resources"),
-    "prompts": ("mcptest_engine.cli.catalog", "prompts", "list a server's prompts"),
-    "capabilities": ("mcptest_engine.cli.catalog", "capabilities", "show a server's name, revision and capabilities"),
-    "call": ("mcptest_engine.cli.call", "command", "call one tool and print its result"),
-    "login": ("mcptest_engine.cli.login", "command", "log in to a server with OAuth and store the token"),
-    "mcp-server": ("mcptest_engine.cli.mcp_server", "command", "make mcptest available to a coding agent, over MCP"),
-    "view": ("mcptest_engine.cli.view", "command", "show the saved runs in a browser"),
-    "diff": ("mcptest_engine.cli.diff", "command", "compare two catalogs: which changes break a client?"),
-    "diff-runs": ("mcptest_engine.cli.diff_runs", "command", "compare the tests of two runs"),
-    "evidence": ("mcptest_engine.cli.evidence", "command", "print a document that states what a run proves"),
-    "coverage": ("mcptest_engine.cli.coverage", "command", "show how much of the servers a run has tested"),
-    "mutate": ("mcptest_engine.cli.mutate", "command", "measure how many wrong answers a suite notices"),
-    "record": ("mcptest_engine.cli.record", "command", "run a suite and save the servers' answers"),
-    "serve": ("mcptest_engine.cli.serve", "command", "replay the recorded answers of a server"),
-    "cache": ("mcptest_engine.cli.cache", "group", "show or delete the results of `--cache`"),
-    "skill": ("mcptest_engine.cli.skill", "command", "print or install a skill for coding agents"),
-    "mock": ("mcptest_engine.cli.mock", "command", "run an MCP server whose answers are in a file"),
-    "demo": ("mcptest_engine.cli.demo", "command", "run the demo suite"),
+GROUPS = {
+    "Run tests": {
+        "run": ("mcptest_engine.cli.run", "command", "run a suite and report the verdicts"),
+        "eval": ("mcptest_engine.cli.eval", "command", "grade answers with scorers and models"),
+        "record": ("mcptest_engine.cli.record", "command", "run a suite and save the servers' answers"),
+        "serve": ("mcptest_engine.cli.serve", "command", "replay the recorded answers of a server"),
+        "cache": ("mcptest_engine.cli.cache", "group", "show or delete the results of `--cache`"),
+        "mock": ("mcptest_engine.cli.mock", "command", "run an MCP server whose answers are in a file"),
+        "demo": ("mcptest_engine.cli.demo", "command", "run the demo suite"),
+    },
+    "Write suites": {
+        "init": ("mcptest_engine.cli.init", "command", "write a first suite for your server; asks a few questions"),
+        "generate": ("mcptest_engine.cli.generate", "group", "write a suite from a server's lists"),
+        "propose": ("mcptest_engine.cli.propose", "command", "call one tool and propose assertions"),
+        "review": ("mcptest_engine.cli.review", "command", "accept or reject proposals and changed snapshots"),
+        "validate": ("mcptest_engine.cli.validate", "command", "check suites without running them"),
+        "list": ("mcptest_engine.cli.list", "command", "list the tests that would run"),
+        "schema": ("mcptest_engine.cli.schema", "command", "print the JSON Schema of suites, or of run records"),
+    },
+    "Look at a server": {
+        "tools": ("mcptest_engine.cli.catalog", "tools", "list a server's tools"),
+        "resources": ("mcptest_engine.cli.catalog", "resources", "list a server's resources"),
+        "prompts": ("mcptest_engine.cli.catalog", "prompts", "list a server's prompts"),
+        "capabilities": (
+            "mcptest_engine.cli.catalog",
+            "capabilities",
+            "show a server's name, revision and capabilities",
+        ),
+        "call": ("mcptest_engine.cli.call", "command", "call one tool and print its result"),
+        "doctor": ("mcptest_engine.cli.doctor", "command", "find out why something does not work, layer by layer"),
+        "security": (
+            "mcptest_engine.cli.security",
+            "command",
+            "find hidden instructions and weak schemas in descriptions",
+        ),
+        "login": ("mcptest_engine.cli.login", "command", "log in to a server with OAuth and store the token"),
+    },
+    "Report and compare": {
+        "report": ("mcptest_engine.cli.report", "command", "print a saved run in another format, or merge shards"),
+        "view": ("mcptest_engine.cli.view", "command", "show the saved runs in a browser"),
+        "coverage": ("mcptest_engine.cli.coverage", "command", "show how much of the servers a run has tested"),
+        "mutate": ("mcptest_engine.cli.mutate", "command", "measure how many wrong answers a suite notices"),
+        "diff-runs": ("mcptest_engine.cli.diff_runs", "command", "compare the tests of two runs"),
+        "diff": ("mcptest_engine.cli.diff", "command", "compare two catalogs: which changes break a client?"),
+        "evidence": ("mcptest_engine.cli.evidence", "command", "print a document that states what a run proves"),
+    },
+    "Work with coding agents": {
+        "mcp-server": (
+            "mcptest_engine.cli.mcp_server",
+            "command",
+            "make mcptest available to a coding agent, over MCP",
+        ),
+        "skill": ("mcptest_engine.cli.skill", "command", "print or install a skill for coding agents"),
+    },
+    "Find your way": {
+        "help": ("mcptest_engine.cli.help", "command", "show the help of a command, or of a topic such as matchers"),
+    },
 }
+"""The commands by what they are for: name -> (module, attribute, one line for the overview)."""
+COMMANDS = {name: place for commands in GROUPS.values() for name, place in commands.items()}
 WORKBENCH = "tui"
 """Opened by the console script before any of this is imported: the engine knows no workbench."""
 OUTSIDE_TROUBLE = {
@@ -101,9 +127,13 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            opened = (WORKBENCH, "open the workbench; the same as no command")
-            formatter.write_dl([opened, *((name, what) for name, (_, _, what) in COMMANDS.items())])
+        opened = (WORKBENCH, "open the workbench; the same as no command")
+        width = max(map(len, COMMANDS)) + 2  # one column for all groups
+        for title, commands in GROUPS.items():
+            rows = [(name, what) for name, (_, _, what) in commands.items()]
+            rows = [(name.ljust(width - 2), what) for name, what in ([opened, *rows] if "run" in commands else rows)]
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
 
 @click.group(
