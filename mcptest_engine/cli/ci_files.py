@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 REPORTS = "mcptest-reports"
 _FILES = {"github": Path(".github") / "workflows" / "mcptest.yml", "gitlab": Path(".gitlab-ci.yml")}
 KINDS = tuple(_FILES)
+SOURCE_VARIABLE = "MCPTEST_SOURCE"
+"""What pip installs mcptest from in CI, where the file does not say it."""
 _NAMED = re.compile(r"(?<!\$)\$\{(?:env\.)?([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -53,11 +55,37 @@ def pipeline_for(kind: str, start: Path) -> Pipeline:
     return found
 
 
-def write(pipeline: Pipeline, suite: Path, settings: Mapping[str, Any], *, skips_mutating: bool) -> None:
-    """Write it for the suite, whose server is declared as `settings`. Raises: McptestError."""
+def own_source() -> str | None:
+    """What pip can install this mcptest from elsewhere; None where it came from a folder of this machine.
+
+    Source: PEP 610 (direct_url.json). Without that file it came from an index, so its name is one there.
+    """
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        found = distribution("mcptest")
+    except PackageNotFoundError:
+        return None
+    told = json.loads(found.read_text("direct_url.json") or "null")
+    if told is None:
+        return f"mcptest=={found.version}"
+    url = str(told.get("url", ""))
+    if "vcs_info" in told:
+        return f"{told['vcs_info']['vcs']}+{url}@{told['vcs_info']['commit_id']}"
+    return url if url.startswith("https://") else None
+
+
+def write(
+    pipeline: Pipeline, suite: Path, settings: Mapping[str, Any], *, skips_mutating: bool, source: str | None
+) -> None:
+    """Write it for the suite, whose server is declared as `settings`; `source` is what mcptest is installed from.
+
+    Raises: McptestError.
+    """
     from mcptest_engine.workspace.suite_file import write_suite
 
-    text = text_of(pipeline, suite, settings, skips_mutating=skips_mutating)
+    text = text_of(pipeline, suite, settings, skips_mutating=skips_mutating, source=source)
     try:
         pipeline.path.parent.mkdir(parents=True, exist_ok=True)
         write_suite(pipeline.path, text.encode())
@@ -65,11 +93,13 @@ def write(pipeline: Pipeline, suite: Path, settings: Mapping[str, Any], *, skips
         raise McptestError(f"`{pipeline.path}` cannot be written: {wrong.strerror or wrong}") from wrong
 
 
-def text_of(pipeline: Pipeline, suite: Path, settings: Mapping[str, Any], *, skips_mutating: bool) -> str:
-    """The file's text."""
+def text_of(
+    pipeline: Pipeline, suite: Path, settings: Mapping[str, Any], *, skips_mutating: bool, source: str | None
+) -> str:
+    """The file's text. Without a `source` a variable of the CI system says it."""
     start = pipeline.root / pipeline.folder
     file = shlex.quote(os.path.relpath(suite, start))
-    needed = _install(start)
+    needed = _install(start, f'"${SOURCE_VARIABLE}"' if source is None else shlex.quote(source))
     variables = sorted(variables_in(settings))
     run = f"mcptest run {file}" + (" --skip-tag mutating" if skips_mutating else "")
     with_node = (start / "package.json").is_file()
@@ -91,9 +121,9 @@ def variables_in(settings: Any, key: str = "") -> set[str]:
     return set()
 
 
-def _install(folder: Path) -> list[str]:
+def _install(folder: Path, source: str) -> list[str]:
     """The commands that install what is there, mcptest first."""
-    commands = ["pip install mcptest"]
+    commands = [f"pip install {source}"]
     if (folder / "requirements.txt").is_file():
         commands.append("pip install -r requirements.txt")
     elif (folder / "pyproject.toml").is_file():
@@ -116,7 +146,10 @@ def _github(
         yield '        with: { python-version: "3.12" }'
         if with_node:
             yield from ("      - uses: actions/setup-node@v4", '        with: { node-version: "22" }')
-        yield from (f"      - run: {command}" for command in needed)
+        for command in needed:
+            yield f"      - run: {_quoted(command)}"
+            if SOURCE_VARIABLE in command:
+                yield f'        env: {{ {SOURCE_VARIABLE}: "${{{{ vars.{SOURCE_VARIABLE} }}}}" }}'
         yield f"      - run: {_quoted(f'mcptest validate {file}')}"
         reporters = f"--reporter github --reporter json={REPORTS}/run.json --reporter junit={REPORTS}/junit.xml"
         yield f"      - run: {_quoted(f'{run} {reporters}')}"
@@ -140,7 +173,7 @@ def _gitlab(pipeline: Pipeline, file: str, run: str, needed: list[str], variable
         yield from ("mcptest:", "  image: python:3.12", "  script:")
         if pipeline.folder:
             yield f"    - {_quoted(f'cd {shlex.quote(pipeline.folder)}')}"
-        yield from (f"    - {command}" for command in needed)
+        yield from (f"    - {_quoted(command)}" for command in needed)
         yield f"    - {_quoted(f'mcptest validate {file}')}"
         reporters = f"--reporter pretty --reporter junit={REPORTS}/junit.xml --reporter gitlab={REPORTS}/gitlab.json"
         yield f"    - {_quoted(f'{run} {reporters}')}"

@@ -70,13 +70,19 @@ _LONGEST_ARGUMENTS = 80
     "--output", type=click.Path(), metavar="FILE", help=f"Write the suite to this file. [default: {DEFAULT_OUTPUT}]"
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing suite.")
-@click.option("--yes", is_flag=True, help="Ask nothing, and run the suite.")
+@click.option("--yes", is_flag=True, help="Ask nothing, and run the suite unless --no-run says otherwise.")
 @click.option("--run", "run_all", is_flag=True, help="Run the suite without asking first.")
 @click.option("--no-run", is_flag=True, help="Only write the suite.")
 @click.option(
     "--ci",
     type=click.Choice(["github", "gitlab"]),
     help="Also write a pipeline that runs the suite on every push. An existing one is not changed.",
+)
+@click.option(
+    "--install-from",
+    metavar="SOURCE",
+    help="With --ci: what pip installs mcptest from there, such as a git URL, a wheel or a name of your index. "
+    "[default: where this mcptest comes from]",
 )
 @click.option(
     "--timeout",
@@ -103,11 +109,10 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
       mcptest init --url https://mcp.example.com/mcp --bearer-token-env MCP_TOKEN --no-run
       mcptest init --command "python server.py" --yes --ci github
     """
-    if flags["no_run"] and (flags["yes"] or flags["run_all"]):
-        given = "--yes" if flags["yes"] else "--run"
-        raise UsageError(
-            f"{given} runs the suite and --no-run does not", hint="--no-run alone asks nothing about running"
-        )
+    if flags["no_run"] and flags["run_all"]:
+        raise UsageError("--run runs the suite and --no-run does not", hint="give one of them")
+    if flags["install_from"] is not None and flags["ci"] is None:
+        raise UsageError("--install-from goes with --ci")
     from mcptest_engine.cli.choosing import chosen_by_flags
 
     policy = take_policy(flags)
@@ -138,7 +143,7 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     _write(output, found.suite)
     _tell(output, found, chosen, catalog, flags)
     if pipeline is not None:
-        _write_pipeline(pipeline, output, found, chosen)
+        _write_pipeline(pipeline, output, found, chosen, flags["install_from"])
     code, record = int(ExitCode.PASSED), None
     if _has_live_tests(found) and _wants_run(found, flags, person):
         code, record = _run(output, chosen, policy, found)
@@ -352,17 +357,26 @@ def _write(output: Path, suite: str) -> None:
         ) from wrong
 
 
-def _write_pipeline(pipeline: Pipeline, output: Path, found: Scaffold, chosen: Chosen) -> None:
+def _write_pipeline(
+    pipeline: Pipeline, output: Path, found: Scaffold, chosen: Chosen, install_from: str | None
+) -> None:
     """And say what it does and what it needs. Raises: McptestError."""
-    from mcptest_engine.cli.ci_files import variables_in, write
+    from mcptest_engine.cli.ci_files import SOURCE_VARIABLE, own_source, variables_in, write
 
+    source = install_from or own_source()
     changes = (ToolClass.MUTATING, ToolClass.DESTRUCTIVE)
     skips = any(tool.tool_class in changes for tool in found.tools) and _has_live_tests(found)
-    write(pipeline, output.absolute(), chosen.target.settings, skips_mutating=skips)
+    write(pipeline, output.absolute(), chosen.target.settings, skips_mutating=skips, source=source)
     _say(f"wrote {os.path.relpath(pipeline.path)}: runs the suite on every push")
     if skips:
         _say(
             "note: it leaves out what changes something; take `--skip-tag mutating` away where the target is disposable"
+        )
+    if source is None:
+        where = "variable of the repository" if pipeline.kind == "github" else "CI/CD variable of the project"
+        _say(
+            f"note: set {SOURCE_VARIABLE} as a {where}: what pip installs mcptest from, such as a git URL or a wheel "
+            "(this mcptest was installed from a folder of this machine)"
         )
     names = sorted(variables_in(chosen.target.settings))
     if names:
@@ -371,7 +385,7 @@ def _write_pipeline(pipeline: Pipeline, output: Path, found: Scaffold, chosen: C
 
 
 def _wants_run(found: Scaffold, flags: dict[str, Any], person: _Person) -> bool:
-    if flags["run_all"] or flags["yes"]:
+    if flags["run_all"] or (flags["yes"] and not flags["no_run"]):
         return True
     return not flags["no_run"] and person.agrees(_question(found), default=not _changing(found))
 

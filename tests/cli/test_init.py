@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from mcptest_engine.authoring.targets import declared_url, declared_words
+from mcptest_engine.cli.ci_files import own_source
 from tests.conftest import SERVERS
 from tests.tui.terminal import Terminal
 
@@ -351,7 +352,7 @@ def test_a_server_that_offers_nothing_gets_no_suite(mcptest: Run, tmp_path: Path
         (("--url", "http://x/mcp", "--header-name", "X-Key"), "--auth custom-header goes with"),
         (("--url", "http://x/mcp", "--auth", "oauth2", "--bearer-token-env", "T"), "two ways to log in"),
         (("--url", "http://me:pw@x/mcp"), "must not contain a user name or password"),
-        (("--command", "a", "--yes", "--no-run"), "--yes runs the suite and --no-run does not"),
+        (("--command", "a", "--install-from", "x"), "--install-from goes with --ci"),
         (("--command", "a", "--run", "--no-run"), "--run runs the suite and --no-run does not"),
         (("--from-config", "nope"), "no coding agent's settings here name a server `nope`"),
         (("--command", "a", "--output", "."), "is a directory"),
@@ -756,9 +757,52 @@ def test_ci_writes_a_pipeline_at_the_root_of_the_repository(mcptest: Run, tmp_pa
     job = workflow["jobs"]["mcptest"]
     assert job["defaults"]["run"]["working-directory"] == "weather server"
     runs = [step["run"] for step in job["steps"] if "run" in step]
-    assert runs[:3] == ["pip install mcptest", "pip install -r requirements.txt", "mcptest validate mcptest.yml"]
+    assert runs[:3] == [
+        'pip install "$MCPTEST_SOURCE"',
+        "pip install -r requirements.txt",
+        "mcptest validate mcptest.yml",
+    ]
     assert runs[3].startswith("mcptest run mcptest.yml --skip-tag mutating --reporter github ")
-    assert [step["env"] for step in job["steps"] if "env" in step] == [{"API_KEY": "${{ secrets.API_KEY }}"}]
+    assert [step["env"] for step in job["steps"] if "env" in step] == [
+        {"MCPTEST_SOURCE": "${{ vars.MCPTEST_SOURCE }}"},
+        {"API_KEY": "${{ secrets.API_KEY }}"},
+    ]
+    assert "note: set MCPTEST_SOURCE as a variable of the repository: " in done.stdout
+
+
+def test_ci_installs_from_where_the_user_says(mcptest: Run, tmp_path: Path) -> None:
+    source = "git+https://git.example/tools/mcptest@v1"
+    done = mcptest("init", "--command", DEMO, "--yes", "--no-run", "--ci", "github", "--install-from", source)
+    assert done.returncode == 0, done.stderr
+    assert "MCPTEST_SOURCE" not in done.stdout
+    workflow = yaml.safe_load((tmp_path / ".github" / "workflows" / "mcptest.yml").read_text())
+    runs = [step["run"] for step in workflow["jobs"]["mcptest"]["steps"] if "run" in step]
+    assert runs[0] == f"pip install {source}"
+
+
+@pytest.mark.parametrize(
+    ("told", "source"),
+    [
+        (None, "mcptest==0.1.0"),
+        (
+            {"url": "https://git.example/m", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            "git+https://git.example/m@abc",
+        ),
+        ({"url": "https://files.example/mcptest.whl", "archive_info": {}}, "https://files.example/mcptest.whl"),
+        ({"url": "file:///home/me/mcptest", "dir_info": {"editable": True}}, None),
+    ],
+)
+def test_a_pipeline_names_what_this_mcptest_was_installed_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: dict[str, object] | None, source: str | None
+) -> None:
+    """PEP 610. A name on an index is written only where mcptest came from an index by that name."""
+    folder = tmp_path / "mcptest-0.1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: mcptest\nVersion: 0.1.0\n")
+    if told is not None:
+        (folder / "direct_url.json").write_text(json.dumps(told))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert own_source() == source
 
 
 def test_ci_for_gitlab_is_a_pipeline_that_gitlab_takes(mcptest: Run, tmp_path: Path) -> None:
