@@ -246,3 +246,13 @@ class Ledger:
             tools=tuple(map(LedgerTool.from_json, data["tools"])),
             turns=tuple(map(Turn.from_json, data["turns"])),
         )
+
+
+def count_to_review(ledger: object, run_id: str) -> int:
+    """How many tests need a review since this run, from the JSON of its ledger, which may be of any shape."""
+    turns = ledger.get("turns") if isinstance(ledger, dict) else None
+    own = [turn for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else []
+    return sum(turn.get("to_run") == run_id and turn.get("cause") in _TO_REVIEW for turn in own)
+
+
+_TO_REVIEW = frozenset({TurnCause.TEST, TurnCause.REPLACED})

@@ -27,7 +27,7 @@ _MOST_NOTES = 10
 
 
 async def list_runs(request: Request) -> Answer:
-    """{runs: [{run_id, suite, verdict, totals, started_at, duration_ms, mode}], next_cursor?}."""
+    """{runs: [{run_id, suite, verdict, totals, started_at, duration_ms, mode, to_review?}], next_cursor?}."""
     return await asyncio.to_thread(_list_runs, request)
 
 
@@ -237,6 +237,7 @@ async def get_doctor_report(request: Request) -> Answer:
 
 def _headline(workspace: Workspace, run_id: str) -> dict[str, Any]:
     """What stands before the tests of a record, without reading them."""
+    from mcptest_engine.core.ledger import count_to_review
     from mcptest_engine.workspace.heads import head_of
 
     path = workspace.runs_dir / f"{run_id}.json"
@@ -246,5 +247,11 @@ def _headline(workspace: Workspace, run_id: str) -> dict[str, Any]:
     suite = record.get("suite")
     kept = ("run_id", "verdict", "started_at", "duration_ms", "mode", "totals", "interrupted", "requested_by")
     told = {key: record[key] for key in kept if key in record}
+    if isinstance(told.get("requested_by"), dict):
+        told["requested_by"] = {
+            key: told["requested_by"][key] for key in ("via", "client") if key in told["requested_by"]
+        }
+    if to_review := count_to_review(record.get("ledger"), run_id):
+        told["to_review"] = to_review
     named = {key: suite.get(key) for key in ("name", "path")} if isinstance(suite, dict) else None
     return dict(shortened({**told, "run_id": run_id, "suite": named}, _ROOM_FOR_HEADLINE))

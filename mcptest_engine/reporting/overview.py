@@ -206,7 +206,9 @@ def uncovered_text(record: RunRecord) -> str:
 def weakened_tests(record: RunRecord) -> tuple[Turn, ...]:
     """The tests that show less since this run, or since an earlier one of its session; those that had failed first."""
     turns = () if record.ledger is None else record.ledger.turns
-    return tuple(sorted((turn for turn in turns if turn.needs_review), key=lambda turn: turn.before is not Verdict.FAIL))
+    return tuple(
+        sorted((turn for turn in turns if turn.needs_review), key=lambda turn: turn.before is not Verdict.FAIL)
+    )
 
 
 def weakened_text(turn: Turn) -> str:

@@ -36,9 +36,10 @@ for line in sys.stdin:
 
 
 class Session(NamedTuple):
-    """The answers of the agent's runs in order."""
+    """The answers of the agent's runs in order, and what `list_runs` says of them at the end."""
 
     answers: list[dict[str, Any]]
+    listed: list[dict[str, Any]]
 
     @property
     def last(self) -> str:
@@ -68,4 +69,4 @@ def weaken(folder: Path) -> Session:
         answers.append(door.call("run_tool_test", suite=suite(add=any_number)))
         (folder / "calc.yml").write_text(suite(add=any_number, mul={"skip": "later"}), encoding="utf-8")
         answers.append(door.call("trigger_run", config="calc.yml"))
-    return Session(answers)
+        return Session(answers, door.call("list_runs")["runs"])

@@ -48,6 +48,7 @@ def test_a_session_names_the_tests_that_an_agent_weakened_to_make_them_pass(tmp_
     told = [" ".join(answer.get("notes", ())) for answer in session.answers]
     assert told[0] == told[2] == ""
     assert told[1].startswith('"add of 3 and 2" passes because the test changed: assertion weakened')
+    assert [run.get("to_review") for run in session.listed] == [1, None, 1, None]
     assert told[3] == '"mul of 3 and 2" was dropped: skipped: later'
     data = json.loads((tmp_path / ".mcptest" / "runs" / f"{session.last}.json").read_bytes())
     assert record_fault(data) is None

@@ -17,6 +17,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import RecordError
+from mcptest_engine.core.ledger import Ledger, count_to_review
 from mcptest_engine.core.run_record import RunRecord, Totals
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.workspace.active_runs import ActiveRun, list_active_runs
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from mcptest_engine.core.ledger import Ledger
     from mcptest_engine.workspace.workspace import Workspace
 
     Stamp = tuple[int, int]
@@ -183,7 +183,6 @@ class Shelf:
 
     def ledger(self, rows: Iterable[RunRow]) -> Ledger:
         """What became of the tests of these runs, which are of one suite, as far as may be read for one question."""
-        from mcptest_engine.core.ledger import Ledger
         from mcptest_engine.running.ledger import ledger_of
 
         left, runs = MOST_BYTES, []
@@ -306,16 +305,10 @@ def _row(path: Path, stamp: Stamp) -> RunRow:
         shard=f"{_number(shard['index']):.0f}/{_number(shard.get('count')):.0f}" if "index" in shard else "",
         session=_text(_mapping(head.get("requested_by")).get("session")),
         lineage=_text(_mapping(head.get("requested_by")).get("lineage")),
-        doubtful=_count_doubtful(head.get("ledger"), run_id),
+        doubtful=count_to_review(head.get("ledger"), run_id),
         subset=f"{_number(subset.get('taken')):.0f} of {_number(subset.get('declared')):.0f}" if subset else "",
         totals=Totals(**{name: int(_number(totals.get(name))) for name in Totals.__slots__}),
     )
-
-
-def _count_doubtful(ledger: object, run_id: str) -> int:
-    turns = _mapping(ledger).get("turns")
-    own = (turn for turn in turns if isinstance(turn, dict)) if isinstance(turns, list) else ()
-    return sum(turn.get("to_run") == run_id and turn.get("cause") in ("test", "replaced") for turn in own)
 
 
 def _who(asked: object) -> str:
