@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mcptest_tui.state.result_rows import busy_words
+from mcptest_tui.words import strength_shown
 from tests.tui.state.making import (
     PATH,
     document,
@@ -299,3 +300,16 @@ def test_the_call_that_hangs_is_shown_as_running_and_not_the_one_that_was_answer
     assert busy_words(store.rows[id_of("waits")]) == "waiting"
     store.apply_many([finished("u1", id_of("quick"))])
     assert statuses(store) == {"quick": "pass", "hangs": "running", "waits": "queued"}
+
+
+def test_the_strength_of_a_test_is_that_of_its_text_until_a_result_tells_more():
+    """A mutation run elsewhere is told by the next result, or by the suite when it is read anew."""
+    store = store_of(item("one", strength="value"), item("two", strength="valid"))
+    one, two = (store.rows[id_of(name)] for name in ("one", "two"))
+    assert [row.is_weak for row in (one, two)] == [False, True]
+    store.apply_many([started("u1", one.id), finished("u1", one.id, strength="value", mutation_score=0.4)])
+    assert strength_shown(one.strength, one.mutation_score) == "value 40 %"
+    assert one.is_weak
+    store.put_document(document(item("one"), item("two", strength="shape", digest="e"), digest="broken"))
+    assert [row.strength for row in (one, two)] == ["value", "shape"]
+    assert strength_shown(two.strength, two.mutation_score) == "shape"
