@@ -96,8 +96,19 @@ def weak_text(test: TestResult) -> str:
     """Why a test says little by passing."""
     if test.mutation_score is not None:
         return f"weak: it noticed {percent_text(test.mutation_score)} of the wrong answers"
-    what = "the call succeeds" if test.strength is Strength.VALID else "an answer comes"
+    what = (
+        "an answer comes"
+        if test.strength is Strength.ANSWERED
+        else f"the call {'fails' if is_error(test) else 'succeeds'}"
+    )
     return f"weak: it checks that {what}, and nothing in the answer"
+
+
+def is_error(test: TestResult) -> bool:
+    """Whether the answer to a test of one call is an error."""
+    output = test.output or {}
+    result = output.get("result")
+    return output.get("error") is not None or (isinstance(result, dict) and result.get("isError") is True)
 
 
 def strength_counts(record: RunRecord) -> dict[Strength, int]:

@@ -28,6 +28,7 @@ MODES = {
 }
 """Of each mode where its answers come from, and what is said when all do."""
 _LEVELS = tuple(Strength)
+_ONE_CALL = (TestKind.TOOL, TestKind.RESOURCE, TestKind.PROMPT)
 _NAME_LIMIT = 100
 _COMMIT_LENGTH = 10
 
@@ -96,15 +97,8 @@ def offered_tools(record: RunRecord) -> Tools | None:
 
 def passed_on_errors(record: RunRecord) -> tuple[TestResult, ...]:
     """The tests that passed although the server answered with an error, and that do not demand one."""
-    return tuple(test for test in facts.tests_with(record, Verdict.PASS) if _is_error(test) and not _wants_error(test))
-
-
-def _is_error(test: TestResult) -> bool:
-    if test.kind not in (TestKind.TOOL, TestKind.RESOURCE, TestKind.PROMPT):
-        return False
-    output = test.output or {}
-    result = output.get("result")
-    return output.get("error") is not None or (isinstance(result, dict) and result.get("isError") is True)
+    found = (test for test in facts.tests_with(record, Verdict.PASS) if test.kind in _ONE_CALL)
+    return tuple(test for test in found if facts.is_error(test) and not _wants_error(test))
 
 
 def _wants_error(test: TestResult) -> bool:

@@ -121,7 +121,7 @@ QUESTIONS = {
     ),
     "How strong are the tests?": (
         *("18 of 29 tests check a value", "9 check that values are there, or their type"),
-        "2 check that the call succeeds, nothing else",
+        "2 check only that the call succeeds, or fails",
     ),
     "Which tests passed and prove little?": (
         *("the branches can be listed list_branches weak", "a price can be asked for price_of weak"),

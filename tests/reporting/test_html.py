@@ -299,7 +299,7 @@ def test_a_run_without_coverage_says_so_and_one_with_it_names_what_was_never_cal
     assert "Never tested: 2 tools" in told
     assert tree(page).xpath("//div[h3[contains(., 'Never tested')]]//code/text()") == ["other", "more"]
     assert "Tested: 1 of 3 tools" in told
-    assert "status 0 of 1, none nothing passed" in told
+    assert "status 0 of 1 nothing passed" in told
     unknown = Dimension(name="tools", unknown="it said no", floor=5.0)
     assert "No coverage measured: it said no." in block(page_of(build.record(test, coverage=(unknown,))), "summary")
 

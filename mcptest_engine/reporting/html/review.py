@@ -6,7 +6,8 @@ Source: agent-interface, Auditing an agent run.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.words import counted
@@ -15,7 +16,7 @@ from mcptest_engine.reporting.html.markup import Html, badge, joined, name_text,
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.core.run_record import RunRecord
@@ -50,32 +51,32 @@ def block(record: RunRecord, slugs: Mapping[str, str], options: RenderOptions) -
 def _groups(record: RunRecord, slugs: Mapping[str, str]) -> Iterator[Html | None]:
     """What is a line or two each."""
     by_name = {test.name: slugs[test.id] for test in record.tests}
-    weakened = [
-        _line(turn.test, by_name.get(turn.test), turn.tool, overview.weakened_text(turn))
-        for turn in overview.weakened_tests(record)
-    ]
-    yield _group("weakened", "Weakened or replaced since an earlier run", weakened)
-    parts: tuple[tuple[str, str, tuple[TestResult, ...], Callable[[TestResult], str]], ...] = (
-        ("on-errors", "Passed on an error", overview.passed_on_errors(record), _error_words),
-        ("weak", "Weak tests that passed", facts.weak_tests(record), facts.weak_text),
-        ("flaky", "Flaky", facts.flaky_tests(record), facts.flaky_text),
-        (
-            "skipped",
-            "Skipped",
-            facts.tests_with(record, Verdict.SKIP),
-            lambda test: facts.remark(test) or "no reason given",
-        ),
+    yield _group(
+        "Weakened or replaced since an earlier run",
+        overview.weakened_tests(record),
+        lambda turn: _line(turn.test, by_name.get(turn.test), turn.tool, overview.weakened_text(turn)),
     )
-    for anchor, title, tests, told in parts:
-        yield _group(anchor, title, [_line(test.name, slugs[test.id], test.tool, told(test)) for test in tests])
+    parts: tuple[tuple[str, tuple[TestResult, ...], Callable[[TestResult], str]], ...] = (
+        ("Passed on an error", overview.passed_on_errors(record), _error_words),
+        ("Weak tests that passed", facts.weak_tests(record), facts.weak_text),
+        ("Flaky", facts.flaky_tests(record), facts.flaky_text),
+        ("Skipped", facts.tests_with(record, Verdict.SKIP), lambda test: facts.remark(test) or "no reason given"),
+    )
+    for title, tests, told in parts:
+        yield _group(title, tests, partial(_test_line, slugs, told))
 
 
-def _group(anchor: str, title: str, lines: list[Html]) -> Html | None:
-    if not lines:
+def _group(title: str, found: Sequence[Any], line_of: Callable[[Any], Html]) -> Html | None:
+    if not found:
         return None
-    more = tag("li", f"and {len(lines) - SHOWN:,} more; the table has them all") if len(lines) > SHOWN else None
-    heading = tag("h3", f"{title} ({len(lines):,})", id=f"review-{anchor}")
-    return joined([heading, tag("ul", *lines[:SHOWN], more, class_="told")])
+    more = tag("li", f"and {len(found) - SHOWN:,} more; the table has them all") if len(found) > SHOWN else None
+    return joined(
+        [tag("h3", f"{title} ({len(found):,})"), tag("ul", *map(line_of, found[:SHOWN]), more, class_="told")]
+    )
+
+
+def _test_line(slugs: Mapping[str, str], told: Callable[[TestResult], str], test: TestResult) -> Html:
+    return _line(test.name, slugs[test.id], test.tool, told(test))
 
 
 def _line(name: str, slug: str | None, tool: str | None, text: str) -> Html:
