@@ -112,7 +112,7 @@ async def scaffold_conformance(request: Request) -> Answer:
     return {
         "suite": made.suite,
         "checks_scaffolded": made.checks_scaffolded,
-        "notes": learnt.notes(made.notes),
+        "notes": [*learnt.notes(made.notes), _handle_note(request, made.suite)],
     }
 
 
@@ -145,7 +145,14 @@ async def _agent_cases(request: Request, scaffold: Callable[..., AgentScaffold])
             **more,
         }, (made.tools_covered)
 
-    return await asyncio.to_thread(_with_room, make, ScaffoldOptions(cursor=start_of(request.arguments.get("cursor"))))
+    options = ScaffoldOptions(cursor=start_of(request.arguments.get("cursor")))
+    answer = await asyncio.to_thread(_with_room, make, options)
+    answer["notes"].append(_handle_note(request, answer["suite"]))
+    return answer
+
+
+def _handle_note(request: Request, suite: str) -> str:
+    return f"the handle of this suite is `{request.door.handles.add(suite)}`"
 
 
 def _with_room(

@@ -106,7 +106,8 @@ ALL: tuple[Verb, ...] = (
     Verb(
         name="list_tools",
         place="introspection:list_tools",
-        about="List a server's tools with their schemas, as sent. Show `warnings` to a person.",
+        about="List a server's tools with their schemas, as sent. Name it by `url` or by `command` (argv). Show `warnings` "
+        "to a person.",
         takes=schemas.CATALOG,
         gives=schemas.TOOLS,
         starts_servers=True,

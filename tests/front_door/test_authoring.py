@@ -60,7 +60,10 @@ def test_a_scaffold_goes_on_from_a_cursor(open_door: Callable[..., Door], tmp_pa
 def test_scaffolds_of_other_layers_answer_with_their_members_and_no_others(writer: Door) -> None:
     assert writer.call("scaffold_conformance", command=DEMO).keys() == {"suite", "checks_scaffolded", "notes"}
     for verb in ("scaffold_redteam", "scaffold_eval"):
-        assert writer.call(verb, command=EVIL).keys() == {"suite", "tools_covered", "notes"}
+        made = writer.call(verb, command=EVIL)
+        assert made.keys() == {"suite", "tools_covered", "notes"}
+        handle = made["notes"][-1].partition("`")[2].strip("`")
+        assert made["suite"].startswith(writer.call("edit_suite", suite=handle, lines=[1, 99])["text"])
 
 
 def test_a_proposal_is_made_of_two_calls_and_runs(writer: Door) -> None:
