@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 _TRIES = 3
-_REMEMBERED = ("run", "mutate")
+_REMEMBERED = ("run", "mutate", "init")
 """Sources that would propose the same again."""
 
 

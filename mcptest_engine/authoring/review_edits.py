@@ -10,7 +10,6 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.authoring.review_runs import as_written
 from mcptest_engine.authoring.review_texts import Piece, SuiteText, Unreadable, dashed, undashed, value_at
 from mcptest_engine.core.errors import McptestError, SuiteError
 from mcptest_engine.suite.edit import BLOCKS, append_test, set_value
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcptest_engine.authoring.review_items import ReviewItem
-    from mcptest_engine.core.results import TestResult
     from mcptest_engine.suite.yaml import Pointer
 
 _SINCE = "has changed since it was proposed; look at it again"
@@ -55,20 +53,6 @@ def edited(text: SuiteText, wanted: Sequence[Wanted], *, root: Path) -> Made:
     first = edited(text, wanted[:half], root=root)
     second = edited(first.text, wanted[half:], root=root)
     return Made(second.text, first.accepted + second.accepted, first.refused + second.refused)
-
-
-def with_better_arguments(text: str, tests: Sequence[TestResult]) -> tuple[str, list[TestResult]]:
-    """A suite's text in which tests have the arguments that a run came by, and those tests. They stay marked as made up."""
-    changed: list[TestResult] = []
-    for test in tests:
-        better = (test.guess or {}).get("arguments")
-        tree = read_tree(text, file="").value if better is not None else {}
-        for block in ("tools", "prompts") if tree else ():
-            named = [at for at, one in enumerate(tree.get(block) or ()) if one.get("name") == as_written(test.name)]
-            if len(named) == 1:
-                text = apply(text, set_value(text, (block, named[0], "args"), as_written(better)))
-                changed.append(test)
-    return text, changed
 
 
 def new_problems(before: SuiteText, after: SuiteText, *, root: Path) -> list[str]:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.authoring.demands import ASSERTIONS, demands_lost
+from mcptest_engine.authoring.demands import ASSERTIONS, demands_lost, rows_of
 from mcptest_engine.authoring.placing import shared_expect
 from mcptest_engine.authoring.review_items import ReviewItem
 from mcptest_engine.authoring.review_memory import rejected_ids
@@ -41,6 +41,8 @@ SUITE_SUFFIXES = (".yaml", ".yml", ".json")
 _PENDING = ".pending.yml"
 _ID_DIGITS = 12
 _FIRST = "arguments"
+_SEEN = ("init", "mutate")
+"""Who proposes what a test that passed has seen."""
 _ORDER = {_FIRST: 0, "assertion": 0, "expect": 1, "test": 2, "snapshot": 3}
 
 
@@ -198,16 +200,23 @@ class Sources:
         shared = shared_expect(text.text, index, block=stored.block)
         if shared is not None:
             return item, f"{shared}; write it out in this test, and propose again"
-        piece = text.piece(stored.block, index, ("expect",))
+        path: tuple[str, ...] = ("expect",)
+        before, value = was, wanted
+        test = text.value((stored.block, index))
+        if stored.source in _SEEN and isinstance(test, dict) and test.get("guess") and _settles_guess(test, wanted):
+            path, before = (), test  # whoever accepts what came of made-up arguments accepts the arguments
+            value = {**{key: part for key, part in test.items() if key != "guess"}, "expect": wanted}
+        piece = text.piece(stored.block, index, path)
         if piece is None:
             return item, "its `expect` cannot be told apart from the rest of the line"
         item = replace(
             item,
             line=text.line(stored.block, index),
             before=piece.shown,
-            was=was,
+            path=path,
+            was=before,
             loosens=demands_lost(was, wanted, threshold=text.value((stored.block, index, "threshold"))),
-            value=wanted,
+            value=value,
         )
         shown = _shown(item, piece)
         return (item, "its `expect` cannot be changed where it stands") if shown is None else (shown, None)
@@ -328,10 +337,18 @@ def _of_proposal(stored: StoredProposal) -> ReviewItem:
     )
 
 
+def _settles_guess(test: Mapping[str, Any], expect: Any) -> bool:
+    """Whether accepting an `expect` accepts the made-up arguments; a refusal has to be told from others by its words."""
+    if test.get("outcome") != "error":
+        return True
+    rows = (row for row in rows_of(expect) if isinstance(row, dict) and "exact" in (row.get("matcher") or {}))
+    return any(str(row.get("target")).endswith((".text", "error.message")) for row in rows)
+
+
 def _in_form_of(was: Any, wanted: Any) -> Any:
     """An `expect` that says nothing but assertions, as a list where one stands."""
     only_assertions = isinstance(wanted, dict) and list(wanted) == [ASSERTIONS]
-    return wanted[ASSERTIONS] if isinstance(was, list) and only_assertions else wanted
+    return wanted[ASSERTIONS] if only_assertions and (was is None or isinstance(was, list)) else wanted
 
 
 def _test_text(stored: StoredProposal) -> str:

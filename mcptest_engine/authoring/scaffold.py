@@ -64,6 +64,8 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 120
 _URL = re.compile(r"(?i)https?://")
+_PATH = re.compile(r"/[^:]|[A-Za-z]:\\")
+_PROGRAM = re.compile(r"\.(?:py|pyz|[cm]?[jt]s|jar|sh|rb|exe|dll)$|/s?bin/|/node_modules/")
 _CHANGING = (ToolClass.MUTATING, ToolClass.DESTRUCTIVE)
 
 
@@ -247,6 +249,7 @@ class _Writer:
         existing: frozenset[str],
     ) -> None:
         self._key, self._page, self._redact, self._findings = target.key, page, redact, findings
+        self._paths = paths_in(target.settings.get("command"))
         self._stateless = target.settings.get("protocol") == "2026-07-28"
         self._names = set(existing)
         self._existing = existing
@@ -292,12 +295,9 @@ class _Writer:
         from mcptest_engine.core.synthesize import arguments_for
         from mcptest_engine.core.synthesize.cases import Cases, all_probes, first_edge, first_violation
 
-        found = arguments_for(tool)
+        found = with_known_path(arguments_for(tool), self._paths)
         made = with_guessed_places(found, tool.get("inputSchema"))
         yield self._happy(tool, made, tool_class)
-        conforming = self._conforming(tool, made, tool_class)
-        if conforming is not None:
-            yield conforming
         schema = tool.get("inputSchema")
         cases = Cases({"type": "object"} if schema is None else schema, found)
         wanted: list[ArgumentCase | None] = [
@@ -311,13 +311,14 @@ class _Writer:
 
     def _happy(self, tool: Mapping[str, Any], made: Synthesis, tool_class: ToolClass) -> Entry:
         arguments = made.value if isinstance(made.value, dict) else {}
+        expect = [self._conforming(tool) or _CONTENT]
         if made.problem is None:
-            return self._test(tool, "valid arguments", arguments, tool_class, guessed=made.guessed, expect=[_CONTENT])
+            return self._test(tool, "valid arguments", arguments, tool_class, guessed=made.guessed, expect=expect)
         comment = f"No valid arguments were found: {one_line(made.problem, 160)}. Fill them in, and remove `skip:`."
         skip = "fill in the arguments first"
-        return self._test(tool, "valid arguments", arguments, tool_class, comment, expect=[_CONTENT], skip=skip)
+        return self._test(tool, "valid arguments", arguments, tool_class, comment, expect=expect, skip=skip)
 
-    def _conforming(self, tool: Mapping[str, Any], made: Synthesis, tool_class: ToolClass) -> Entry | None:
+    def _conforming(self, tool: Mapping[str, Any]) -> dict[str, Any] | None:
         """The answer's `structuredContent` against the declared `outputSchema`."""
         if "outputSchema" not in tool:
             return None
@@ -326,15 +327,7 @@ class _Writer:
             name = one_line(str(tool["name"]), 80)
             self._page.notes.append(f"`{name}`: its `outputSchema` is not tested: {wrong}")
             return None
-        return self._test(
-            tool,
-            "the answer matches the output schema",
-            made.value if isinstance(made.value, dict) else {},
-            tool_class,
-            guessed=made.guessed,
-            expect=[{"target": "result.structuredContent", "matcher": {"schema": schema}}],
-            skip="fill in the arguments first" if made.problem is not None else None,
-        )
+        return {"target": "result.structuredContent", "matcher": {"schema": schema}}
 
     def _case(self, tool: Mapping[str, Any], case: ArgumentCase, made: Synthesis, tool_class: ToolClass) -> Entry:
         if case.valid:
@@ -439,6 +432,26 @@ def _guess(places: Sequence[str]) -> list[str] | bool:
 
 def _is_same(name: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return name in one and name in other and repr(one[name]) == repr(other[name])
+
+
+def paths_in(command: object) -> tuple[str, ...]:
+    """The folders and files that a server is started with: absolute paths among its arguments, programs aside."""
+    words = [str(word) for word in command[1:]] if isinstance(command, (list, tuple)) else []
+    paths = [word.partition("=")[2] if word.startswith("-") and "=" in word else word for word in words]
+    return tuple(word for word in paths if _PATH.match(word) and not _PROGRAM.search(word))
+
+
+def with_known_path(made: Synthesis, paths: Sequence[str]) -> Synthesis:
+    """The current directory is a poor guess where the server was started with a path: that one is better."""
+    if not paths or not isinstance(made.value, dict):
+        return made
+    value = dict(made.value)
+    for name in made.guessed:
+        if value.get(name) == ".":
+            value[name] = paths[-1]
+        elif value.get(name) == ["."]:
+            value[name] = [paths[-1]]
+    return replace(made, value=value)
 
 
 def with_guessed_places(made: Synthesis, schema: object) -> Synthesis:

@@ -62,6 +62,15 @@ _OF_THE_PROCESS = frozenset(
         "rss",
         "cpu_usage",
         "load_average",
+        "call_count",
+        "call_number",
+        "request_count",
+        "requests_served",
+        "counter",
+        "today",
+        "weekday",
+        "day_of_week",
+        "age_seconds",
     )
 )
 """Names, in snake case, of what is equal in two calls of one process and another in the next process, or on another day."""

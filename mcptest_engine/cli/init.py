@@ -18,25 +18,33 @@ import click
 from mcptest_engine.cli.common import find_here, is_terminal, load, tell_new_folder
 from mcptest_engine.cli.policy_flags import allowing_options, check_allowed, policy_options, take_policy
 from mcptest_engine.core.errors import AuthFailed, ExitCode, McptestError, ServerError, UsageError
-from mcptest_engine.core.kinds import Wanted
+from mcptest_engine.core.kinds import Verdict, Wanted
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 from mcptest_engine.safety.policy import ToolClass
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcptest_engine.authoring.better_arguments import Better
     from mcptest_engine.authoring.scaffold import Scaffold, ScaffoldedTool
     from mcptest_engine.cli.choosing import Chosen
     from mcptest_engine.cli.ci_files import Pipeline
     from mcptest_engine.core.run_record import RunRecord
+    from mcptest_engine.running.cases import Case
+    from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.safety.execution import ExecutionPolicy
     from mcptest_engine.servers.catalog import Catalog
+    from mcptest_engine.suite.load import LoadedSuite
 
 DEFAULT_OUTPUT = "mcptest.yml"
 _WARNINGS_SHOWN = 5
 _HELD_SHOWN = 200
 _CHANGING_SHOWN = 10
 _LONGEST_ARGUMENTS = 80
+_ROUNDS = 3
+"""How often better arguments are looked for: an id from one tool may lead to one for another."""
 
 
 @click.command()
@@ -144,13 +152,16 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     _tell(output, found, chosen, catalog, flags)
     if pipeline is not None:
         _write_pipeline(pipeline, output, found, chosen, flags["install_from"])
-    code, record = int(ExitCode.PASSED), None
+    code, record, proposals = int(ExitCode.PASSED), None, 0
     if _has_live_tests(found) and _wants_run(found, flags, person):
-        code, record = _run(output, chosen, policy, found)
-        if _has_better(record) and not record.interrupted:
-            code, record = _run_again(output, chosen, policy, found, catalog, record)
+        run = _FirstRun(output, chosen, policy, found)
+        code, record = run.all()
+        if not record.interrupted:
+            code, record = run.again(catalog, record)
         _tell_checked(record)
-    _tell_next(output, chosen, catalog, found, record)
+        if not record.interrupted:
+            proposals = run.learn(record)
+    _tell_next(output, chosen, catalog, found, record, proposals=proposals)
     ctx.exit(code)
 
 
@@ -411,71 +422,167 @@ def _tested(found: Scaffold) -> int:
     return sum(tool.tests_generated > 0 for tool in found.tools)
 
 
-def _has_better(record: RunRecord) -> bool:
-    return any(test.guess is not None and "arguments" in test.guess for test in record.tests)
+class _FirstRun:
+    """The runs of a suite that was just written, under the policy, and what their tests saw."""
 
+    def __init__(self, output: Path, chosen: Chosen, policy: ExecutionPolicy, found: Scaffold) -> None:
+        from mcptest_engine.mutation.recording import RunAnswers
 
-def _run_again(
-    output: Path, chosen: Chosen, policy: ExecutionPolicy, found: Scaffold, catalog: Catalog, record: RunRecord
-) -> tuple[int, RunRecord]:
-    """Write the arguments that the run came by into the suite, and run those of its tests again that declare to only read.
+        self._output, self._chosen, self._policy, self._found = output, chosen, policy, found
+        self._answers = RunAnswers()
+        os.environ.update(chosen.secrets)  # those that were given and not written down
 
-    They stay a guess. Gives the worse exit code, and the record with the new results in the place of the old ones.
-    """
-    from dataclasses import replace
+    def all(self) -> tuple[int, RunRecord]:
+        """Run every test that is not held back.
 
-    from mcptest_engine.authoring.review_edits import with_better_arguments
-    from mcptest_engine.core.sanitise import one_line
-    from mcptest_engine.safety.policy import classify
+        The call of a destructive tool that was allowed is made by this run alone: in the file its test stays held back.
+        """
+        once, tests = {tool.name for tool in self._found.tools if tool.single_call}, []
+        suite = load(self._output, find_here(), {})
+        for entry in suite.tests:
+            name = entry.data.get("tool")
+            if name in once:
+                once.remove(name)
+                entry = replace(entry, data={key: value for key, value in entry.data.items() if key != "skip"})
+            tests.append(entry)
+        return self._run(replace(suite, tests=tuple(tests)), None)
 
-    suite, changed = with_better_arguments(output.read_text(encoding="utf-8"), record.tests)
-    if not changed:
-        return record.exit_code, record
-    _write(output, suite)
-    _say("\nbetter arguments, of what the server answered:")
-    for test in changed:
-        sources = (test.guess or {})["sources"]
-        told = ", ".join(f"{one_line(str(name), 60)} from {one_line(str(tool), 60)}" for name, tool in sources.items())
-        _say(f"  {one_line(test.name, 100)}: {told}")
-    reading = {str(tool.get("name")) for tool in catalog.tools if classify(tool) is ToolClass.READ_ONLY}
-    ids = frozenset(test.id for test in changed if test.tool is None or test.tool in reading)
-    if policy.max_calls is not None:
-        made = sum(one.count for one in record.effects.calls if one.decision == "executed") if record.effects else 0
-        policy = replace(policy, max_calls=policy.max_calls - made)
-    if not ids or policy.max_calls == 0:
-        return record.exit_code, record
-    code, second = _run(output, chosen, policy, found, ids)
-    new = {test.id: test for test in second.tests}
-    tests = tuple(new.get(test.id, test) for test in record.tests)
-    return max(record.exit_code, code), replace(record, interrupted=second.interrupted).with_tests(tests)
+    def again(self, catalog: Catalog, record: RunRecord) -> tuple[int, RunRecord]:
+        """Write arguments into the suite that the server itself returned, and run those of its tests again that only read.
 
+        What that shows may help others, so it is done up to three times. The arguments stay a guess. Gives the worse exit code,
+        and the record with the new results in the place of the old ones.
+        """
+        from mcptest_engine.authoring.better_arguments import ArgumentSearch, with_arguments
+        from mcptest_engine.authoring.observing import Secrets
+        from mcptest_engine.core.sanitise import one_line
 
-def _run(
-    output: Path, chosen: Chosen, policy: ExecutionPolicy, found: Scaffold, ids: frozenset[str] | None = None
-) -> tuple[int, RunRecord]:
-    """One run under the policy, of some tests where `ids` are given.
+        reading = self._reading(catalog)
+        search = ArgumentSearch(catalog, Secrets(self._chosen.spec(None).redact).without, self._policy)
+        code = record.exit_code
+        for number in range(_ROUNDS):
+            suite = load(self._output, find_here(), {})
+            found = search.find(self._cases(suite), record.tests)
+            if number:  # what is not run again does not get others each time
+                found = [one for one in found if one.test.tool is None or one.test.tool in reading]
+            text, changed = with_arguments(self._output.read_text(encoding="utf-8"), found)
+            if not changed or record.interrupted:
+                break
+            _write(self._output, text)
+            if not number:
+                _say("\nbetter arguments, of what the server answered:")
+            for better in changed:
+                told = ", ".join(
+                    f"{one_line(name, 60)} from {one_line(tool, 60)}" for name, tool in better.sources.items()
+                )
+                _say(f"  {one_line(better.name, 100)}: {told}")
+            if self._policy.max_calls == 0:
+                break
+            rerun = [one for one in changed if one.test.tool is None or one.test.tool in reading]
+            if not rerun:
+                break
+            second, record = self._run_changed(rerun, record)
+            code = max(code, second)
+        return code, record
 
-    The secrets that were given and not written down are there for this run. The call of a destructive tool that was allowed is
-    made by the run of all tests alone: in the file its test stays held back.
-    """
-    from mcptest_engine.cli.run import run_and_report
-    from mcptest_engine.cli.sinks import make_sinks
-    from mcptest_engine.running.settings import RunSettings, Selection
+    def _reading(self, catalog: Catalog) -> set[str]:
+        """The tools that may be called more than once."""
+        from mcptest_engine.safety.execution import Decision, Purpose
+        from mcptest_engine.safety.policy import classify
 
-    sys.stdout.write("\n")
-    sys.stdout.flush()
-    os.environ.update(chosen.secrets)
-    workspace = find_here()
-    settings = RunSettings(workers=policy.concurrency, policy=policy, selection=Selection(ids=ids))
-    suite = load(output, workspace, {})
-    once, tests = {tool.name for tool in found.tools if tool.single_call and ids is None}, []
-    for entry in suite.tests:
-        name = entry.data.get("tool")
-        if name in once:
-            once.remove(name)
-            entry = replace(entry, data={key: value for key, value in entry.data.items() if key != "skip"})
-        tests.append(entry)
-    return run_and_report(replace(suite, tests=tuple(tests)), settings, workspace, make_sinks((), None))
+        classes = ((str(tool.get("name")), classify(tool)) for tool in catalog.tools)
+        decide = self._policy.decide_tool
+        return {name for name, one in classes if decide(name, one, Purpose.CALL) is Decision.EXECUTE}
+
+    def _run_changed(self, changed: Sequence[Better], record: RunRecord) -> tuple[int, RunRecord]:
+        """Run tests with other arguments; where that is no better, the old ones are put back."""
+        from mcptest_engine.authoring.better_arguments import with_arguments
+
+        suite = load(self._output, find_here(), {})
+        ids = {case.name: case.id for case in self._cases(suite)}
+        wanted = {ids[one.name]: one for one in changed}
+        before = dict(self._answers.judged)
+        code, second = self._run(suite, frozenset(wanted))
+        new = {wanted[test.id].test.id: test for test in second.tests}
+        worse = [one for one in wanted.values() if new.get(one.test.id, one.test).verdict is not Verdict.PASS]
+        for one in worse:
+            new.pop(one.test.id, None)
+            if one.test.id in before:
+                self._answers.judged[one.test.id] = before[one.test.id]
+        put_back = [
+            one._replace(
+                test=replace(one.test, name=one.name),
+                name=one.test.name,
+                arguments=(one.test.request or {"params": {}})["params"].get("arguments", {}),
+            )
+            for one in worse
+        ]
+        _write(self._output, with_arguments(self._output.read_text(encoding="utf-8"), put_back)[0])
+        tests = tuple(new.get(test.id, test) for test in record.tests)
+        return code, replace(record, interrupted=second.interrupted).with_tests(tests)
+
+    def _cases(self, suite: LoadedSuite) -> Sequence[Case]:
+        from mcptest_engine.running.plan import plan_of
+
+        return plan_of(suite, self._settings(None), relative=find_here().relative).cases
+
+    def learn(self, record: RunRecord) -> int:
+        """Run what passed and only reads once more, silently, and propose what its answers showed: for how many tests."""
+        import asyncio
+
+        from mcptest_engine.cli.ending import ending_on_signals
+        from mcptest_engine.mutation.learning import learn_expectations
+        from mcptest_engine.mutation.recording import Observed
+
+        if self._policy.max_calls == 0:
+            return 0
+
+        def run(second: Any) -> Any:
+            async def main() -> Any:
+                task = asyncio.ensure_future(second)
+                with ending_on_signals(task):
+                    return await task
+
+            return asyncio.run(main())
+
+        suite = load(self._output, find_here(), {})
+        observed = Observed(record, self._answers)
+        try:
+            learnt = learn_expectations(suite, self._settings(None), observed, workspace=find_here(), run=run)
+        except OSError as wrong:
+            _say(f"note: no expectations were proposed: {wrong.strerror or wrong}")
+            return 0
+        if learnt is None or not learnt.proposals:
+            return 0
+        told = f"what {counted(learnt.proposals, 'test')} saw is proposed; it is seen, not known to be right"
+        if learnt.score is not None and learnt.accepted_score is not None:
+            told += (
+                f"\naccepted, the suite notices {learnt.accepted_score:.0%} of wrong answers, now {learnt.score:.0%}"
+            )
+        _say(told)
+        sys.stdout.flush()
+        return learnt.proposals
+
+    def _run(self, suite: LoadedSuite, ids: frozenset[str] | None) -> tuple[int, RunRecord]:
+        """One run, of some tests where `ids` are given."""
+        from mcptest_engine.cli.run import run_and_report
+        from mcptest_engine.cli.sinks import make_sinks
+        from mcptest_engine.mutation.recording import RunAnswers
+
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+        answers = RunAnswers()
+        code, record = run_and_report(suite, self._settings(ids), find_here(), make_sinks((), None), observer=answers)
+        self._answers.judged.update(answers.judged)
+        if self._policy.max_calls is not None:
+            made = sum(one.count for one in record.effects.calls if one.decision == "executed") if record.effects else 0
+            self._policy = replace(self._policy, max_calls=max(self._policy.max_calls - made, 0))
+        return code, record
+
+    def _settings(self, ids: frozenset[str] | None) -> RunSettings:
+        from mcptest_engine.running.settings import RunSettings, Selection
+
+        return RunSettings(workers=self._policy.concurrency, policy=self._policy, selection=Selection(ids=ids))
 
 
 # --- telling
@@ -541,18 +648,23 @@ def _needing(record: RunRecord) -> int:
     return sum(test.undecided == Wanted.SUCCESS for test in record.tests)
 
 
-def _tell_next(output: Path, chosen: Chosen, catalog: Catalog, found: Scaffold, record: RunRecord | None) -> None:
+def _tell_next(
+    output: Path, chosen: Chosen, catalog: Catalog, found: Scaffold, record: RunRecord | None, *, proposals: int
+) -> None:
     """What to do with it, in the order in which it is likely done."""
     import shlex
 
     file = "" if str(output) in SUITE_FILES else f" {shlex.quote(str(output))}"
     config = f" --config {shlex.quote(str(output))}" if file else ""
     steps = [("run it again" if record is not None else "run it", f"mcptest run{file}")]
-    if record is not None and _needing(record):
+    if record is not None and _needing(record) and not proposals:
         steps.insert(0, ("give arguments", f"mcptest review{file}"))
     if _changing(found) and _has_reading(found):
         steps.append(("run what only reads", f"mcptest run{file} --skip-tag {ToolClass.MUTATING}"))
-    learn = _worth_learning(catalog, found)
+    if proposals:
+        steps.insert(0, ("accept what was seen", f"mcptest review{file}"))
+        steps.append(("measure the suite", f"mcptest mutate{file}"))
+    learn = None if proposals else _worth_learning(catalog, found)
     if learn is not None:
         words = ["mcptest", "propose", *learn, "--server", chosen.target.key]
         steps.append(("learn what to expect", shlex.join(words) + config))

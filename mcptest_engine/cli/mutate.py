@@ -202,7 +202,7 @@ def _save(
 
     try:
         save_scores(workspace, suite, mutated, options)
-        return 0 if redactor is None else save_proposals(workspace, mutated, redact=redactor.redact)
+        return 0 if redactor is None else save_proposals(workspace, mutated, redactor=redactor).tests
     except OSError as wrong:
         raise McptestError(f"the scores and proposals were not saved: {wrong.strerror or wrong}") from None
 

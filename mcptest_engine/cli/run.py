@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mcptest_engine.cli.sinks import Sink
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.run_record import RunRecord
+    from mcptest_engine.running.cases import AnswerObserver
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
@@ -201,13 +202,15 @@ def run_and_report(
     *,
     agent_budget: int = 1024,
     saved_costs: str | None = None,
+    observer: AnswerObserver | None = None,
 ) -> tuple[int, RunRecord]:
-    """`run_once` with the record of the run."""
+    """`run_once` with the record of the run. `observer` is given every answer that is judged."""
     from mcptest_engine.cli.sinks import live_progress
 
     progress = live_progress(sinks)
     try:
-        record = _execute(suite, settings, workspace, [] if progress is None else [progress.on_event], sinks)
+        listeners = [] if progress is None else [progress.on_event]
+        record = _execute(suite, settings, workspace, listeners, sinks, observer)
     finally:
         if progress is not None:
             progress.close()
@@ -266,7 +269,12 @@ def _told(
 
 
 def _execute(
-    suite: LoadedSuite, settings: RunSettings, workspace: Workspace, listeners: Sequence[Emit], sinks: Sequence[Sink]
+    suite: LoadedSuite,
+    settings: RunSettings,
+    workspace: Workspace,
+    listeners: Sequence[Emit],
+    sinks: Sequence[Sink],
+    observer: AnswerObserver | None = None,
 ) -> RunRecord:
     import asyncio
 
@@ -276,7 +284,9 @@ def _execute(
     from mcptest_engine.running.listening import Listeners
 
     async def main() -> RunRecord:
-        task = asyncio.ensure_future(launch(suite, settings, workspace=workspace, emit=Listeners(listeners)))
+        task = asyncio.ensure_future(
+            launch(suite, settings, workspace=workspace, emit=Listeners(listeners), observer=observer)
+        )
         with ending_on_signals(task):
             for _ in range(TURNS_TO_SPAWN + 2):
                 await asyncio.sleep(0)

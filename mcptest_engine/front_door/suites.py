@@ -251,7 +251,7 @@ async def mutate_suite(request: Request) -> Answer:
             raise
         save_scores(workspace, suite, mutated, options)
         report = to_json(mutated, suite=workspace.relative(suite.path), redact=redactor.redact)
-        saved = 0 if named.handle is not None else save_proposals(workspace, mutated, redact=redactor.redact)
+        saved = 0 if named.handle is not None else save_proposals(workspace, mutated, redactor=redactor).tests
         return {**report, "proposals": saved}
 
     try:

@@ -34,10 +34,15 @@ _NOT_ASSERTED: frozenset[Path] = frozenset({("nodes",)})
 
 
 class Killer(NamedTuple):
-    """An assertion, as a suite writes it, on the value at `path` of an envelope."""
+    """An assertion, as a suite writes it, on the value at `path` of an envelope.
+
+    With `column` it is about that member of each item of the list there. `is_shape`: it is about a value that changes.
+    """
 
     path: Path
     assertion: Assertion
+    column: str | None = None
+    is_shape: bool = False
 
     def holds_for(self, envelope: Envelope) -> bool:
         """As `holds` has it. A path into JSON is followed here as jq follows it, which takes a hundredth of asking jq."""
@@ -45,7 +50,9 @@ class Killer(NamedTuple):
             return holds(self.assertion, envelope)
         try:
             value = _value_by_jq(envelope, self.path)
-        except (LookupError, TypeError, ValueError):
+            if self.column is not None:
+                value = [item.get(self.column) for item in (value.values() if isinstance(value, dict) else value)]
+        except (LookupError, TypeError, ValueError, AttributeError):
             return False
         return compile_judge(_read_text(self.assertion["matcher"]), Context())(value) is None
 
@@ -73,7 +80,7 @@ class Killing:
             if get_at(true, killer.path) != get_at(wrong, killer.path) and not killer.holds_for(wrong):
                 return killer
         for killer in self._candidates(_judged_part(true), _judged_part(wrong), at, volatile):
-            if killer.holds_for(true) and not killer.holds_for(wrong) and _can_be_written(killer.assertion):
+            if killer.holds_for(true) and not killer.holds_for(wrong) and can_be_written(killer.assertion):
                 return killer
         return None
 
@@ -190,7 +197,7 @@ def differing_paths(one: Any, other: Any, above: Path = ()) -> Iterator[tuple[Pa
             yield path, first, second
 
 
-def _can_be_written(row: Assertion) -> bool:
+def can_be_written(row: Assertion) -> bool:
     try:
         return reads_back(expect_text({ASSERTIONS: [row]}), {ASSERTIONS: [row]})
     except (Unwritable, RecursionError, ValueError):

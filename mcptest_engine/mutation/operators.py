@@ -60,7 +60,7 @@ _NO_ERROR = "a result without `isError` is no error either"
 _BLOCK_MEMBERS = frozenset(
     {"type", "text", "data", "blob", "mimeType", "uri", "name", "title", "description", "size", "resource", "icons"}
 )
-_BLOCK_LISTS = {"tools/call": "content", "resources/read": "contents", "prompts/get": "messages"}
+BLOCK_LISTS = {"tools/call": "content", "resources/read": "contents", "prompts/get": "messages"}
 _RESULT_MEMBERS = {
     "tools/call": frozenset({"content", "structuredContent", "isError", "resultType"}),
     "resources/read": frozenset({"contents", "resultType", "ttlMs", "cacheScope"}),
@@ -153,7 +153,7 @@ def _give_error(source: Source) -> Iterator[tuple[Path, Any]]:
 
 
 def _set_unknown_type(source: Source) -> Iterator[tuple[Path, Any]]:
-    result, key = source.answer.get("result"), _BLOCK_LISTS.get(source.method)
+    result, key = source.answer.get("result"), BLOCK_LISTS.get(source.method)
     blocks = result.get(key) if isinstance(result, dict) and key is not None else None
     if not isinstance(blocks, list) or not blocks or not isinstance(blocks[0], dict):
         return
@@ -307,7 +307,7 @@ def changes_of(
             is_inside = path[:2] == ("result", "structuredContent")
             yield Change(operator, path, before, after, copies if is_inside else (), ignored)
 
-    found = [site for site in sites_of(source, copies) if site.path not in volatile]
+    found = [site for site in sites_of(source, copies) if not is_under(site.path, volatile)]
     for operator in operators:
         if operator.of_answer is not None:
             for path, after in operator.of_answer(source):
@@ -324,6 +324,11 @@ def changes_of(
             elif operator.of_value is _drop_member:
                 why = _NO_ERROR if site.path == ("result", "isError") else _NOT_LOOKED_AT
                 yield from change(operator.name, site.path, site.value, MISSING, why)
+
+
+def is_under(path: Path, places: Collection[Path]) -> bool:
+    """Whether a path is one of `places` or leads into one: what lies in a list whose order changes has no place of its own."""
+    return any(path[:end] in places for end in range(1, len(path) + 1)) if places else False
 
 
 def _differs(site: Site, answer: Answer) -> bool:
@@ -356,7 +361,7 @@ def sites_of(source: Source, copies: Sequence[Copy] = ()) -> Iterator[Site]:
             yield from _data_sites(("error", key), value, Kind.DATA if key == "data" else Kind.VALUE)
     elif isinstance(result := answer.get("result"), dict):
         known = _RESULT_MEMBERS.get(source.method)
-        blocks = _BLOCK_LISTS.get(source.method)
+        blocks = BLOCK_LISTS.get(source.method)
         copied = {copy.block for copy in copies}
         for key, value in result.items():
             if key in _IGNORED or (known is not None and key not in known):

@@ -5,19 +5,20 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.block_text import expect_text
 from mcptest_engine.authoring.demands import ASSERTIONS, rows_of
+from mcptest_engine.authoring.observing import Secrets
 from mcptest_engine.authoring.placing import shared_expect
 from mcptest_engine.authoring.review_memory import rejected_ids
 from mcptest_engine.authoring.review_sources import path_of, proposal_id
 from mcptest_engine.authoring.review_texts import SuiteText, Unreadable
-from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.core.kinds import TestKind, Wanted
 from mcptest_engine.core.words import counted
-from mcptest_engine.mutation.killing import holds
-from mcptest_engine.mutation.operators import apply, show_path
+from mcptest_engine.mutation.expectations import MOST_SHAPES, expectations
+from mcptest_engine.mutation.killing import Killer, can_be_written, holds
+from mcptest_engine.mutation.operators import apply, is_under, show_path
 from mcptest_engine.mutation.recording import envelope_with
 from mcptest_engine.mutation.replay import Status
 from mcptest_engine.running.mutation_scores import save_mutation_scores
@@ -26,15 +27,19 @@ from mcptest_engine.workspace.proposals import StoredProposal, drop_proposal, re
 from mcptest_engine.workspace.ulid import new_ulid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.mutation.killing import Envelope
     from mcptest_engine.mutation.replay import Mutant, Mutated, MutatedTest, Options
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
 
 SOURCE = "mutate"
-MOST_OFFERED = 8
-"""Assertions that one proposal adds. What they leave is found by the next run."""
+INIT = "init"
+MOST_OFFERED = 6
+"""Assertions that one proposal adds, beside those on values that change. What they leave is found by the next run."""
+_MOST_LEFT_OUT = 20
 _BLOCKS = {
     TestKind.TOOL: "tools",
     TestKind.RESOURCE: "resources",
@@ -50,16 +55,24 @@ def save_scores(workspace: Workspace, suite: LoadedSuite, mutated: Mutated, opti
         save_mutation_scores(suite, workspace, ((test.test.case, test.score.share) for test in mutated.tests))
 
 
-def save_proposals(workspace: Workspace, mutated: Mutated, *, redact: Callable[[Any], Any]) -> int:
-    """Store what would kill survivors, in place of what an earlier run proposed, and say how many tests have a proposal.
+class Saved(NamedTuple):
+    """How many tests have a proposal, and the score of the suite once all of them are accepted."""
+
+    tests: int
+    score: float | None
+
+
+def save_proposals(workspace: Workspace, mutated: Mutated, *, redactor: Redactor, source: str = SOURCE) -> Saved:
+    """Store what would kill survivors, in place of what an earlier run proposed.
 
     What a person has rejected is not proposed again. Raises: OSError.
     """
+    secrets = Secrets(redactor.redact_text)
     for old in read_proposals(workspace):
-        if old.source == SOURCE and old.suite in {test.test.case.file for test in mutated.tests}:
+        if old.source in (SOURCE, INIT) and old.suite in {test.test.case.file for test in mutated.tests}:
             drop_proposal(workspace, old.id)
     texts: dict[str, SuiteText | None] = {}
-    rejected, saved = rejected_ids(workspace), 0
+    rejected, saved, noticed = rejected_ids(workspace), 0, set[tuple[object, ...]]()
     for test in mutated.tests:
         file = test.test.case.file
         if file not in texts:
@@ -68,61 +81,141 @@ def save_proposals(workspace: Workspace, mutated: Mutated, *, redact: Callable[[
             except Unreadable:
                 texts[file] = None
         text = texts[file]
-        proposal = None if text is None else _proposal_of(test, text, redact)
-        if proposal is not None and proposal_id(proposal) not in rejected:
+        place = None if text is None else _Place.of(test, text)
+        if text is None or place is None:
+            continue
+        chosen = choose_assertions(test, secrets)
+        proposal = None if chosen is None else _proposal_of(test, place, chosen, redactor.redact, source)
+        if chosen is not None and proposal is not None and proposal_id(proposal) not in rejected:
             save_proposal(workspace, proposal)
             saved += 1
-    return saved
+            noticed |= {mutant.key for mutant in chosen.noticed}
+    return Saved(saved, _score_with(mutated, noticed))
 
 
-def _proposal_of(test: MutatedTest, text: SuiteText, redact: Callable[[Any], Any]) -> StoredProposal | None:
-    """The `expect` of a test with the assertions that it lacks; None where nothing can be added where it is written."""
-    case = test.test.case
-    unnoticed = (one for one in test.mutants if one.status is Status.SURVIVED and one.noticed_by is None)
-    survivors = [one for one in unnoticed if one.recorded.step is None]
-    killers: dict[str, tuple[Any, list[Mutant]]] = {}
-    for mutant in survivors:
-        if mutant.assertion is not None:
-            killers.setdefault(repr(mutant.assertion), (mutant.assertion, []))[1].append(mutant)
-    sound = (one for one in sorted(killers.values(), key=lambda one: -len(one[1])) if _is_judged_so(*one))
-    chosen = list(islice(sound, MOST_OFFERED))
-    block = _BLOCKS.get(case.kind)
-    if not chosen or block is None or case.row_name is not None:
-        return None
-    index = text.find(block, case.name, line=case.line)
-    names = [one.get("name") for one in text.tests(block) if isinstance(one, dict)]
-    if index is None or names.count(names[index]) > 1 or shared_expect(text.text, index, block=block) is not None:
-        return None
-    was = text.value((block, index, "expect"))
-    rows = [*rows_of(was), *(dict(assertion) for assertion, _ in chosen)]
-    expect = {**was, ASSERTIONS: rows} if isinstance(was, dict) else {ASSERTIONS: rows}
+def _score_with(mutated: Mutated, noticed: set[tuple[object, ...]]) -> float | None:
+    score = mutated.score
+    total = score.killed + score.survived
+    return (score.killed + len(noticed)) / total if total else None
+
+
+class _Place(NamedTuple):
+    """Where the `expect` of a test stands, and what it holds."""
+
+    block: str
+    name: str
+    was: Any
+
+    @classmethod
+    def of(cls, test: MutatedTest, text: SuiteText) -> _Place | None:
+        """None where nothing can be added where the test is written."""
+        case = test.test.case
+        block = _BLOCKS.get(case.kind)
+        if block is None or case.row_name is not None:
+            return None
+        index = text.find(block, case.name, line=case.line)
+        names = [one.get("name") for one in text.tests(block) if isinstance(one, dict)]
+        if index is None or names.count(names[index]) > 1 or shared_expect(text.text, index, block=block) is not None:
+            return None
+        return cls(block, str(names[index]), text.value((block, index, "expect")))
+
+
+class Chosen(NamedTuple):
+    """Assertions for one test, how many wrong answers it passes on without them, and those that they notice."""
+
+    assertions: tuple[Killer, ...]
+    survivors: int
+    noticed: tuple[Mutant, ...]
+
+
+def _proposal_of(
+    test: MutatedTest, place: _Place, chosen: Chosen, redact: Callable[[Any], Any], source: str
+) -> StoredProposal | None:
+    """The `expect` of a test with the assertions that it lacks; None where it cannot be written."""
+    rows = [*rows_of(place.was), *(dict(one.assertion) for one in chosen.assertions)]
+    expect = {**place.was, ASSERTIONS: rows} if isinstance(place.was, dict) else {ASSERTIONS: rows}
     try:
         shown = expect_text(expect)
     except (Unwritable, RecursionError):
         return None
-    killed = sum(len(mutants) for _, mutants in chosen)
+    recorded = test.test.answers[0]
+    count = counted(chosen.survivors, "wrong answer")
     return StoredProposal(
         id=new_ulid(),
         made_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        source=SOURCE,
-        suite=case.file,
-        block=block,
-        test_name=str(names[index]),
+        source=source,
+        suite=test.test.case.file,
+        block=place.block,
+        test_name=place.name,
         expect=expect,
         text=shown,
-        why=f"the test passes on {counted(len(survivors), 'wrong answer')}; these assertions notice {killed} of them",
-        stability="seen, not known to be right",
-        notes=tuple(
-            redact(f"{mutants[0].change.operator}: {show_path(mutants[0].change.path)}") for _, mutants in chosen
-        ),
+        why=f"the test passes on {count}; these assertions notice {len(chosen.noticed)} of them",
+        stability=f"seen {'once' if recorded.again is None else 'twice'}, not known to be right",
+        left_out=tuple(redact(show_path(path)) for path in sorted(recorded.volatile, key=str)[:_MOST_LEFT_OUT]),
     )
 
 
-def _is_judged_so(assertion: Mapping[str, Any], mutants: Sequence[Mutant]) -> bool:
+def choose_assertions(test: MutatedTest, secrets: Secrets) -> Chosen | None:
+    """The few assertions that notice most of what a test passes on; None where there are none.
+
+    Each holds for the true answer, and for that of the second run. Those on values that change are in addition.
+    """
+    unnoticed = (one for one in test.mutants if one.status is Status.SURVIVED and one.noticed_by is None)
+    survivors = [one for one in unnoticed if one.recorded.step is None]
+    if not survivors:
+        return None
+    own = [Killer(one.change.path, dict(one.assertion)) for one in survivors if one.assertion is not None]
+    unique = list({repr(one.assertion): one for one in own}.values())
+    recorded = survivors[0].recorded
+    if recorded.call is not None:
+        return _most_frequent(survivors, unique)
+    judged = recorded.judged
+    true = [envelope_with(judged, answer) for answer in (recorded.source.answer, recorded.again) if answer is not None]
+    wrong = [envelope_with(judged, apply(recorded.source.answer, one.change)) for one in survivors]
+
+    def is_sound(one: Killer) -> bool:
+        inside = one.path[:-1] if one.is_shape else one.path
+        if is_under(inside, recorded.volatile) or not can_be_written(one.assertion):
+            return False
+        return all(map(one.holds_for, true)) and (not one.is_shape or _is_judged_so(one, true, None))
+
+    strong = [one for one in expectations(recorded, secrets) if is_sound(one)]
+    shapes = [one for one in strong if one.is_shape][:MOST_SHAPES]
+    candidates = [one for one in strong if not one.is_shape] + [one for one in unique if is_sound(one)]
+    noticing = [{at for at, envelope in enumerate(wrong) if not one.holds_for(envelope)} for one in candidates]
+    is_guess = test.test.case.guess is not None and test.test.case.outcome is Wanted.SUCCESS
+    errors = {at for at, envelope in enumerate(wrong) if is_guess and _is_error(envelope)}
+    chosen, left = list[Killer](), set(range(len(wrong))) - errors
+    left -= {at for at in left if not all(one.holds_for(wrong[at]) for one in shapes)}
+    while left and len(chosen) < MOST_OFFERED:
+        best = max(range(len(candidates)), key=lambda at: (len(noticing[at] & left), -at), default=None)
+        if best is None or not noticing[best] & left:
+            break
+        if _is_judged_so(candidates[best], true, wrong[min(noticing[best] & left)]):
+            chosen.append(candidates[best])
+            left -= noticing[best]
+        noticing[best] = set()
+    if not chosen and not shapes:
+        return None
+    noticed = tuple(mutant for at, mutant in enumerate(survivors) if at not in left)
+    return Chosen((*chosen, *shapes), len(survivors), noticed)
+
+
+def _most_frequent(survivors: Sequence[Mutant], killers: Sequence[Killer]) -> Chosen | None:
+    """For a composition, whose wrong answers are not judged again: the assertions that most of its mutants suggest."""
+    found = {id(one): [mutant for mutant in survivors if mutant.assertion == one.assertion] for one in killers}
+    chosen = sorted(killers, key=lambda one: -len(found[id(one)]))[:MOST_OFFERED]
+    noticed = tuple(mutant for one in chosen for mutant in found[id(one)])
+    return Chosen(tuple(chosen), len(survivors), noticed) if chosen else None
+
+
+def _is_error(envelope: Envelope) -> bool:
+    """Whether a call failed: a test with made-up arguments notices that once it is accepted."""
+    return envelope.get("error") is not None or envelope["result"].get("isError") is True
+
+
+def _is_judged_so(killer: Killer, true: Sequence[Envelope], wrong: Envelope | None) -> bool:
     """Whether a run judges an assertion with a transform as it was found to be: jq has the last word on its program."""
-    recorded = mutants[0].recorded
-    if "transform" not in assertion or recorded.call is not None:
+    if "transform" not in killer.assertion:
         return True
-    wrong = apply(recorded.source.answer, mutants[0].change)
-    true, false = (envelope_with(recorded.judged, answer) for answer in (recorded.source.answer, wrong))
-    return holds(assertion, true) and not holds(assertion, false)
+    return all(holds(killer.assertion, one) for one in true) and (wrong is None or not holds(killer.assertion, wrong))

@@ -7,11 +7,13 @@ the same one in the run.
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import contextlib
 import json
 import re
 from collections import deque
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import told_error
@@ -22,10 +24,11 @@ from mcptest_engine.judging.circumstances import told_texts
 from mcptest_engine.safety.policy import ToolClass, classify
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.running.cases import Asked, Case
+    from mcptest_engine.safety.execution import ExecutionPolicy
     from mcptest_engine.servers.session import Session
 
 METHOD_NOT_FOUND, INVALID_PARAMS = -32601, -32602
@@ -37,6 +40,17 @@ _LONGEST_VALUE, _LONGEST_PARSED = 300, 1_000_000
 _WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _PATH = lazy_pattern(r"(?<![\w:/.~-])(?:/[\w.@+~-]+)+|(?<!\w)[A-Za-z]:\\[\w.\\@+~ -]+")
 _LINE = lazy_pattern(r"(?m)^[\s*-]*([A-Za-z][\w ]{0,30}):[ \t]+(\S.{0,200})$")
+RESOURCES = "resources/list"
+"""The source of a value that no tool returned."""
+_NOTHING = lazy_pattern(
+    r"\b(no|0|zero) (\w+ ){0,2}(results?|match(es)?|entries|items|records|hits|rows|found)\b|\bnothing\b|\bnone found\b"
+    r"|\b(not|none were) found\b",
+    re.IGNORECASE,
+)
+"""How a server says that there is nothing of what was asked for."""
+SEARCHES = frozenset(("query", "q", "search", "keyword", "term", "text", "pattern", "phrase", "needle"))
+"""Arguments that take a part of what is looked for."""
+_TITLES = frozenset(("title", "name", "subject", "label", "summary", "headline", "description", "text"))
 _GENERIC = frozenset(("id", "name", "key", "number", "uri", "url", "path", "slug", "code", "uuid", "ref", "title"))
 """Names that say nothing of what they belong to."""
 _PATHS = frozenset(("path", "dir", "directory", "folder", "file", "root", "cwd"))
@@ -186,14 +200,16 @@ async def list_tools(
 
 def explain(
     case: Case,
-    results: Iterable[TestResult],
+    seen: Sequence[Seen],
     tools: Mapping[str, Mapping[str, Any]],
     redact: Callable[[Any], Any],
+    *,
+    besides: Mapping[str, Collection[Any]] = MappingProxyType({}),
 ) -> Explained:
-    """What is known of a case whose made-up arguments were refused. `results` are those of the run, `tools` its server's.
+    """What is known of a case whose made-up arguments were no good. `seen` are values of the server, `tools` its tools.
 
-    Only tools that declare `readOnlyHint: true` are a source, and what looks secret is none. An empty value stays: it is
-    what the test is about.
+    What looks secret is not taken. An empty value stays, since it is what the test is about. The arguments in `besides` get
+    another value than those there, also in the place of an empty one.
     """
     tool = tools.get(case.tool or "")
     schema = None if tool is None else redact(tool.get("inputSchema"))
@@ -202,16 +218,15 @@ def explain(
     if case.outcome is Wanted.ERROR or not arguments:
         return Explained(schema, None, {})
     members = schema.get("properties") if isinstance(schema, dict) else None
-    seen = list(_returned(case.server, results, tools))
     sources: dict[str, str] = {}
     for name in case.guess or tuple(arguments):
-        if arguments.get(name) in (None, "", [], {}):
+        if arguments.get(name) in (None, "", [], {}) and name not in besides:
             continue
         about = members.get(name) if isinstance(members, dict) else None
         wanted = _Wanted(
             _words(name), frozenset(_words(case.tool or "")) - _VERBS, about if isinstance(about, dict) else {}
         )
-        value, source = wanted.best(seen)
+        value, source = wanted.best(seen, besides=besides.get(name, ()))
         if source and value != arguments[name] and redact({name: value}) == {name: value}:
             arguments[name], sources[name] = value, source
     if not sources or not _is_valid(schema, arguments):
@@ -219,7 +234,18 @@ def explain(
     return Explained(schema, arguments, sources)
 
 
-class _Seen(NamedTuple):
+def words_of(name: str) -> tuple[str, ...]:
+    """The words of a name, in lower case and in the singular."""
+    return _words(name)
+
+
+def _longest_word(value: str | int) -> str | int:
+    """The longest word of a text, the first of several."""
+    words = re.findall(r"[^\W\d_]{3,}", value) if isinstance(value, str) else []
+    return max(words, key=len) if words else value
+
+
+class Seen(NamedTuple):
     """A scalar that a tool returned: the words of its name, those of what it lies in and of the tool, and the tool."""
 
     words: tuple[str, ...]
@@ -235,16 +261,19 @@ class _Wanted(NamedTuple):
     around: frozenset[str]
     schema: Mapping[str, Any]
 
-    def best(self, seen: Iterable[_Seen]) -> tuple[Any, str]:
+    def best(self, seen: Iterable[Seen], *, besides: Collection[Any] = ()) -> tuple[Any, str]:
         """The value whose name fits best, the first of several, and the tool that returned it; "" where none fits."""
         found, source, best = None, "", 0
         for one in seen:
             score = self._score(one)
-            if score > best and (value := self._as_typed(one.value, self.schema)) is not None:
+            told = _longest_word(one.value) if self.words[-1:] and self.words[-1] in SEARCHES else one.value
+            if score <= best or (value := self._as_typed(told, self.schema)) is None:
+                continue
+            if value not in besides:
                 found, source, best = value, one.tool, score
         return found, source
 
-    def _score(self, one: _Seen) -> int:
+    def _score(self, one: Seen) -> int:
         *before, last = self.words or ("",)
         shared = not self.around.isdisjoint(one.around)
         if self.words == one.words:
@@ -255,7 +284,11 @@ class _Wanted(NamedTuple):
             return 3  # `id` of `get_book` is a `book_id`
         if last not in _GENERIC and one.words[-1:] in (("name",), ("id",)) and (*before, last)[-1] in one.around:
             return 2  # `city` is the `name` of what `list_cities` returned
-        return 2 if last in _PATHS and one.words == ("path",) else 0
+        if last in SEARCHES and isinstance(one.value, str) and one.words[-1:] and one.words[-1] in _TITLES:
+            return 3 if shared else 1  # a word of a title is searched for
+        if last in _PATHS and one.words == ("path",):
+            return 2
+        return 1 if one.tool == RESOURCES and one.words == ("name",) else 0
 
     def _as_typed(self, value: str | int, schema: Mapping[str, Any]) -> Any:
         match schema.get("type"):
@@ -274,12 +307,47 @@ class _Wanted(NamedTuple):
         return None
 
 
-def _returned(server: str, results: Iterable[TestResult], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[_Seen]:
-    """The scalars in the answers of tools that declare to be read-only, at most `_MOST_SEEN`, in the order of the run."""
+def found_nothing(answer: object) -> bool:
+    """Whether a tool's result found nothing: its lists are empty, it has no text, or says so in a few words."""
+    if not isinstance(answer, dict) or answer.get("isError") is True:
+        return False
+    content = answer.get("content")
+    texts = [block.get("text") for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    data = answer.get("structuredContent")
+    values = [data] if data is not None else [_literal(text) for text in texts if isinstance(text, str)]
+    lists = [one for value in values for one in _lists(value)]
+    if lists:
+        return not any(lists)
+    said = [text for text in texts if isinstance(text, str)]
+    return isinstance(content, list) and len(said) == len(content) and all(map(_says_nothing, said))
+
+
+def _lists(value: Any) -> Iterator[list[Any]]:
+    if isinstance(value, list):
+        yield value
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _lists(one)
+
+
+def _says_nothing(text: str) -> bool:
+    return not text.strip() or (len(text) <= _LONGEST and _NOTHING.search(text) is not None)
+
+
+def returned(
+    server: str,
+    results: Iterable[TestResult],
+    tools: Mapping[str, Mapping[str, Any]],
+    policy: ExecutionPolicy | None = None,
+) -> Iterator[Seen]:
+    """The scalars in the answers of tools that only read, at most `_MOST_SEEN`, in the order of the run.
+
+    These declare `readOnlyHint: true`, or are presumed read-only and allowed by a person under `policy`.
+    """
     left = _MOST_SEEN
     for result in results:
         tool = tools.get(result.tool or "")
-        if result.server != server or tool is None or classify(tool) is not ToolClass.READ_ONLY:
+        if result.server != server or tool is None or not _only_reads(tool, policy):
             continue
         answer = (result.output or {}).get("result")
         if not isinstance(answer, dict) or answer.get("isError") is True or not result.tool:
@@ -289,14 +357,44 @@ def _returned(server: str, results: Iterable[TestResult], tools: Mapping[str, Ma
         values = [answer.get("structuredContent"), *(_parsed(text) for text in texts if isinstance(text, str))]
         for words, around, value in _scalars(values, left):
             left -= 1
-            yield _Seen(words, around | frozenset(_words(result.tool)) - _VERBS, value, result.tool)
+            yield Seen(words, around | frozenset(_words(result.tool)) - _VERBS, value, result.tool)
 
 
-def _parsed(text: str) -> Any:
-    """What a text says as data: its JSON, else the paths and the `name: value` lines in it."""
+def seen_in_resources(resources: Iterable[Mapping[str, Any]]) -> Iterator[Seen]:
+    """The names, URIs and paths of resources, as a server lists them."""
+    for resource in resources:
+        uri, name = resource.get("uri"), resource.get("name")
+        if not isinstance(uri, str) or len(uri) > _LONGEST_VALUE:
+            continue
+        scheme, _, path = uri.partition("://")
+        around = frozenset(_words(scheme))
+        short = name if isinstance(name, str) and path.endswith(name) else path
+        for word, value in (("uri", uri), ("name", name), ("id", path), ("path", short), ("path", path)):
+            if isinstance(value, str) and value:
+                yield Seen((word,), around, value, RESOURCES)
+
+
+def _only_reads(tool: Mapping[str, Any], policy: ExecutionPolicy | None) -> bool:
+    tool_class = classify(tool)
+    if tool_class is ToolClass.READ_ONLY_PRESUMED and policy is not None:
+        return policy.is_allowed(str(tool.get("name")), tool_class)
+    return tool_class is ToolClass.READ_ONLY
+
+
+def _literal(text: str) -> Any:
+    """The value of a text that is JSON, or written as Python shows its values; None of another one."""
     if text.lstrip()[:1] in ("{", "[") and len(text) < _LONGEST_PARSED:
         with contextlib.suppress(ValueError, RecursionError):
             return json.loads(text)
+        with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return ast.literal_eval(text.strip())
+    return None
+
+
+def _parsed(text: str) -> Any:
+    """What a text says as data: its value, else the paths and the `name: value` lines in it."""
+    if (value := _literal(text)) is not None:
+        return value
     lines: list[dict[str, str]] = [{"path": path} for path in _PATH.findall(text[:_READ])]
     return [*lines, *({name: value.strip()} for name, value in _LINE.findall(text[:_READ]))]
 

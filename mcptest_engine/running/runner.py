@@ -380,14 +380,15 @@ class Run:
         ]
         if not open_ones:
             return
-        from mcptest_engine.running.guesses import explain, list_tools  # few suites have made-up arguments
+        from mcptest_engine.running.guesses import explain, list_tools, returned  # few suites have made-up arguments
 
         servers = dict.fromkeys(self.plan.cases[index].server for index in open_ones)
         tools = await list_tools(self.pool.session, servers, self._caller.catalogs.read())
         done = [result for result in self._results if result is not None]
         for index in open_ones:
             case, result = self.plan.cases[index], self._results[index]
-            told = explain(case, done, tools[case.server], self.storage.redact).to_json()
+            known = tools[case.server]
+            told = explain(case, tuple(returned(case.server, done, known)), known, self.storage.redact).to_json()
             if told and result is not None:
                 self._results[index] = replace(result, guess=told)
 

@@ -33,8 +33,8 @@ class StoredProposal:
 
     `suite` is relative to the workspace, `block` is "tools", "resources" or "prompts". `test` is the whole test as a mapping
     when one is to be added; else `test_name` names the one whose `expect` is to be replaced. `text` is the YAML block as it was
-    proposed, comments included (a test, or an expect). `source` is who proposed: "propose", "scaffold", "workbench", "agent"
-    or "mutate".
+    proposed, comments included (a test, or an expect). `source` is who proposed: "propose", "scaffold", "workbench", "agent",
+    "mutate" or "init".
     `stability` is one line such as "seen 2 times, stable"; `left_out` are full target paths; `notes` are for a person.
     """
 

@@ -93,6 +93,25 @@ def test_a_url_is_a_guess_even_when_the_schema_gives_it(required: list[str]) -> 
     assert called(scaffold_suite(catalog(tool("get_page", schema)), TARGET).suite, "get_page")[0]["guess"] == ["page"]
 
 
+def test_a_guessed_path_is_the_one_that_the_server_is_started_with() -> None:
+    """Not the program's own, and not a file that a person named in the schema."""
+    command = ["node", "/opt/server.js", "--root=/srv/notes"]
+    schema = {
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "log_path": {"type": "string", "default": "app.log"}},
+        "required": ["path", "log_path"],
+    }
+    suite = scaffold_suite(catalog(tool("read_file", schema)), Target(settings={"command": command})).suite
+    assert called(suite, "read_file")[0]["args"] == {"path": "/srv/notes", "log_path": "app.log"}
+
+
+def test_a_query_in_sql_is_a_query_in_sql() -> None:
+    query = {"type": "string", "description": "SELECT SQL query to execute"}
+    schema = {"type": "object", "properties": {"query": query}, "required": ["query"]}
+    suite = scaffold_suite(catalog(tool("read_query", schema)), TARGET).suite
+    assert called(suite, "read_query")[0]["args"] == {"query": "SELECT 1"}
+
+
 def test_an_output_schema_is_tested_without_its_prose() -> None:
     schema = {
         "type": "object",
@@ -100,7 +119,7 @@ def test_an_output_schema_is_tested_without_its_prose() -> None:
         "properties": {"description": {"type": "string", "title": "x"}, "n": {"enum": [{"title": 1}]}},
     }
     suite = scaffold_suite(catalog(tool("get_page", outputSchema=schema)), TARGET).suite
-    (test,) = [test for test in called(suite, "get_page") if "output schema" in test["name"]]
+    (test,) = called(suite, "get_page")
     assert test["expect"][0] == {
         "target": "result.structuredContent",
         "matcher": {
@@ -112,11 +131,12 @@ def test_an_output_schema_is_tested_without_its_prose() -> None:
     }
 
 
-def test_an_error_neither_conforms_to_the_output_schema_nor_breaks_it() -> None:
+def test_one_test_calls_a_tool_with_valid_arguments_and_looks_at_its_output_schema() -> None:
     suite = scaffold_suite(catalog(text_tool(outputSchema={"type": "object"})), TARGET).suite
-    (test,) = [test for test in called(suite, "get_page") if "output schema" in test["name"]]
+    (test,) = [test for test in called(suite, "get_page") if test["name"] == "get_page: valid arguments"]
     assert [one["target"] for one in test["expect"]] == ["result.structuredContent"]
     assert test["guess"] == ["query"]
+    assert sum("schema" in str(test.get("expect")) for test in called(suite, "get_page")) == 1
 
 
 @pytest.mark.parametrize(

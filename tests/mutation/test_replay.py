@@ -174,7 +174,7 @@ tools:
     assert (strong.score.survived, mutated.score.survived) == (0, 0)
     assert mutated.score.killed == strong.score.killed
     assert {one.noticed_by for one in weak.mutants if one.status is Status.SURVIVED} == {"strong"}
-    assert save_proposals(workspace, mutated, redact=lambda value: value) == 0
+    assert save_proposals(workspace, mutated, redactor=Redactor()).tests == 0
 
 
 def test_each_killing_assertion_holds_for_the_true_answer_and_fails_on_the_wrong_one(shop: Shop) -> None:
@@ -294,7 +294,7 @@ def test_a_proposal_adds_what_is_missing_and_can_be_rejected(shop: Shop, tmp_pat
     suite = load(tmp_path, SUITE)
 
     def propose() -> dict[str, Any]:
-        save_proposals(workspace, shop.mutated, redact=lambda value: value)
+        save_proposals(workspace, shop.mutated, redactor=Redactor())
         return {item.title: item for item in look(workspace).items if item.source == "mutate"}
 
     items = propose()
@@ -341,7 +341,7 @@ tools:
     suite = load(tmp_path, text)
     mutated = replay_for(suite, workspace, Options(), redactor=redactor).run(record(suite, workspace))
     report = to_json(mutated, suite="mcptest.yml", redact=redactor.redact)
-    save_proposals(workspace, mutated, redact=redactor.redact)
+    save_proposals(workspace, mutated, redactor=redactor)
     (proposal,) = read_proposals(workspace)
     assert report["survived"] > 0
     assert "secret-value" not in json.dumps([report, asdict(proposal)])

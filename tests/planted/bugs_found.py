@@ -46,17 +46,22 @@ def bugs_of(domain: str) -> dict[str, str]:
     return dict(_BUG.findall((HERE / "servers" / f"{domain}.py").read_text(encoding="utf-8")))
 
 
-async def failed_tests(domain: str, level: str, bug: str | None, folder: Path) -> list[str]:
+def suite_of(domain: str, level: str) -> Path:
+    """The file of a suite."""
+    return HERE / "suites" / f"{domain}-{level}.yml"
+
+
+async def failed_tests(domain: str, path: Path, bug: str | None, folder: Path) -> list[str]:
     """Run a suite on the correct server, or on the one with this bug: the names of the tests that fail."""
     server = (sys.executable, "-S", str(HERE / "servers" / f"{domain}.py"), *(() if bug is None else ("--bug", bug)))
     environ = {"PATH": os.environ["PATH"]}
     options = LoadOptions(variables={}, environ=environ, workspace_root=folder)
-    suite = load_suite(HERE / "suites" / f"{domain}-{level}.yml", options)
+    suite = load_suite(path, options)
     settings = RunSettings(server_command=server, environ=environ)
     async with asyncio.timeout(60):
         record = await launch(suite, settings, workspace=Workspace(folder), emit=lambda _event: None)
     if record.exit_code not in (_PASSED, _FAILED):
-        raise RuntimeError(f"{domain}-{level} with {bug}: the run ended with {record.exit_code}")
+        raise RuntimeError(f"{path.stem} of {domain} with {bug}: the run ended with {record.exit_code}")
     failed = [test.name for test in record.tests if test.verdict == "fail"]
     return failed or ["(the run)"] * record.exit_code
 
@@ -66,9 +71,12 @@ async def find_bugs(folder: Path) -> dict[str, dict[str, dict[str, bool]]]:
     found: dict[str, dict[str, dict[str, bool]]] = {}
     for domain in DOMAINS:
         for level in LEVELS:
-            if failed := await failed_tests(domain, level, None, folder):
+            if failed := await failed_tests(domain, suite_of(domain, level), None, folder):
                 raise RuntimeError(f"{domain}-{level} fails on the correct server: {failed}")
-            row = {bug: bool(await failed_tests(domain, level, bug, folder)) for bug in sorted(bugs_of(domain))}
+            row = {
+                bug: bool(await failed_tests(domain, suite_of(domain, level), bug, folder))
+                for bug in sorted(bugs_of(domain))
+            }
             found.setdefault(domain, {})[level] = row
     return found
 

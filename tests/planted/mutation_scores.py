@@ -21,7 +21,7 @@ from mcptest_engine.mutation.replay import Options, replay_for
 from mcptest_engine.running.settings import RunSettings
 from mcptest_engine.suite.load import LoadOptions, load_suite
 from mcptest_engine.workspace.workspace import Workspace
-from tests.planted.bugs_found import DOMAINS, FOUND, HERE, LEVELS
+from tests.planted.bugs_found import DOMAINS, FOUND, HERE, LEVELS, suite_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,13 +30,13 @@ SCORES = HERE / "scores.json"
 EXTREMES = frozenset({"wide", "deep"})
 
 
-def score_suite(domain: str, level: str, folder: Path) -> dict[str, Any]:
+def score_suite(domain: str, path: Path, folder: Path) -> dict[str, Any]:
     """What `mcptest mutate` says of a suite on the correct server."""
     server = (sys.executable, "-S", str(HERE / "servers" / f"{domain}.py"))
     environ = {"PATH": os.environ["PATH"]}
     workspace = Workspace(folder)
     options = LoadOptions(variables={}, environ=environ, workspace_root=folder)
-    suite = load_suite(HERE / "suites" / f"{domain}-{level}.yml", options)
+    suite = load_suite(path, options)
     settings = RunSettings(server_command=server, environ=environ)
     recording = asyncio.run(record_answers(suite, settings, workspace=workspace, emit=lambda _event: None))
     assert recording is not None
@@ -86,7 +86,7 @@ def main() -> None:
     for domain in DOMAINS:
         for level in LEVELS:
             with tempfile.TemporaryDirectory() as folder:
-                scores.setdefault(domain, {})[level] = score_suite(domain, level, Path(folder))
+                scores.setdefault(domain, {})[level] = score_suite(domain, suite_of(domain, level), Path(folder))
         print(domain, {level: row["score"] for level, row in scores[domain].items()}, flush=True)
     SCORES.write_text(json.dumps(scores, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     for name, value in correlations(scores).items():

@@ -12,7 +12,7 @@ import pytest
 from mcptest_engine.core.errors import SuiteError
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import render
-from mcptest_engine.running.guesses import same_error
+from mcptest_engine.running.guesses import found_nothing, same_error
 from mcptest_engine.running.settings import Selection
 from tests.conftest import SERVERS
 
@@ -305,3 +305,21 @@ def test_every_report_tells_which_arguments_were_refused_and_how(record_of: RunO
     rendered = render(form, record_of(suite(TESTS)))
     text = re.sub(r"\(<?\d+ms\)", "(TIME)", f"{rendered.stdout}{rendered.stderr}").replace(refused, "REFUSED")
     assert wanted in text
+
+
+@pytest.mark.parametrize(
+    ("result", "nothing"),
+    [
+        ({"content": [{"type": "text", "text": "[]"}]}, True),
+        ({"content": []}, True),
+        ({"content": [{"type": "text", "text": "No matching notes found."}]}, True),
+        ({"content": [{"type": "text", "text": "{'rows': []}"}]}, True),
+        ({"content": [], "structuredContent": {"items": [], "total": 0}}, True),
+        ({"content": [], "structuredContent": {"items": [], "shelves": ["a"]}}, False),
+        ({"content": [{"type": "text", "text": "Oslo: 19 degrees"}]}, False),
+        ({"content": [{"type": "image", "data": "aGk=", "mimeType": "image/png"}]}, False),
+        ({"content": [{"type": "text", "text": "[]"}], "isError": True}, False),
+    ],
+)
+def test_a_search_that_finds_nothing_is_known_by_its_answer(result: Any, nothing: bool) -> None:
+    assert found_nothing(result) is nothing

@@ -67,6 +67,7 @@ _SHAPES = tuple(
         ("cron expression", "0 0 * * *"),
         ("(?:IANA|time ?zone)", "UTC"),
         ("base ?64(?:-encoded)?", "aGVsbG8="),
+        ("(?:SQL (?:SELECT|query|statement)|SELECT (?:SQL )?(?:query|statement))", "SELECT 1"),
         ("(?:JSON (?:string|object|text)|stringified JSON|JSON-encoded)", "{}"),
         ("UUID", "123e4567-e89b-12d3-a456-426614174000"),
     )
@@ -78,6 +79,7 @@ _TOLD = tuple(
         ("e-?mail(?: address)?", "user@example.com"),
         ("(?:path|directory|folder)", "."),
         ("(?:ID|identifier)", "1"),
+        ("(?:branch|commit|revision|ref)", "HEAD"),
     )
 )
 

@@ -1,0 +1,116 @@
+"""Better arguments for tests whose made-up ones were refused or found nothing, of what the server itself returned.
+
+Values come from the answers of tools that only read, and from the resources that the server lists. A test of an empty text
+that was refused gets another value instead: that it is refused shows nothing, since nobody knows whether it should be.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.authoring.offered import unused_name
+from mcptest_engine.core.kinds import Verdict, Wanted
+from mcptest_engine.running.guesses import SEARCHES, explain, found_nothing, returned, seen_in_resources, words_of
+from mcptest_engine.suite.edit import set_value
+from mcptest_engine.suite.text_edits import apply
+from mcptest_engine.suite.yaml import read_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.running.cases import Case
+    from mcptest_engine.safety.execution import ExecutionPolicy
+    from mcptest_engine.servers.catalog import Catalog
+
+COMMON_LETTER = "a"
+"""What nearly every text contains: a search for it finds something."""
+_LETTER_SOURCE = "a letter that most texts have"
+
+
+class Better(NamedTuple):
+    """Arguments for one test. `name` is a new one where the test is about something else with them."""
+
+    test: TestResult
+    arguments: Mapping[str, Any]
+    sources: Mapping[str, str]
+    name: str
+
+
+class ArgumentSearch:
+    """Looks for arguments after each run of a suite; the same ones are proposed once."""
+
+    def __init__(self, catalog: Catalog, redact: Callable[[Any], Any], policy: ExecutionPolicy) -> None:
+        self._catalog, self._redact, self._policy = catalog, redact, policy
+        self._tools = {tool["name"]: tool for tool in catalog.tools if isinstance(tool.get("name"), str)}
+        self._tried: dict[str, dict[str, list[Any]]] = {}
+
+    def find(self, cases: Sequence[Case], results: Sequence[TestResult]) -> list[Better]:
+        """For each test that needs them and for which there are any."""
+        by_id = {case.id: case for case in cases}
+        taken = {case.name for case in cases}
+        return [
+            better
+            for result in results
+            if (case := by_id.get(result.id)) is not None and case.guess is not None and case.outcome is Wanted.SUCCESS
+            for better in self._for(case, result, results, taken)
+        ]
+
+    def _for(self, case: Case, result: TestResult, results: Sequence[TestResult], taken: set[str]) -> Iterator[Better]:
+        is_refused = result.undecided is not None
+        answer = (result.output or {}).get("result")
+        if not is_refused and not (result.verdict is Verdict.PASS and found_nothing(answer)):
+            return
+        given = (case.params or {}).get("arguments")
+        arguments = dict(given) if isinstance(given, dict) else {}
+        empty = [name for name in case.guess or () if arguments.get(name) == ""] if is_refused else []
+        seen = [
+            *returned(case.server, results, self._tools, self._policy),
+            *seen_in_resources(self._catalog.resources),
+        ]
+        tried = self._tried.setdefault(case.id, {})
+        if empty and not tried:  # the first value that fits is that of the test with valid arguments
+            first = explain(case, seen, self._tools, self._redact, besides=dict.fromkeys(empty, ()))
+            tried.update({one: [(first.arguments or {}).get(one)] for one in empty})
+        found = explain(case, seen, self._tools, self._redact, besides=tried)
+        better, sources, name = found.arguments, found.sources, result.name
+        if better is None and not is_refused:
+            better = self._searching(case, arguments)
+            sources = {one: _LETTER_SOURCE for one in better or {} if arguments.get(one) != (better or {})[one]}
+        if better is None or all(better[one] in tried.get(one, ()) for one in sources):
+            return
+        for one in sources:
+            tried.setdefault(one, []).append(better[one])
+        if empty:
+            name = unused_name(f"{case.tool}: another `{empty[0]}`", taken)
+            taken.add(name)
+        yield Better(result, better, sources, name)
+
+    def _searching(self, case: Case, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+        is_search = not {"search", "find", "query"}.isdisjoint(words_of(case.tool or ""))
+        names = [
+            name
+            for name in case.guess or ()
+            if isinstance(arguments.get(name), str)
+            and arguments[name] != ""
+            and (is_search or (words_of(name)[-1:] and words_of(name)[-1] in SEARCHES))
+        ]
+        return {**arguments, names[0]: COMMON_LETTER} if names else None
+
+
+def with_arguments(text: str, found: Sequence[Better]) -> tuple[str, list[Better]]:
+    """A suite's text in which tests have other arguments, and those that could be written. They stay marked as made up."""
+    from mcptest_engine.authoring.review_runs import as_written
+
+    changed: list[Better] = []
+    for better in found:
+        tree = read_tree(text, file="").value
+        for block in ("tools", "prompts"):
+            written = as_written(better.test.name)
+            named = [at for at, one in enumerate(tree.get(block) or ()) if one.get("name") == written]
+            if len(named) == 1:
+                text = apply(text, set_value(text, (block, named[0], "args"), as_written(better.arguments)))
+                if better.name != better.test.name:
+                    text = apply(text, set_value(text, (block, named[0], "name"), as_written(better.name)))
+                changed.append(better)
+    return text, changed
