@@ -23,6 +23,7 @@ from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import facts, hook_facts
 from mcptest_engine.reporting.agents import conversation_lines
 from mcptest_engine.reporting.compositions import graph_lines
+from mcptest_engine.reporting.ledger import ledger_lines
 from mcptest_engine.reporting.registry import RenderOptions
 from mcptest_engine.reporting.repro import repro_line
 
@@ -95,7 +96,10 @@ def agent_failure(record: RunRecord, test: TestResult, options: RenderOptions) -
 
 
 def _notes(record: RunRecord) -> str:
-    """The warnings of a run that passed: nobody would look for what is missing in it. Of others, what no failure says."""
+    """Tests that were changed to pass, and the warnings of a run that passed: nobody would look for what is missing in it.
+
+    Of other runs, what no failure says.
+    """
     unchecked = facts.unchecked_text(record)
     told = record.warnings
     if record.verdict is not Verdict.PASS:
@@ -103,7 +107,7 @@ def _notes(record: RunRecord) -> str:
         told = () if _reason(record) else told
     told = (unchecked, *told) if unchecked else told
     mixed = (one for one in facts.repeated_tests(record) if one.passed < one.runs)
-    told = (*told[:NOTES], *(f"{one.text}: {one.name}" for one in islice(mixed, NOTES)))
+    told = (*ledger_lines(record)[:NOTES], *told[:NOTES], *(f"{one.text}: {one.name}" for one in islice(mixed, NOTES)))
     notes = "".join(f"NOTE {one_line(text, ACTUAL_LIMIT)}\n" for text in told) + _strength(record)
     effects = "" if record.effects is None else record.effects.summary()
     return f"{notes}EFFECTS {effects}\n" if effects else notes

@@ -74,6 +74,7 @@ def test_a_session_names_the_tests_that_an_agent_weakened_to_make_them_pass(tmp_
     markdown = render("md", record).text
     assert markdown.index("### Passes because the test changed") < markdown.index("All tests")
     assert "4 tools: 2 passed, 1 skipped, 1 untouched" in markdown
+    assert 'NOTE "mul of 3 and 2" was dropped: skipped: later' in render("agent", record).text
     with viewing(tmp_path) as viewed:
         assert data["requested_by"]["session"] in viewed.get("/sessions").text
         page = sections_of(viewed.get(f"/sessions/{data['requested_by']['session']}").text)
