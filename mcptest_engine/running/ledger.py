@@ -39,6 +39,7 @@ _DIGITS = 16
 _NAMES_SHOWN = 5
 _AS_TEXT = f"{DATA_DIR}/inline/"
 _DECIDED = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE})
+_DEMANDS_MORE = frozenset({"assertion_added", "assertion_strengthened"})
 _OF_A_ROW = ("target", "matcher", "implicit", "transform", "weight")
 
 
@@ -57,20 +58,19 @@ class LedgerKeeper(Extension):
     def before(self, plan: Plan) -> Plan:
         if plan.selected != plan.declared or self._settings.selection.shard is not None:
             self._subset = (len(plan.cases), plan.declared)
-        self._reached = {name: self._reach(declared) for name, declared in self._suite.servers.items()}
-        if self._settings.selection.shard is None:
-            wanted = {_key(case.id) for case in plan.cases if case.begins}
-            skipped = {_key(case.id) for case in plan.cases if case.skip is not None}
-            self._thread = Thread(target=self._read, args=(wanted, skipped), name="earlier runs", daemon=True)
-            self._thread.start()
+        wanted = {_key(case.id) for case in plan.cases if case.begins}
+        skipped = {_key(case.id) for case in plan.cases if case.skip is not None}
+        self._thread = Thread(target=self._look, args=(wanted, skipped), name="earlier runs", daemon=True)
+        self._thread.start()
         return plan
 
     def finish(self, record: RunRecord) -> RunRecord:
+        if self._thread is not None:
+            self._thread.join()
         servers = tuple(self._with_program(server) for server in record.servers)
         record = replace(record, servers=servers, subset=self._subset)
-        if self._thread is None or record.interrupted:
+        if self._settings.selection.shard is not None or record.interrupted:
             return record
-        self._thread.join()
         session, told = _session_of(record.requested_by), {record.run_id}
         if session is None:
             self._leave_out_unchanged(record)
@@ -104,27 +104,34 @@ class LedgerKeeper(Extension):
                     test |= {"assertions": [], "failure": None}
             data["tests"] = tests
 
+    def _look(self, wanted: set[str], skipped: set[str]) -> None:
+        """Look at the programs of the servers, then at the earlier records, while the servers start."""
+        with suppress(Exception):  # what is not known is not compared
+            self._reached = {name: self._reach(declared) for name, declared in self._suite.servers.items()}
+            if self._settings.selection.shard is None:
+                self._read(wanted, skipped)
+
     def _reach(self, declared: Mapping[str, object]) -> tuple[tuple[str, ...], dict[str, str]]:
         """The words by which a server is reached, and the digests of the files that they stand for."""
         command = self._settings.server_command or declared.get("command")
         if not isinstance(command, (list, tuple)):
-            return (self._redact(str(declared.get("url", ""))),), {}
+            return (str(declared.get("url", "")),), {}
         from mcptest_engine.running.server_sources import server_sources
         from mcptest_engine.workspace.fingerprints import of_file
 
-        words = [str(word) for word in command]
+        words = tuple(str(word) for word in command)
         cwd = declared.get("cwd")
         files = server_sources(words, Path(cwd) if isinstance(cwd, str) else Path.cwd())
-        digests = {self._workspace.relative(Path(file)): of_file(file) or "" for file in files}
+        digests = {self._workspace.relative(Path(file)): _digits(of_file(file) or "") for file in files}
         if len(digests) > MOST_FILES:
-            whole = hashlib.sha256("\n".join(f"{name} {told}" for name, told in sorted(digests.items())).encode())
-            digests = {f"{len(digests)} files": whole.hexdigest()}
-        program = {self._redact(name): told[:_DIGITS] for name, told in digests.items()}
-        return tuple(self._redact(word) for word in words), program
+            whole = "\n".join(f"{name} {told}" for name, told in sorted(digests.items()))
+            digests = {f"{len(digests)} files": _digits(f"@{whole}")}
+        return words, digests
 
     def _with_program(self, server: ServerRecord) -> ServerRecord:
-        reached, program = self._reached.get(server.name, ((), {}))
-        return replace(server, reached=reached, program=program)
+        words, digests = self._reached.get(server.name, ((), {}))
+        program = {self._redact(name): told for name, told in digests.items()}
+        return replace(server, reached=tuple(map(self._redact, words)), program=program)
 
     def _read(self, wanted: set[str], skipped: set[str]) -> None:
         """Read the earlier records, from the newest to the oldest that is needed.
@@ -274,10 +281,12 @@ def _turn_of(known: _Known, result: TestResult, run: RunRecord) -> Turn | None:
 
 
 def _cause(changes: Sequence[TestChange], would_pass: bool | None, server: _ServerChange) -> TurnCause:
-    """`would_pass`: whether the earlier version passes on the new answer."""
+    """`would_pass`: whether the earlier version passes on the new answer; None where that is not known."""
     from mcptest_engine.core.ledger import TurnCause
 
-    if changes and not would_pass:
+    if would_pass is None:  # then a test that only demands more is not what made it green
+        would_pass = all(change.kind in _DEMANDS_MORE for change in changes)
+    if not would_pass:
         return TurnCause.TEST
     if server.is_replaced:
         return TurnCause.REPLACED
@@ -308,7 +317,6 @@ def _seen_again(told: _Told, result: TestResult, run: RunRecord) -> _Told | None
 
     That it was skipped or gone is over then, and None is returned.
     """
-    from mcptest_engine.core.ledger import ChangeKind
     from mcptest_engine.running.test_changes import compare_tests
 
     turn = told.turn
@@ -316,8 +324,7 @@ def _seen_again(told: _Told, result: TestResult, run: RunRecord) -> _Told | None
         return told
     if turn.after is not Verdict.PASS:
         return None
-    more = {ChangeKind.ASSERTION_ADDED, ChangeKind.ASSERTION_STRENGTHENED}
-    if any(change.kind not in more for change in compare_tests(told.before, result)):
+    if any(change.kind not in _DEMANDS_MORE for change in compare_tests(told.before, result)):
         return told
     return told._replace(turn=replace(turn, restored_in=run.run_id))
 
@@ -451,6 +458,12 @@ def _without_output(test: Mapping[str, Any]) -> dict[str, Any]:
     """A test of an earlier record without the answer, of which nothing is needed but that it was a result."""
     output = test.get("output")
     return {**test, "output": {"result": {}} if isinstance(output, dict) and "result" in output else None}
+
+
+def _digits(fingerprint: str) -> str:
+    """The beginning of a SHA-256; of what is none, such as the size and time of a large file, that of the text."""
+    digest = hashlib.sha256(fingerprint.encode()).hexdigest() if "@" in fingerprint else fingerprint
+    return digest[:_DIGITS]
 
 
 def _session_of(asked: object) -> object:

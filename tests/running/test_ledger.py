@@ -84,6 +84,16 @@ def test_a_test_that_passes_now_although_nothing_is_known_to_have_changed(progra
     assert [turn.cause for turn in ledger.turns] == [cause]
 
 
+def test_a_test_that_only_demands_more_did_not_make_itself_green() -> None:
+    """Not even where the answer is in a file of its own, so that the earlier version cannot be judged on it."""
+    more = [*EXACT, row("result.content[0].text", exact="4")]
+    aside = {"$file": "runs/x.json", "bytes": 2_000_000}
+    runs = [record(1, run(EXACT)), record(2, replace(run(more, total=4), output=aside), program="b")]
+    assert told(ledger_of(runs)) == {"by-server": ["adds"]}
+    runs[1] = record(2, replace(run(WEAK), output=aside), program="b")
+    assert told(ledger_of(runs)) == {"green-by-test": ["adds"]}
+
+
 def test_a_server_that_was_replaced_is_told_with_both_commands() -> None:
     """A mock in the server's place makes every test pass."""
     mock = replace(record(2, run(EXACT, total=4)), servers=())
