@@ -57,6 +57,21 @@ def test_a_scaffold_goes_on_from_a_cursor(open_door: Callable[..., Door], tmp_pa
     assert len(door.call("scaffold_suite", command=command, all=True)["tools"]) == 27
 
 
+def test_all_tests_are_in_the_suite_of_the_handle_although_an_answer_has_no_room_for_them(
+    open_door: Callable[..., Door], tmp_path: Path
+) -> None:
+    tools = [{"name": f"tool_{n:03}", "description": "d" * 250, "response": {"content": []}} for n in range(150)]
+    (tmp_path / "many.yml").write_text(json.dumps({"mock_server": {"tools": tools}}))
+    door = open_door("--enable-writes")
+    made = door.call("scaffold_suite", command=["mcptest", "mock", "--tools-from", "many.yml"], all=True)
+    assert len(made["tools"]) < 150
+    assert "the suite of the handle is whole" in made["notes"][0]
+    assert door.call("validate_suite", suite=made["suite"])["valid"]
+    door.call("run_tool_test", suite=made["handle"], filter="tool_149: valid arguments")
+    whole = door.call("list_runs", limit=1)["runs"][0]["totals"]
+    assert whole["total"] == 1
+
+
 def test_scaffolds_of_other_layers_answer_with_their_members_and_no_others(writer: Door) -> None:
     assert writer.call("scaffold_conformance", command=DEMO).keys() == {"suite", "checks_scaffolded", "notes"}
     for verb in ("scaffold_redteam", "scaffold_eval"):
