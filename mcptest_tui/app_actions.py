@@ -199,7 +199,7 @@ class AppActions(AppInterface):
         async def copied(name: str) -> None:
             self.copy(done[int(name)].command, "the command")
 
-        empty = "nothing yet: runs and calls that are made here stand here as `mcptest` commands"
+        empty = "nothing yet: your runs and calls appear here as `mcptest` commands"
         picker = Picker("Command log", lambda typed: (choices, typed), empty=empty, verb="copy")
         self.push_screen(picker, self._then(copied))
 

@@ -31,7 +31,7 @@ MOST_PROBLEMS = 20
 """So many problems of one file are told; of the others only the number."""
 
 TEMPLATE = """\
-# Settings of the workbench, read when it starts. What is left out has the value that is shown here.
+# Settings of the workbench, read when it starts. Missing settings have the values shown here.
 #
 # theme: nightshift       # of workspaces where none was picked; the palette's Theme shows them all
 # watch: affected         # what a save runs: off, affected or all; of workspaces without a session

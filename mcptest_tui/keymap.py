@@ -68,7 +68,7 @@ def keymap_template() -> str:
     return "\n".join(
         (
             "# Your own keys: the id of an action, and its key or keys; docs/reference/workbench-keys.md lists the ids.",
-            "# Read again at every save; what cannot be taken is told, and its default kept.",
+            "# Read again when you save it. A problem is shown, and the default is used.",
             "#",
             *examples,
             "",

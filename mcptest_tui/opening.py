@@ -70,9 +70,9 @@ def _obstacle() -> str | None:
     try:
         Path.cwd()
     except OSError:
-        return "the current folder is not there any more"
+        return "the current folder no longer exists"
     if os.environ.get("TERM", "") in ("dumb", ""):
-        return "the workbench needs a terminal that can be drawn on; TERM is " + (os.environ.get("TERM") or "not set")
+        return "the workbench needs a full-screen terminal; TERM is " + (os.environ.get("TERM") or "not set")
     for stream, name in ((sys.stdin, "stdin"), (sys.stdout, "stdout")):
         if stream is None or not stream.isatty():
             return f"the workbench needs a terminal, and {name} is not one"

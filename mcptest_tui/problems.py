@@ -77,7 +77,7 @@ class Problems:
             yield
         except Exception as error:  # noqa: BLE001 - state from an older version, edited by hand, or torn
             self.note(error)
-            self.did(f"could not take {what}: {type(error).__name__}")
+            self.did(f"could not use {what}: {type(error).__name__}")
 
     def report(self, error: BaseException | None = None) -> str:
         """The text of "copy report": versions, traceback, the last actions; no texts, no names of tests."""

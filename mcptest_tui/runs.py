@@ -162,7 +162,7 @@ class Runs:
             return True
         name = path.rpartition("/")[2]
         self._app.tell(
-            f"{name} changes with every run; it starts none any more",
+            f"{name} changes with every run; it no longer starts a run",
             severity="warning",
             hint=f"{key_of('run.this')} runs by hand",
         )
@@ -224,8 +224,4 @@ class Runs:
             return f"the suite has problems; {key_of('app.mode.2')} shows them"
         if not self._app.store.rows:
             return "no tests are open"
-        return (
-            f"these tests are not there any more; {key_of('run.all')} runs all"
-            if not wanted
-            else "the suite has no tests"
-        )
+        return f"these tests no longer exist; {key_of('run.all')} runs all" if not wanted else "the suite has no tests"

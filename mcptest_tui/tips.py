@@ -29,7 +29,7 @@ TIPS = {
         "review.write",
     ),
     "edit": (
-        "{0} saves, and what the save affects is run; {1} mends the problem under the cursor",
+        "{0} saves, and what the save affects is run; {1} fixes the problem under the cursor",
         "edit.save",
         "edit.fix",
     ),

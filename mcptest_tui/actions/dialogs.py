@@ -27,9 +27,9 @@ def _line_key(name: str, title: str, key: str, action: str, help: str, *, hidden
 
 
 _LINES = (
-    _line_key("line.take", "Take", "enter", "submit", "Take what was typed.", hidden=True),
-    _line_key("prompt.older", "Earlier", "up", "recall(1)", "What was entered before."),
-    _line_key("prompt.newer", "Later", "down", "recall(-1)", "What was entered after that.", hidden=True),
+    _line_key("line.take", "Take", "enter", "submit", "Accept the input.", hidden=True),
+    _line_key("prompt.older", "Earlier", "up", "recall(1)", "The previous input."),
+    _line_key("prompt.newer", "Later", "down", "recall(-1)", "The next input.", hidden=True),
     *(
         _line_key(f"picker.{name}", title, key, f"move({steps})", does, hidden=True)
         for name, title, key, steps, does in (
@@ -44,13 +44,13 @@ ACTIONS: tuple[Action, ...] = (
     *_LINES,
     Action("dialog.close", "Close", "back", "cancel", "Close without an answer.", where="dialog", palette=False),
     Action("dialog.help", "Help", "help", "app.help", "The keys of this window.", False, where="dialog", palette=False),
-    Action("dialog.next", "Next", "next pane", "next_field", "Focus what comes next.", where="dialog", palette=False),
+    Action("dialog.next", "Next", "next pane", "next_field", "Focus the next field.", where="dialog", palette=False),
     Action(
         "dialog.previous",
         "Before",
         "previous pane",
         "previous_field",
-        "Focus what comes before.",
+        "Focus the previous field.",
         False,
         where="dialog",
         palette=False,
@@ -66,13 +66,13 @@ ACTIONS: tuple[Action, ...] = (
         palette=False,
         text_keys=("ctrl+q",),
     ),
-    _key("about.copy", "Copy", "copy", "copy", "Copy all this for an issue."),
+    _key("about.copy", "Copy", "copy", "copy", "Copy everything, for an issue."),
     Action(
         "ask.complete",
         "Complete",
         "",
         "complete",
-        "Take what is suggested.",
+        "Accept the suggestion.",
         where="dialog.ask",
         palette=False,
         text_keys=("tab",),
@@ -90,7 +90,7 @@ ACTIONS: tuple[Action, ...] = (
         "Start again",
         "run",
         "restart",
-        "End it and have it started again.",
+        "End the process and start it again.",
         idle="nothing starts this again",
     ),
     _key("process.copy", "Copy pid", "copy", "copy", "Copy the pid, or a session's URL."),
@@ -101,7 +101,7 @@ ACTIONS: tuple[Action, ...] = (
     _key("preview.take", "Write", "choose", "write", "Write the text.", hidden=True),
     _key("save.write", "Write", "save", "write", "Write the test."),
     _key("save.take", "Write", "choose", "write", "Write the test.", hidden=True),
-    _key("assertions.mark", "In or out", "mark", "take", "Expect it, or not."),
+    _key("assertions.mark", "In or out", "mark", "take", "Include this assertion, or not."),
     _key("suite.write", "Write", "save", "write", "Write the suite."),
     *(
         Action(
@@ -117,8 +117,8 @@ ACTIONS: tuple[Action, ...] = (
         )
         for name, meaning, shown in (("suite.side", "next pane", True), ("suite.side.back", "previous pane", False))
     ),
-    _key("suite.turn", "Text or list", "as text", "turn", "The text of the suite, or the list of what goes into it."),
-    _key("ticks.mark", "In or out", "mark", "tick", "Into the suite, or not."),
-    _key("ticks.all", "All or none", "mark all", "all", "All tools that are harmless, or none."),
-    _key("ticks.run", "Its tests run", "run", "allow", "Let the tests of this tool run, or have them skipped."),
+    _key("suite.turn", "Text or list", "as text", "turn", "Show the text of the suite, or the list of its parts."),
+    _key("ticks.mark", "In or out", "mark", "tick", "Include it in the suite, or not."),
+    _key("ticks.all", "All or none", "mark all", "all", "Select all harmless tools, or none."),
+    _key("ticks.run", "Its tests run", "run", "allow", "Run the tests of this tool, or skip them."),
 )

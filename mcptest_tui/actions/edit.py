@@ -11,14 +11,14 @@ def _quiet(name: str, title: str, keys: tuple[str, ...], action: str) -> Action:
 
 
 ACTIONS: tuple[Action, ...] = (
-    Action("edit.save", "Save", "save", "save", "Write the file; watching, what it affects is run."),
+    Action("edit.save", "Save", "save", "save", "Save the file; in watch mode, the affected tests run."),
     Action("edit.run", "Run test", "run", "run_test", "Save and run the test under the cursor."),
-    Action("edit.complete", "Complete", "complete", "complete", "What could stand here.", show=False),
+    Action("edit.complete", "Complete", "complete", "complete", "Show the possible completions.", show=False),
     Action("edit.problem.next", "Problem", "next problem", "problem(1)", "Go to the next problem."),
     Action(
         "edit.fix", "Fix", "fix", "fix", "Apply the fix under the cursor.", idle="no automatic fix for this problem"
     ),
-    Action("edit.explain", "Explain", "details", "explain", "What the word here means, and what is wrong."),
+    Action("edit.explain", "Explain", "details", "explain", "Explain the word under the cursor, and its problem."),
     Action("edit.find", "Find", "find", "find", "Find in this file."),
     Action("edit.files", "Files", "open a file", "files", "Go to an open file, or open one of the suites."),
     Action("edit.external", "$EDITOR", "$EDITOR", "external", "Open the file in $EDITOR, at this line."),
@@ -28,7 +28,7 @@ ACTIONS: tuple[Action, ...] = (
         "Previous problem",
         "previous problem",
         "problem(-1)",
-        "Go to the problem before.",
+        "Go to the previous problem.",
         show=False,
     ),
     Action("edit.replace", "Replace", "replace", "replace", "Find and replace in this file.", show=False),
@@ -36,42 +36,44 @@ ACTIONS: tuple[Action, ...] = (
     Action("edit.problems", "Problems", "", "toggle_problems", "Show or hide the list of problems.", show=False),
     Action("edit.file.next", "Next file", "next file", "next_file(1)", "The next open file.", show=False),
     Action(
-        "edit.file.previous", "Previous file", "previous file", "next_file(-1)", "The open file before.", show=False
+        "edit.file.previous", "Previous file", "previous file", "next_file(-1)", "The previous open file.", show=False
     ),
-    Action("edit.close", "Close file", "", "close_file", "Close this file; unsaved text is asked about.", show=False),
-    Action("edit.reload", "Reload", "", "reload", "Take what the disk has; undo gives back.", show=False),
+    Action("edit.close", "Close file", "", "close_file", "Close this file; asks first if text is unsaved.", show=False),
+    Action(
+        "edit.reload", "Reload", "", "reload", "Read the file from disk again; undo restores your text.", show=False
+    ),
     Action("edit.line", "Go to line", "", "go_to_line", "By its number.", show=False),
-    Action("edit.test", "Show result", "", "show_test", "The test under the cursor, among the tests.", show=False),
-    Action("edit.catalog", "Read tools", "", "read_catalog", "Ask the servers again what they offer.", show=False),
+    Action("edit.test", "Show result", "", "show_test", "Show the test under the cursor in Tests.", show=False),
+    Action("edit.catalog", "Read tools", "", "read_catalog", "List the tools of the servers again.", show=False),
     Action(
         "edit.rename",
         "Rename",
         "",
         "rename",
-        "Another name for the server, node or variable under the cursor, or the test, wherever the file has it.",
+        "Rename the server, node, variable or test under the cursor, everywhere in the file.",
         show=False,
     ),
     Action("edit.format", "Format", "", "format", "Tidy indentation, quotes, spaces and empty lines.", show=False),
-    Action("edit.wrap", "Wrap lines", "wrap", "wrap", "Long lines over several rows, or cut at the edge.", show=False),
+    Action("edit.wrap", "Wrap lines", "wrap", "wrap", "Wrap long lines, or cut them at the edge.", show=False),
     Action("find.close", "Close", "back", "leave", "Back to the text.", where="find", priority=True, palette=False),
     Action("find.replace", "Replace all", "replace", "replace_all", "Replace every hit.", where="find", palette=False),
     *(
         Action(f"find.{name}", title, "", action, does, where="find", palette=False, text_keys=(key,), group=group)
         for name, title, key, action, does, group in (
             ("next", "Next hit", "down", "step(1)", "Go to the next hit.", "hits"),
-            ("previous", "Hit before", "up", "step(-1)", "Go to the hit before.", "hits"),
+            ("previous", "Hit before", "up", "step(-1)", "Go to the previous hit.", "hits"),
             ("pattern", "Pattern", "alt+r", "pattern", "Find a regular expression, or plain text.", ""),
         )
     ),
     Action(
-        "edit.there", "Go there", "choose", "choose", "To that place in the text.", where="edit.list", palette=False
+        "edit.there", "Go there", "choose", "choose", "Go to that place in the text.", where="edit.list", palette=False
     ),
     Action(
         "edit.undo",
         "Undo",
         "",
         "undo",
-        "Take back the last edit.",
+        "Undo the last edit.",
         text_keys=("ctrl+z", "super+z"),
         show=False,
         where="editor",
@@ -84,7 +86,7 @@ ACTIONS: tuple[Action, ...] = (
         "Comment",
         "",
         "comment",
-        "Comment lines out, or in again.",
+        "Comment lines out, or uncomment them.",
         text_keys=("ctrl+underscore", "ctrl+slash"),
         show=False,
         where="editor",
@@ -114,7 +116,7 @@ ACTIONS: tuple[Action, ...] = (
         "Paste",
         "",
         "paste",
-        "Put what was copied here.",
+        "Insert the copied text.",
         text_keys=("ctrl+v",),
         show=False,
         where="editor",

@@ -12,16 +12,16 @@ _ITEMS: tuple[Action, ...] = (
         "Accept",
         "accept",
         "accept",
-        "Take the proposal, and go to the next undecided one.",
+        "Accept the proposal, and go to the next one.",
     ),
     Action(
         "review.reject",
         "Reject",
         "reject",
         "reject",
-        "Leave the test as it is, and forget the proposal.",
+        "Reject the proposal; the test stays as it is.",
     ),
-    Action("review.skip", "Skip", "skip", "skip", "Decide another time."),
+    Action("review.skip", "Skip", "skip", "skip", "Decide later."),
     Action(
         "review.edit",
         "Edit",
@@ -34,7 +34,7 @@ _ITEMS: tuple[Action, ...] = (
         "Write",
         "save",
         "write",
-        "Write what was decided; the tests that changed are run again.",
+        "Write the decisions; the changed tests run again.",
         idle="nothing was decided yet",
     ),
     Action(
@@ -44,28 +44,28 @@ _ITEMS: tuple[Action, ...] = (
         "whole",
         "The whole file, as it is and as it would be.",
     ),
-    Action("review.undo", "Undo", "undo", "undo", "Take the last decision back.", idle="nothing was decided yet"),
+    Action("review.undo", "Undo", "undo", "undo", "Undo the last decision.", idle="nothing was decided yet"),
     Action("review.test", "Open test", "choose", "open", "The test in the editor."),
     Action(
         "review.info",
         "Info",
         "details",
         "info",
-        "All that is known about the proposal, and less again.",
+        "Show all details of the proposal, or fewer.",
     ),
     Action(
         "review.accept.rest",
         "Accept rest",
         "accept the rest",
         "rest('accept')",
-        "Accept all that are left, after a question.",
+        "Accept all remaining proposals; asks first.",
     ),
     Action(
         "review.reject.rest",
         "Reject rest",
         "reject the rest",
         "rest('reject')",
-        "Reject all that are left.",
+        "Reject all remaining proposals.",
         show=False,
     ),
     Action(
@@ -73,7 +73,7 @@ _ITEMS: tuple[Action, ...] = (
         "Skip rest",
         "skip the rest",
         "rest('skip')",
-        "Skip all that are left.",
+        "Skip all remaining proposals.",
         show=False,
     ),
     Action(
@@ -81,7 +81,7 @@ _ITEMS: tuple[Action, ...] = (
         "Accept alike",
         "accept alike",
         "alike",
-        "Accept all that change the same in other tests.",
+        "Accept the same change in other tests.",
         show=False,
     ),
     Action(
@@ -89,20 +89,22 @@ _ITEMS: tuple[Action, ...] = (
         "Undo write",
         "undo the write",
         "unwrite",
-        "Take the last write back, where nobody wrote since.",
-        idle="nothing was written here that could be taken back",
+        "Undo the last write, if the files have not changed since.",
+        idle="there is no write to undo",
     ),
-    Action("review.again", "Reload", "", "look_again", "Ask the engine what waits.", show=False),
+    Action("review.again", "Reload", "", "look_again", "Read the proposals again.", show=False),
 )
 _ITEM: tuple[Action, ...] = (
     Action(
         "review.next", "Next", "down", "screen.step(1)", "The next proposal, undecided.", False, where="review.item"
     ),
     Action("review.wrap", "Wrap", "wrap", "wrap", "Long rows over several, or cut.", False, where="review.item"),
-    Action("review.previous", "Previous", "up", "screen.step(-1)", "The proposal before.", False, where="review.item"),
+    Action(
+        "review.previous", "Previous", "up", "screen.step(-1)", "The previous proposal.", False, where="review.item"
+    ),
 )
 _EDITOR: tuple[Action, ...] = (
-    Action("review.take", "Accept this", "save", "take", "Accept the text as it stands here.", where="review.editor"),
+    Action("review.take", "Accept this", "save", "take", "Accept this text.", where="review.editor"),
     Action("review.as_was", "As proposed", "", "restore", "The proposed text again.", where="review.editor"),
 )
 _SCREEN = tuple(replace(one, idle=one.idle or "nothing is proposed") for one in _ITEMS)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from mcptest_tui.actions import Action
 
 _SCREEN: tuple[Action, ...] = (
-    Action("run.this", "Run", "run", "run", "Run the test, block or suite under the cursor, or what is marked."),
+    Action("run.this", "Run", "run", "run", "Run the test, block or suite under the cursor, or the marked ones."),
     Action("run.all", "All", "run all", "run_all", "Run every test that is shown."),
     Action(
         "run.failed",
         "Failed",
         "run failed",
         "run_failed",
-        "Run the failed tests, and only those.",
+        "Run only the failed tests.",
         idle="no test has failed",
     ),
     Action(
@@ -20,7 +20,7 @@ _SCREEN: tuple[Action, ...] = (
         "Open",
         "choose",
         "open_detail",
-        "What the test or the suite came to; what is folded opens first.",
+        "Show the result of the test or suite; a folded row opens first.",
         where="tests.list",
     ),
     Action("list.filter", "Filter", "find", "filter", "Show some of the tests: text, is:failed, tag:smoke."),
@@ -29,17 +29,17 @@ _SCREEN: tuple[Action, ...] = (
         "Next failure",
         "next",
         "failure(1)",
-        "To the next test that failed, is inconclusive or was stopped.",
+        "Go to the next test that failed, is inconclusive or was stopped.",
         idle="no test has failed",
     ),
     Action("open.edit", "Edit", "edit", "edit", "Open the editor at the test."),
-    Action("review.open", "Review", "review", "review", "What is proposed for this test, or all that is."),
+    Action("review.open", "Review", "review", "review", "Review the proposals for this test, or all."),
     Action(
         "run.stop",
         "Stop",
         "stop",
         "stop",
-        "Stop the run that is on; its servers are ended, and the next run begins.",
+        "Stop the active run and end its servers; the next run starts.",
         idle="nothing is running",
     ),
     Action(
@@ -47,7 +47,7 @@ _SCREEN: tuple[Action, ...] = (
         "Stop all",
         "stop all",
         "stop_all",
-        "Stop the run that is on and all that wait.",
+        "Stop the active run and all waiting runs.",
         show=False,
         idle="nothing is running",
     ),
@@ -56,7 +56,7 @@ _SCREEN: tuple[Action, ...] = (
         "Previous failure",
         "previous",
         "failure(-1)",
-        "The same, to the one before.",
+        "Go to the previous test that failed, is inconclusive or was stopped.",
         False,
         idle="no test has failed",
     ),
@@ -65,25 +65,25 @@ _SCREEN: tuple[Action, ...] = (
         "Failures only",
         "failures only",
         "failures_only",
-        "Only tests that did not pass, and back.",
+        "Show only tests that did not pass, or all.",
     ),
-    Action("run.again", "Again", "run the last again", "run_again", "The last run again.", show=False),
-    Action(
-        "run.alike", "Alike", "", "run_alike", "Run the tests that failed as this one did: of one cause.", show=False
-    ),
-    Action("run.bail", "Bail", "bail", "bail", "Stop a run at its first failure, or not.", show=False),
+    Action("run.again", "Again", "run the last again", "run_again", "Repeat the last run.", show=False),
+    Action("run.alike", "Alike", "", "run_alike", "Run all tests that failed for the same cause.", show=False),
+    Action("run.bail", "Bail", "bail", "bail", "Stop runs at the first failure, or not.", show=False),
     Action("list.order", "Order", "order", "order", "File order, slowest first, failed first.", show=False),
-    Action("suites.again", "Rescan", "reload", "look_again", "Look for suites that are new.", show=False),
-    Action("list.follow", "Follow", "follow", "follow", "Go to each new failure as it comes, or not.", show=False),
-    Action("tab.previous", "Previous tab", "previous tab", "tab(-1)", "The tab before.", show=False, group="tabs"),
+    Action("suites.again", "Rescan", "reload", "look_again", "Look for new suites.", show=False),
+    Action("list.follow", "Follow", "follow", "follow", "Move the cursor to each new failure, or not.", show=False),
+    Action("tab.previous", "Previous tab", "previous tab", "tab(-1)", "The previous tab.", show=False, group="tabs"),
     Action("tab.next", "Next tab", "next tab", "tab(1)", "The next tab of the detail.", show=False, group="tabs"),
-    Action("diff.sides", "Side by side", "other diff", "sides", "The difference side by side, or one under the other."),
+    Action(
+        "diff.sides", "Side by side", "other diff", "sides", "Show the difference side by side, or below each other."
+    ),
     Action(
         "matrix.open",
         "Matrix",
         "matrix",
         "matrix",
-        "Tests by models, where a suite has several models.",
+        "Show tests by models, if the suite has several.",
         idle="this suite has no test with several models",
     ),
     Action("copy.menu", "Copy", "copy", "copy_menu", "Copy its command, name, text, request, response.", show=False),
@@ -100,7 +100,13 @@ _SCREEN: tuple[Action, ...] = (
 )
 _LIST: tuple[Action, ...] = (
     Action(
-        "list.mark", "Mark", "mark", "mark", "Mark a test; running runs what is marked.", show=False, where="tests.list"
+        "list.mark",
+        "Mark",
+        "mark",
+        "mark",
+        "Mark a test; Run then runs the marked tests.",
+        show=False,
+        where="tests.list",
     ),
     Action(
         "list.range",
@@ -130,9 +136,9 @@ _FILTER: tuple[Action, ...] = (
     *(
         Action(name, title, "", action, does, where="filter", palette=False, text_keys=(key,), group=group)
         for name, title, key, action, does, group in (
-            ("filter.complete", "Complete", "tab", "complete", "Take the word that is marked.", ""),
-            ("filter.word.next", "Next word", "down", "next_completion(1)", "Mark the next word.", "words"),
-            ("filter.word.previous", "Word before", "up", "next_completion(-1)", "Mark the word before.", "words"),
+            ("filter.complete", "Complete", "tab", "complete", "Accept the selected word.", ""),
+            ("filter.word.next", "Next word", "down", "next_completion(1)", "Select the next word.", "words"),
+            ("filter.word.previous", "Word before", "up", "next_completion(-1)", "Select the previous word.", "words"),
         )
     ),
 )
@@ -153,11 +159,11 @@ _JSON: tuple[Action, ...] = (
     Action("json.assert", "Assert", "add", "add_assertion", "Add an assertion for this value.", where="json"),
     Action("json.value", "Copy value", "copy", "copy_value", "Copy the value.", where="json"),
     Action(
-        "json.target", "Copy target", "copy the path", "copy_target", "Copy what an assertion calls it.", where="json"
+        "json.target", "Copy target", "copy the path", "copy_target", "Copy the target for an assertion.", where="json"
     ),
     Action("json.search", "Search", "find", "search", "Search keys and values.", where="json"),
     Action("json.next", "Next hit", "next", "hit(1)", "The next hit of the search.", show=False, where="json"),
-    Action("json.previous", "Previous hit", "previous", "hit(-1)", "The hit before.", show=False, where="json"),
+    Action("json.previous", "Previous hit", "previous", "hit(-1)", "The previous hit.", show=False, where="json"),
     Action("json.close", "Fold", "left", "fold(True)", "Close, or go out.", show=False, where="json"),
     Action("json.open", "Unfold", "right", "fold(False)", "Open.", show=False, where="json"),
     Action("json.close.all", "Fold all", "fold all", "fold_all(True)", "Close everything.", show=False, where="json"),
@@ -166,7 +172,7 @@ _JSON: tuple[Action, ...] = (
     ),
     Action("json.peek", "Whole value", "details", "peek", "The whole value in a window.", where="json"),
     Action("json.choose", "Open", "choose", "choose", "Fold, load more, or show the value.", False, where="json"),
-    Action("json.wrap", "Wrap", "wrap", "wrap", "Long texts over several rows, or one.", show=False, where="json"),
+    Action("json.wrap", "Wrap", "wrap", "wrap", "Wrap long texts, or not.", show=False, where="json"),
     Action("json.raw", "As text", "as text", "raw", "As text, and back.", show=False, where="json"),
 )
 _DIFF: tuple[Action, ...] = (
@@ -176,7 +182,7 @@ _DIFF: tuple[Action, ...] = (
         "Unfold",
         "unfold all",
         "unfold",
-        "All rows that are the same on both sides, or only those around a difference.",
+        "Show all equal rows, or only those around a difference.",
         show=False,
         where="diff",
     ),

@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 FOLLOW_SECONDS = 0.06
 KEPT = 30
-EMPTY_TITLE = "No agent has been here"
+EMPTY_TITLE = "No agent has worked here yet"
 EMPTY_LINE = (
-    "What a coding agent does here through `mcptest mcp-server` appears as it happens: its runs and what they came to, "
-    "the suites that it wrote, and proposals that wait for you."
+    "This list shows what coding agents do here through `mcptest mcp-server`: their runs and results, the suites "
+    "that they wrote, and proposals that wait for you."
 )
 EMPTY_HINTS = (
-    ("$", "`mcptest mcp-server --install` lets the agent of this folder look"),
+    ("$", "`mcptest mcp-server --install` gives the agent of this folder the tools that read"),
     ("$", "`mcptest mcp-server --install --enable-writes` lets it run tests too"),
     ("$", "`mcptest skill --install` tells it how"),
 )
@@ -152,8 +152,8 @@ class AgentsScreen(Working, WorkScreen):
         empty = not view.rows
         moved = self.has_class("-empty") != empty
         self.set_class(empty, "-empty")
-        lines = (EMPTY_LINE, *((f"It could not be asked: {agents.problem}",) if agents.problem else ()))
-        title = EMPTY_TITLE if agents.is_read or agents.problem else "Looking for what agents did …"
+        lines = (EMPTY_LINE, *((f"It could not be read: {agents.problem}",) if agents.problem else ()))
+        title = EMPTY_TITLE if agents.is_read or agents.problem else "Looking for runs of agents …"
         self.query_one("#agents-empty", Empty).show(title, lines, EMPTY_HINTS)
         pane = self.query_one("#agents-list-pane")
         pane.border_title = shown("Agents  failures only" if view.failures_only else "Agents")
@@ -233,7 +233,7 @@ class AgentsScreen(Working, WorkScreen):
         if os.path.isfile(suite):  # noqa: PTH113 - never raises
             self.workbench.go("edit", path=str(suite))
         else:
-            self.workbench.say(f"{self.workbench.workspace.relative(suite)} is not there any more", "warning")
+            self.workbench.say(f"{self.workbench.workspace.relative(suite)} no longer exists", "warning")
 
     def action_copy_repro(self) -> None:
         """The command; of several, which."""

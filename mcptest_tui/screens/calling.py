@@ -244,8 +244,8 @@ class Calling(ServersBase):
         problems = call.form.check_whole()
         pane.form.tell(problems)
         if problems and not call.warning:
-            what = problems.get("") or "not what the schema asks for"
-            call.warning = f"{what}: {key_of('call.send', typing=True)} again sends it all the same"
+            what = problems.get("") or "not valid for the schema"
+            call.warning = f"{what}: {key_of('call.send', typing=True)} again sends it anyway"
             self._tell_help("")
             pane.form.focus_field(next(iter(problems)))
             return
@@ -268,7 +268,10 @@ class Calling(ServersBase):
                 self._agreed_tools.add(known)
                 self._send(call)
 
-        lines = ["By its annotations or its name this tool destroys something.", f"Server: {call.server.name}"]
+        lines = [
+            "This tool destroys something, according to its annotations or its name.",
+            f"Server: {call.server.name}",
+        ]
         self.app.push_screen(Question(f"Call {item.name}?", lines, [("n", "no"), ("y", "yes, call it")]), answered)
 
     def _send(self, call: Call) -> None:
@@ -470,7 +473,7 @@ class Calling(ServersBase):
 
 
 def _refusal(call: Call, width: int) -> Iterator[str]:
-    """Why there is no answer, what helps, and the server's last words, as rows."""
+    """Why there is no answer, what helps, and the end of the server's stderr, as rows."""
     again = (
         f"{key_of('call.send', typing=True)} tries again"
         if call.server.connected
@@ -479,4 +482,4 @@ def _refusal(call: Call, width: int) -> Iterator[str]:
     for part in (call.refused, call.hint, again):
         yield from wrap(part, width)
     if call.stderr.strip():
-        yield from ("", "The last it said on stderr", *call.stderr.strip().splitlines()[-STDERR_SHOWN:])
+        yield from ("", "The end of its stderr", *call.stderr.strip().splitlines()[-STDERR_SHOWN:])

@@ -188,7 +188,7 @@ class EditChecks(EditBase):
         if test is not None and test in self.workbench.store.rows:
             self.workbench.go("tests", id=test)
         else:
-            self.workbench.say("no test stands here")
+            self.workbench.say("there is no test here")
 
     # Going from one to the next, and fixing
 
@@ -240,7 +240,7 @@ class EditChecks(EditBase):
             after = next((problem for problem in mine if problem.line > row + 1), mine[0])
             self.go_to(after.file, after.line, after.column)
         else:
-            self.workbench.say("nothing here that a key could fix")
+            self.workbench.say("no automatic fix here")
 
     async def action_fix_all(self) -> None:
         """All of them, as one step that can be undone."""
@@ -257,7 +257,7 @@ class EditChecks(EditBase):
         edits = edits_of(fixes, doc.area.lines, doc.area.document.newline)
         text, inserted = put_missing(apply(doc.text, edits), problems, doc.file.path)
         if not edits and not inserted:
-            self.workbench.say("nothing here that a key could fix")
+            self.workbench.say("no automatic fix here")
             return
         doc.area.become(text)
         if len(edits) + inserted > 1:

@@ -56,7 +56,7 @@ class EditDisk(EditDrafts):
             self.refresh_tabs()
         elif not doc.is_dirty:
             self._take(doc, there)
-            self.workbench.say(f"{doc.file.name} was changed elsewhere, and is read again")
+            self.workbench.say(f"{doc.file.name} was changed elsewhere and has been read again")
         elif (
             doc is self.current and self.is_active and doc.idle_seconds > TYPING_SECONDS and now.digest != doc.postponed
         ):
@@ -98,9 +98,9 @@ class EditDisk(EditDrafts):
         doc.disputed = True
         self._ask(
             f"{doc.file.name} has changed on the disk, and here",
-            ["Whatever you choose, the other text is kept in .mcptest/cache/drafts."],
+            ["The other text is saved in .mcptest/cache/drafts."],
             (
-                ("m", "keep mine: write it over theirs"),
+                ("m", "keep mine: overwrite theirs"),
                 ("t", "take theirs"),
                 ("d", "show the difference"),
                 ("l", "later"),
@@ -136,7 +136,7 @@ class EditDisk(EditDrafts):
             over, kept = await asyncio.to_thread(self._put_theirs_aside, doc.file.path)
         except OSError as wrong:
             self.workbench.tell(
-                f"theirs cannot be put aside, so nothing was written: {reason(wrong)}",
+                f"theirs cannot be saved as a draft, so nothing was written: {reason(wrong)}",
                 severity="error",
                 hint=f"your text stays here; {key_of('edit.save')} asks again",
             )
@@ -162,7 +162,7 @@ class EditDisk(EditDrafts):
         there = read_there(doc.file.path)
         kept = self.drafts.keep(doc.file.path, doc.text, "mine")
         if there is None or kept is None:
-            self.workbench.tell("your text cannot be put aside, so nothing was taken", severity="error")
+            self.workbench.tell("your text cannot be saved as a draft, so nothing was changed", severity="error")
             return
         self._take(doc, there)
         self._say_kept("mine", kept)

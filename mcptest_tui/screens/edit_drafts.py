@@ -59,7 +59,7 @@ class EditDrafts(EditAsking):
                 doc.drafted = True
                 put = await asyncio.to_thread(self.drafts.put, self._draft_of(doc))
                 if put is None:
-                    self.workbench.say("unsaved text cannot be put aside: no folder takes it", "warning")
+                    self.workbench.say("unsaved text cannot be saved as a draft: no folder is writable", "warning")
                 elif not doc.is_dirty:  # saved meanwhile
                     self._drop_draft(doc)
         finally:

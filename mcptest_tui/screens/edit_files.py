@@ -143,7 +143,7 @@ class EditFiles(EditDisk):
             return
         self._ask(
             f"Close {doc.file.name} without saving?",
-            ["Its text is put aside as a draft, which is offered when the file is opened again."],
+            ["Its text is saved as a draft, which is offered when you open the file again."],
             (("s", "save and close"), ("c", "close"), ("n", "stay")),
             {"s": lambda: self._save_and_close(doc), "c": lambda: self._close(doc, keep=True)},
         )
@@ -161,7 +161,9 @@ class EditFiles(EditDisk):
         if keep:
             self._write_draft(doc)
             if not doc.drafted:
-                self.workbench.tell(f"{doc.file.name} stays open: its text cannot be put aside", severity="error")
+                self.workbench.tell(
+                    f"{doc.file.name} stays open: its text cannot be saved as a draft", severity="error"
+                )
                 return
         del self.docs[doc.file.path]
         doc.area.remove()
@@ -238,7 +240,7 @@ class EditFiles(EditDisk):
             await asyncio.to_thread(doc.file.save, text)
         except CannotSave as refused:
             draft = await asyncio.to_thread(self.drafts.put, self._draft_of(doc))
-            hint = f"the text stays here, and is put aside at {draft}" if draft else "the text stays here"
+            hint = f"the text stays here, and is saved as a draft in {draft}" if draft else "the text stays here"
             self.workbench.tell(f"not saved: {refused}", severity="error", hint=hint)
             return False
         doc.disputed = False
@@ -265,7 +267,7 @@ class EditFiles(EditDisk):
         if was_dirty and not await self.save(doc):
             return
         if test is None:
-            self.workbench.say("no test stands here", "warning")
+            self.workbench.say("there is no test here", "warning")
         elif doc.document is not None and not doc.document.sound:
             doc.listed = True
             self.refresh_marks(doc)

@@ -103,7 +103,7 @@ class EditFind(EditBase):
         area, text = doc.area, doc.text
         renaming = find_renaming(text, area.index_of(area.cursor_location))
         if renaming is None:
-            self.workbench.say("no server, node, variable or test stands here")
+            self.workbench.say("there is no server, node, variable or test here")
             return
         others = self._files_naming(doc, renaming)
         if others:

@@ -81,8 +81,8 @@ class HomeScreen(WorkScreen):
         from mcptest_tui.widgets.modals import Question
 
         lines = [
-            "A suite for the server that comes with mcptest, as mcptest-demo.yml in this folder: change it as you like.",
-            "One test in it is wrong on purpose, for you to mend.",
+            "This writes a suite for mcptest's mock server, mcptest-demo.yml, into this folder. Change it as you like.",
+            "One test in it is wrong on purpose, for you to correct.",
         ]
         choices = [("y", "write it, and run it"), ("n", "no")]
         self.app.push_screen(Question("Try the demo", lines, choices), self._open_demo)

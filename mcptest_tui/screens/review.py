@@ -43,7 +43,7 @@ OF_A_PROPOSAL = ("accept", "reject", "skip", "edit", "whole", "open", "info", "r
 INKS = {"pass": "$verdict-pass", "fail": "$verdict-fail", "skip": "$verdict-skip"}
 EMPTY_TITLE = "Nothing to review"
 EMPTY_LINES = (
-    "Here proposed tests and expectations are accepted or rejected, one by one. Nothing is written before you say so.",
+    "Here you accept or reject proposed tests and expectations, one by one. Nothing is written before you say so.",
 )
 
 
@@ -53,7 +53,7 @@ def empty_hints(*, failed: bool = False) -> tuple[tuple[str, str], ...]:
         f"{key_of('fail.next')} goes to what failed, {key_of('open.detail')} shows why, "
         f"{key_of('open.edit')} opens the test in the editor"
         if failed
-        else "run the tests: what failed ones were answered is proposed"
+        else "run the tests: the answers of failed tests become proposals"
     )
     return (
         (key_of("app.mode.1"), first),
@@ -68,10 +68,10 @@ def empty_hints(*, failed: bool = False) -> tuple[tuple[str, str], ...]:
 def empty_words(failed: int, problem: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """What stands there without a proposal, and what to do: where tests have failed, that nothing can be proposed for them."""
     if problem:
-        return (*EMPTY_LINES, f"It could not be asked: {problem}"), empty_hints()
+        return (*EMPTY_LINES, f"It could not be read: {problem}"), empty_hints()
     if not failed:
         return EMPTY_LINES, empty_hints()
-    told = f"{counted(failed, 'test')} failed, but what the server answered is nothing that could be expected in its place."
+    told = f"{counted(failed, 'test')} failed, but the answers of the server cannot be expected in their place."
     return (*EMPTY_LINES, told), empty_hints(failed=True)
 
 
@@ -155,7 +155,7 @@ class ReviewScreen(Working, WorkScreen):
         """The list was read, or this is shown again."""
         if self._editing is not None and all(item.id != self._editing for item in self.state.items):
             self._close_editor()
-            self.workbench.say("this proposal is not there any more", "warning")
+            self.workbench.say("this proposal no longer exists", "warning")
         if self._arriving is not None:
             self._go_to_test(*self._arriving)
         self.show_all()
@@ -467,7 +467,7 @@ class ReviewScreen(Working, WorkScreen):
     def action_unwrite(self) -> None:
         """Take the last write back."""
         if not self._can_undo:
-            self.workbench.say("nothing was written here that could be taken back")
+            self.workbench.say("there is no write to undo")
             return
         self.workbench.reviews.undo()
 

@@ -67,7 +67,7 @@ class AssertionList(Lines):
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
         """One row."""
         if not self.proposals:
-            return [(one_line("nothing to expect: the test passes when the server answers", width), "assertions--dim")]
+            return [(one_line("no assertion: the test passes if the server answers", width), "assertions--dim")]
         one = self.proposals[at]
         box = f"[{MARKS['pass'] if one.chosen else ' '}] "
         why = f"  {one.why}" if one.why and not one.chosen else ""
@@ -122,7 +122,7 @@ class SaveTest(Modal[str]):
                 yield Static("into", classes="save-label")
                 options = [_told(place) for place in self.saving.places]
                 yield Choice(options, options[self.saving.at], required=True)
-            yield Static("It has to hold that", classes="save-title")
+            yield Static("Assert that", classes="save-title")
             yield AssertionList(self.saving.proposals)
             yield Static("", classes="save-title", id="save-file")
             yield Static("", id="save-note")
@@ -227,13 +227,11 @@ class SaveTest(Modal[str]):
             return
         try:
             if written.before is None and path.exists():
-                self.query_one("#save-note", Static).update(
-                    shown(f"{path.name} is there meanwhile", style="$text-error")
-                )
+                self.query_one("#save-note", Static).update(shown(f"{path.name} exists now", style="$text-error"))
                 return
             if written.before is not None and path.read_bytes() != written.before.encode():
                 self._preview()
-                bench.say(f"{path.name} has changed meanwhile; this is what it would be now", "warning")
+                bench.say(f"{path.name} has changed in the meantime; this is the new text", "warning")
                 return
             write_suite(path, written.after.encode())
         except OSError as wrong:

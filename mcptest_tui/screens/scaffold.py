@@ -300,12 +300,10 @@ class ScaffoldScreen(Modal[str]):
         path, place = Path(state.destination.path), state.destination
         try:
             if place.new and (path.exists() or path.is_symlink()):
-                self.query_one("#scaffold-note", Static).update(
-                    shown(f"{path.name} is there meanwhile", style="$text-error")
-                )
+                self.query_one("#scaffold-note", Static).update(shown(f"{path.name} exists now", style="$text-error"))
                 return
             if not place.new and path.read_bytes() != state.before.encode():
-                self.bench.say(f"{path.name} has changed meanwhile; this is what it would be now", "warning")
+                self.bench.say(f"{path.name} has changed in the meantime; this is the new text", "warning")
                 self._ask()
                 return
             write_suite(path, state.after.encode())

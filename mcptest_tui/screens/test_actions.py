@@ -56,7 +56,7 @@ class TestActions(TestsBase):
         if ids:
             self._run(None, ids)
         else:
-            self.workbench.say("nothing that is shown has failed")
+            self.workbench.say("no test in the list has failed")
 
     def action_run_alike(self) -> None:
         """Those that failed of the same cause as the test under the cursor."""
@@ -73,7 +73,7 @@ class TestActions(TestsBase):
         """What was asked for last."""
         asked = self.last_asked
         if asked is None:
-            self.workbench.say(f"nothing was run yet; {key_of('run.this')} runs what is under the cursor")
+            self.workbench.say(f"no run yet; {key_of('run.this')} runs what is under the cursor")
         else:
             self._run(*asked)
 
@@ -121,7 +121,7 @@ class TestActions(TestsBase):
         async def look() -> None:
             await self.workbench.suites.search_again()
             more = len(self.workbench.store.documents) - known
-            self.workbench.say(f"found {counted(more, 'suite')} more" if more > 0 else "no other suite lies here")
+            self.workbench.say(f"found {counted(more, 'suite')} more" if more > 0 else "there is no other suite here")
 
         self.run_worker(look, group="look", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
@@ -245,7 +245,7 @@ class TestActions(TestsBase):
         """The server that the test calls."""
         row = self.test()
         if row is None:
-            self.workbench.say("the cursor is on no test")
+            self.workbench.say("there is no test under the cursor")
         else:
             self.workbench.go("servers", suite=row.path, server=row.server)
 

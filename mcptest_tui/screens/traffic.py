@@ -47,10 +47,10 @@ def nothing_said() -> tuple[str, ...]:
     run, connect = (key_of("app.mode.1"), key_of("run.this")), (key_of("app.mode.3"), key_of("server.connect"))
     return (
         "",
-        "Nothing was said yet.",
+        "No message yet.",
         "",
         f"Run a test ({', then '.join(run)}) or connect a server ({', then '.join(connect)}),",
-        "and every message stands here: both ways, with its time and size.",
+        "and every message appears here, with its time and size.",
     )
 
 

@@ -41,7 +41,7 @@ def server_lines(server: Server, now: float, keys: Sequence[tuple[str, str]]) ->
     if server.hint:
         found += _paragraph(server.hint, "hint")
     if server.stderr and server.state != "ready":
-        found += [_blank(), _heading("The last it said on stderr")]
+        found += [_blank(), _heading("The end of its stderr")]
         found += [line(one_line(text, 500), at=2) for text in server.stderr.strip().splitlines()[-STDERR_SHOWN:]]
     found += [_blank(), *_pairs(_facts(server))]
     if server.connected:

@@ -66,9 +66,9 @@ def why_it_waits(row: TestRow, listed: Mapping[tuple[str, str, str], ToolClass],
     """
     classes = {listed.get((row.path, server, tool)) or cautious_class(tool) for server, tool in row.calls}
     if ToolClass.DESTRUCTIVE in classes:
-        return "it calls what destroys"
+        return "it calls a destructive tool"
     if row.spends or (row.result or {}).get("cost_usd"):
         return "it asks a model or a paid scorer"
     if ToolClass.MUTATING in classes and row.id not in run_by_key:
-        return "it calls what changes something"
+        return "it calls a tool that changes something"
     return ""

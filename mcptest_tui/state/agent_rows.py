@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 LONGEST = 400
 ABOUT = {
-    INLINE: "This suite came as text and has no result: it is running, it does not load, or its run was cut off.",
-    PROPOSAL: "This waits for a person: u reviews it. Nothing is written before you say so.",
-    "unreadable": "This file cannot be read: it is torn, or nothing that mcptest wrote.",
+    INLINE: "This suite came as text and has no result: it is running, it is not valid, or its run was interrupted.",
+    PROPOSAL: "This waits for you: u reviews it. Nothing is written before you say so.",
+    "unreadable": "This file cannot be read: it is damaged, or not written by mcptest.",
 }
 
 

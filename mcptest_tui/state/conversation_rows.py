@@ -24,11 +24,11 @@ SHOWN = 1_200
 """Characters of a text that stand in the conversation; Enter shows the rest."""
 PREVIEW = 400
 STOPS = {
-    "end": "the model was done",
-    "max_turns": "ended: its turns were used up (max_turns)",
+    "end": "the model ended the conversation",
+    "max_turns": "ended: max_turns was reached",
     "length": "ended: the last answer was cut off (length)",
     "refusal": "ended: the model refused (refusal)",
-    "budget": "ended: its budget was spent (budget)",
+    "budget": "ended: its budget was used up (budget)",
     "error": "ended: the model gave no answer (error)",
     "interrupted": "ended: the run was interrupted",
 }

@@ -87,7 +87,7 @@ def open_file(path: str) -> EditorFile:
     try:
         status = Path(path).stat()
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "is no file" if not stat.S_ISDIR(status.st_mode) else "is a folder", path)
+            raise OSError(errno.EINVAL, "is not a file" if not stat.S_ISDIR(status.st_mode) else "is a folder", path)
         if status.st_size > MOST_BYTES:
             size = status.st_size // 1024 // 1024
             return EditorFile(path, "", False, Disk("large"), f"it has {size} MB, too much to be held here")

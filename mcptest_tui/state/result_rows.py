@@ -1,4 +1,5 @@
-"""What the detail of a test says, as lines: each assertion, whose the failure is, attempts, history, the server's last words.
+"""What the detail of a test says, as lines: each assertion, whose the failure is, attempts, history, the end of the
+server's stderr.
 
 A line is pieces of (text, ink), the ink being a name that the view has a colour for. All text in them is
 sanitised here; wrapping is the view's.
@@ -236,7 +237,7 @@ def _failure(result: Mapping[str, Any], failure: Mapping[str, Any]) -> Iterator[
 def _deferred(message: str) -> Iterator[TextLine]:
     yield BLANK
     yield line((safe(deferred_reason(message)), "deferred"))
-    yield line(("neither passed nor failed: no model could be asked", "dim"))
+    yield line(("inconclusive: no model could be asked", "dim"))
 
 
 def _item(item: Any, share: str, is_answered: bool) -> Iterator[TextLine]:
@@ -269,7 +270,7 @@ def _verdict_of(assertion: Mapping[str, Any]) -> str:
 
 _IMPLICIT = {
     "success": ("the call succeeded", "the call failed"),
-    "error": ("the call failed, as the test expects", "the call succeeded, and the test expects it to fail"),
+    "error": ("the call failed, as the test expects", "the call succeeded, but the test expects it to fail"),
     "valid": ("the result is valid MCP", "the result is not valid MCP"),
 }
 """Of what is expected of every call: what is said where it holds, and where it does not."""
@@ -395,7 +396,7 @@ def _last_words(failure: Mapping[str, Any], server: ServerView | None) -> Iterat
     tail = [text for text in tail if text.strip()][-STDERR_SHOWN:]
     if tail and failure.get("kind") != "assertion":
         yield BLANK
-        yield line(("the server's last words", "bold"))
+        yield line(("the end of the server's stderr", "bold"))
         for text in tail:
             yield line((f"{MARKS['split']} ", "dim"), text)
 

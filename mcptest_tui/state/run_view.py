@@ -22,7 +22,7 @@ SLOWEST = 5
 FAULTS = {
     "tool_error": "the tool reported an error, which the test does not expect",
     "protocol_error": "the server answered with an error, which the test does not expect",
-    "invalid": "the result breaks the protocol, or the tool's own output schema",
+    "invalid": "the result violates the protocol or the tool's output schema",
     "budget": "the server answered, and went over the budget",
     "score": "the server answered, and the score is too low",
     "metric": "the server answered, and the metric is out of range",
@@ -31,8 +31,8 @@ FAULTS = {
     "auth": "the server refused the credentials",
     "hook": "a hook of the suite failed",
     "scorer": "a scorer of the suite failed",
-    "policy": "refused by the policy; nothing was asked of the server",
-    "suite": "the suite asks for what cannot be done",
+    "policy": "refused by the policy; the server was not called",
+    "suite": "the suite has an error that appeared only at run time",
 }
 """Whose a failure is, by its kind; of an assertion that failed its own rows say it."""
 OF_COMPOSITIONS = {
@@ -41,8 +41,8 @@ OF_COMPOSITIONS = {
 """The same where several calls were made, or none."""
 OF_MODELS = {
     "budget": "the model went over the budget",
-    "score": "what came of it was judged, and the score is too low",
-    "metric": "the model was done, and a measure of its calls is out of range",
+    "score": "the result was graded, and the score is too low",
+    "metric": "the model ended the conversation, and a measure of its calls is out of range",
     "server": "the model or a server failed",
     "timeout": "the model or a server did not answer in time",
     "auth": "the model's provider, or a server, refused the credentials",

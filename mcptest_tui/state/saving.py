@@ -151,7 +151,7 @@ class Saving:
         """Why the test will fail, and where the file is a new one what a person has to know of the server's secrets."""
         from mcptest_engine.authoring.targets import kept_out
 
-        red = (f"the test fails until the server is mended: {self.invalid}",) if self.invalid else ()
+        red = (f"the test fails until the server is fixed: {self.invalid}",) if self.invalid else ()
         if self.server is None or not self.place.new:
             return red
         declared = self._declared()
@@ -283,7 +283,7 @@ def _leaves(path: tuple[str | int, ...], value: Any) -> Iterator[Proposal]:
         else:
             found += 1
             changing = looks_changing(compact(here, 40), str(at[-1]))
-            yield Proposal(render(at), {"exact": here}, not changing, "looks as if it changes" if changing else "")
+            yield Proposal(render(at), {"exact": here}, not changing, "seems to change" if changing else "")
 
 
 def _text(path: tuple[str | int, ...], value: object, *, chosen: bool = True, named: str = "") -> Iterator[Proposal]:
@@ -300,7 +300,7 @@ def _text(path: tuple[str | int, ...], value: object, *, chosen: bool = True, na
     if not told and not whole:
         return
     changing = looks_changing(told, named)
-    yield Proposal(render(path), matcher, chosen and not changing, "looks as if it changes" if changing else "")
+    yield Proposal(render(path), matcher, chosen and not changing, "seems to change" if changing else "")
 
 
 def _is_more(part: object) -> bool:

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 DESTRUCTIVE, MUTATING = "destructive", "mutating"
 LABELS = {
-    DESTRUCTIVE: "destructive: never run before you looked",
-    MUTATING: "changes something: one after the other",
+    DESTRUCTIVE: "destructive: runs only after you have checked it",
+    MUTATING: "changes something: runs one after another",
     "read_only": "read-only",
     "read_only_presumed": "not declared read-only",
 }
 OPTIONS = (
-    ("include_edge", "edge cases", "one more test a tool, at the edge of what its schema allows"),
-    ("include_violation", "violations", "one more test a tool, with arguments that it has to refuse"),
-    ("probe", "probes", "many more tests a tool: every boundary, and everything that is left out or of another type"),
+    ("include_edge", "edge cases", "one more test for each tool, at a limit of its schema"),
+    ("include_violation", "violations", "one more test for each tool, with arguments that it must refuse"),
+    ("probe", "probes", "many more tests for each tool: every limit, every missing argument, every wrong type"),
 )
 
 

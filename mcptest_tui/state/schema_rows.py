@@ -79,7 +79,9 @@ def describes(schema: object) -> str:
     """What a whole schema is where it has no members: `any object`, `no arguments`, `not an object`."""
     whole = resolved(schema, schema)
     if not isinstance(schema, dict):
-        return "no schema" if schema is None else "any arguments" if schema is True else "a schema that is no object"
+        return (
+            "no schema" if schema is None else "any arguments" if schema is True else "a schema that is not an object"
+        )
     if whole.get("properties"):
         return ""
     if whole.get("type") not in ("object", None):

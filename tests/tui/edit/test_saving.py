@@ -95,7 +95,7 @@ async def test_a_save_writes_the_text_and_runs_what_it_affects(suite: Path, work
         await until(pilot, lambda: pilot.app.store.counts["fail"] == 1, what="the run of the changed test")
         assert suite.read_text() == SUITE.replace("broken", "down")
         assert "unsaved" not in text_of(pilot.app)
-        assert pilot.app.store.counts["pass"] == 0  # the other test is as it was
+        assert pilot.app.store.counts["pass"] == 0  # the other test is unchanged
 
 
 async def test_line_ends_and_the_byte_order_mark_stay(place: Path, workbench: Callable[..., Any]) -> None:
@@ -519,7 +519,7 @@ async def test_theirs_that_cannot_be_put_aside_is_not_written_over(
         suite.write_text("# theirs\n" + SUITE)
         await _question(pilot, "keep mine")
         await pilot.press("m")
-        await until(pilot, lambda: "theirs cannot be put aside" in text_of(pilot.app))
+        await until(pilot, lambda: "theirs cannot be saved as a draft" in text_of(pilot.app))
         assert suite.read_text() == "# theirs\n" + SUITE
         assert text_of_file(screen) == "# mine\n" + SUITE
 

@@ -33,7 +33,7 @@ def is_safe(app):
 async def pictured(pilot):
     """Each picture, at the size that the app has."""
     app = pilot.app
-    await looked_at(pilot, "told [claude-sonnet-4-5]", "conversation", "the model was done")
+    await looked_at(pilot, "told [claude-sonnet-4-5]", "conversation", "the model ended the conversation")
     assert_picture(app, "conversation", folder="judged")
     await looked_at(pilot, "by criteria", "result", "criterion")
     assert is_safe(app)
@@ -94,7 +94,7 @@ async def test_every_kind_of_judgement_tells_its_reasons_and_its_costs(workbench
         assert " + price unknown" in text.splitlines()[-2]
 
         screen = pilot.app.screen
-        await looked_at(pilot, "told [claude-sonnet-4-5]", "conversation", "the model was done")
+        await looked_at(pilot, "told [claude-sonnet-4-5]", "conversation", "the model ended the conversation")
         screen.detail.conversation.focus()
         await pilot.press("j", "j", "j", "enter")
         await until(pilot, lambda: 'city: "Oslo"' in text_of(pilot.app))
@@ -154,7 +154,7 @@ async def test_a_conversation_is_followed_while_it_runs(workbench, judged, place
         judged.release()
         await until(pilot, lambda: not pilot.app.runs.progress.busy)
         view = screen.detail.conversation
-        await until(pilot, lambda: view.entries and view.entries[-1].text.startswith("ended: its turns"))
+        await until(pilot, lambda: view.entries and view.entries[-1].text.startswith("ended: max_turns"))
         numbers = [entry.number for entry in view.entries if entry.label == "assistant"]
         assert numbers == list(range(1, 25))
 

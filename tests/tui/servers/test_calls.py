@@ -121,11 +121,11 @@ async def test_what_is_wrong_is_told_and_can_be_sent_all_the_same(workbench, dem
         await pilot.press(*"seven", "ctrl+r")
         await until(pilot, lambda: "`seven` is not a whole number" in text_of(pilot.app))
         assert screen.call.params == {}
-        assert "^r again sends it all the same" in text_of(pilot.app)
+        assert "^r again sends it anyway" in text_of(pilot.app)
         call = await sent(pilot, screen)
         assert call.params["arguments"] == {"id": "seven"}
         assert call.answer is not None
-        await until(pilot, lambda: "all the same" not in text_of(pilot.app), what="the warning to go")
+        await until(pilot, lambda: "sends it anyway" not in text_of(pilot.app), what="the warning to go")
 
 
 async def test_a_warning_is_not_said_of_another_call(workbench, demo):
@@ -134,10 +134,10 @@ async def test_a_warning_is_not_said_of_another_call(workbench, demo):
         screen = await connected(pilot, "demo")
         await form_of(pilot, screen, "get_record")
         await pilot.press("ctrl+r")
-        await until(pilot, lambda: "all the same" in text_of(pilot.app))
+        await until(pilot, lambda: "sends it anyway" in text_of(pilot.app))
         await pilot.press("escape")
         await form_of(pilot, screen, "queue_depth")
-        assert "all the same" not in text_of(pilot.app)
+        assert "sends it anyway" not in text_of(pilot.app)
 
 
 async def test_a_problem_goes_when_it_is_put_right(workbench, demo):
@@ -307,7 +307,7 @@ async def test_errors_are_told_apart(workbench, demo):
 async def test_an_answer_that_breaks_the_protocol_is_told_in_the_words_of_a_run(workbench, place):
     """Of tools, resources, prompts and completions, and of a list."""
     suite_of(place, bad=odd("invalid"))
-    output = "`structuredContent` breaks the tool's `outputSchema`"
+    output = "`structuredContent` does not match the tool's `outputSchema`"
     async with workbench(size=(120, 40)) as pilot:
         screen = await connected(pilot, "bad")
         errors = screen.server.catalog["errors"]
@@ -589,7 +589,7 @@ async def test_a_secret_that_was_typed_lands_in_no_file(workbench, place):
         await sent(pilot, screen)
         await pilot.press("ctrl+s")
         await until(pilot, lambda: isinstance(pilot.app.screen, SaveTest) and pilot.app.screen.written)
-        assert "the value of `API_KEY` is not written down" in text_of(pilot.app)
+        assert "the value of `API_KEY` is not written:" in text_of(pilot.app)
         await pilot.press("ctrl+s")
         await until(pilot, (place / "mcptest.yml").exists)
         assert '- "${env.API_KEY}"\n' in (place / "mcptest.yml").read_text()

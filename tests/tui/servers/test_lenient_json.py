@@ -55,14 +55,14 @@ def test_spellings_of_people(text, value):
     [
         ("{a: 1e999}", "1:5: the number 1e999… is too large to be read"),
         ("9" * 5000, "1:1: the number 99999999999999999999… is too large to be read"),
-        ("{a: b}", "1:5: `b` is no value; a text needs quotes"),
+        ("{a: b}", "1:5: `b` is not a value; a text needs quotes"),
         ('{"a": 1', "1:1: this `{` is never closed"),
         ("[1 2]", "1:4: expected `,` or `]`"),
         ("", "1:1: the text ends where a value is expected"),
         ("{}\n}", "2:1: expected the end of the text"),
         ("'abc", "1:1: this text is never closed"),
         ("[" * 500, "1:202: nested too deeply"),
-        ("NaN", "1:1: `NaN` is no value; a text needs quotes"),
+        ("NaN", "1:1: `NaN` is not a value; a text needs quotes"),
     ],
 )
 def test_what_is_wrong_has_its_place(text, told):

@@ -59,7 +59,7 @@ def test_a_long_text_is_expected_to_contain_its_first_line():
 def test_what_changes_is_proposed_and_not_chosen(name, value):
     """It says why."""
     (_, one) = proposals_of("tools/call", {"result": {"structuredContent": {name: value}}})
-    assert (one.chosen, one.why) == (False, "looks as if it changes")
+    assert (one.chosen, one.why) == (False, "seems to change")
 
 
 def test_errors_are_expected_to_be_errors():
@@ -172,7 +172,7 @@ def test_a_masked_secret_of_a_server_that_was_found_is_written_as_a_variable(tmp
     servers.put_found({"servers": [{**found, "target": "db", "argv": ["db", "--token", "[REDACTED]"], "cwd": None}]})
     saving = saving_of("tools/call", {"name": "t"}, None, servers.named("db"), [], str(tmp_path / "new.yml"))
     assert '[db, "--token", "${env.TOKEN}"]' in saving.written(None).after
-    assert saving.notes == ("the value of `TOKEN` is not written down: set the variable where the suite runs",)
+    assert saving.notes == ("the value of `TOKEN` is not written: set the variable where the suite runs",)
 
 
 def test_a_variable_that_holds_something_else_here_is_not_taken_for_a_typed_secret(tmp_path, monkeypatch):
@@ -181,7 +181,7 @@ def test_a_variable_that_holds_something_else_here_is_not_taken_for_a_typed_secr
     typed = Servers().add("notes --api-key hidden-1")
     saving = saving_of("tools/call", {"name": "t"}, None, typed, [], str(tmp_path / "new.yml"))
     assert "${env.NOTES_API_KEY}" in saving.written(None).after
-    assert "`API_KEY` has another value here, so the suite reads `NOTES_API_KEY` instead" in saving.notes
+    assert "`API_KEY` has another value here, so the suite reads `NOTES_API_KEY`" in saving.notes
 
 
 def test_the_server_is_named_where_a_suite_has_several(tmp_path):
@@ -250,7 +250,7 @@ def test_nested_arguments_stand_in_blocks_and_why_the_test_will_fail_is_said(tmp
     arguments = {"customer": {"name": "Ada", "address": {"city": "Oslo"}}, "lines": [{"sku": "A", "box": {"w": 1}}]}
     params = {"name": "order", "arguments": arguments}
     saving = saving_of("tools/call", params, None, None, [], str(tmp_path / "n.yml"))
-    saving.invalid = "`structuredContent` breaks the tool's `outputSchema`"
+    saving.invalid = "`structuredContent` does not match the tool's `outputSchema`"
     text = saving.written(None).after
     assert text.endswith(
         "  - name: order\n    tool: order\n    args:\n      customer:\n        name: Ada\n        address: { city: Oslo }\n"
@@ -258,5 +258,5 @@ def test_nested_arguments_stand_in_blocks_and_why_the_test_will_fail_is_said(tmp
     )
     assert read_tree(text, file="n.yml").value["tools"][0]["args"] == arguments
     assert saving.notes == (
-        "the test fails until the server is mended: `structuredContent` breaks the tool's `outputSchema`",
+        "the test fails until the server is fixed: `structuredContent` does not match the tool's `outputSchema`",
     )

@@ -68,7 +68,7 @@ async def test_tools_are_ticked_and_the_text_grows(workbench, demo, size):
         assert_picture(app, "scaffold", folder="servers", masks=MASKS if size[0] < 100 else (*MASKS, THE_TEXT))
         assert not tool(screen, "delete_record").chosen
         await pilot.pause()
-        assert "destructive: never run before" in text_of(app)
+        assert "destructive: runs only after" in text_of(app)
         assert "delete_record" not in screen.state.after
         assert "Making it calls no tool." in text_of(app)
         await pilot.press("space")
@@ -211,7 +211,7 @@ async def test_escape_on_the_text_goes_back_to_the_list_where_there_is_room_for_
         app = pilot.app
         await connected(pilot, "demo")
         screen = await scaffolding(pilot)
-        for turn, said in (((), "Into the suite, or not."), (("t",), "Take back the last edit.")):
+        for turn, said in (((), "Include it in the suite, or not."), (("t",), "Undo the last edit.")):
             await pilot.press(*turn, "question_mark")
             await until(pilot, lambda said=said: app.screen is not screen and said in text_of(app), what="the help")
             await pilot.press("escape")

@@ -47,7 +47,7 @@ async def test_an_empty_log_says_how_to_fill_it(workbench, demo, size):
     """Two ways."""
     async with workbench(size=size) as pilot:
         await pilot.press("f5")
-        await until(pilot, lambda: "Nothing was said yet." in text_of(pilot.app))
+        await until(pilot, lambda: "No message yet." in text_of(pilot.app))
         assert_picture(pilot.app, "traffic-empty", folder="servers")
 
 
@@ -55,7 +55,7 @@ async def test_in_an_empty_log_there_is_no_error_to_go_to(workbench, demo):
     """Wherever the cursor stands in the lines that say that it is empty."""
     async with workbench() as pilot:
         await pilot.press("f5")
-        await until(pilot, lambda: "Nothing was said yet." in text_of(pilot.app))
+        await until(pilot, lambda: "No message yet." in text_of(pilot.app))
         await pilot.press("j", "j", "N")
         await until(pilot, lambda: "no error before this" in text_of(pilot.app))
         await pilot.press("n")

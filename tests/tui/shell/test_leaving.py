@@ -176,7 +176,7 @@ def test_a_folder_that_is_deleted_is_told(terminal, mcptest_command, place):
     gone.mkdir()
     app = terminal("-c", f"cd {gone} && rmdir {gone} && {mcptest_command}", program="/bin/sh")
     assert app.wait_for_end() == 2
-    assert "the current folder is not there any more" in app.text
+    assert "the current folder no longer exists" in app.text
 
 
 def test_a_dumb_terminal_is_refused(mcptest):

@@ -75,7 +75,7 @@ def test_an_empty_review_says_why_when_tests_have_failed():
     lines, hints = empty_words(2, "")
     assert lines[-1].startswith("2 tests failed, but")
     assert hints[0] == ("1", "n goes to what failed, ⏎ shows why, e opens the test in the editor")
-    assert empty_words(2, "no engine")[0][-1] == "It could not be asked: no engine"
+    assert empty_words(2, "no engine")[0][-1] == "It could not be read: no engine"
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ def test_a_subset_differs_only_in_what_it_asks_for():
     ("target", "expected", "actual", "words"),
     [
         ("outcome", "success", "error", "✗ outcome  the call failed"),
-        ("outcome", "error", "success", "✗ outcome  the call succeeded, and the test expects it to fail"),
+        ("outcome", "error", "success", "✗ outcome  the call succeeded, but the test expects it to fail"),
         ("validity", "valid", "invalid", "✗ validity  the result is not valid MCP"),
     ],
 )

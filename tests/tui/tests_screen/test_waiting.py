@@ -46,7 +46,7 @@ async def test_only_what_reads_is_started_by_a_change_of_the_suite(
     tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("read_note", "delete_note", "create_note")]
     (place / "script.json").write_text(json.dumps({"tools": tools, "answers": {}}))
     words = [sys.executable, "-S", str(SERVERS / "scripted.py"), str(place / "script.json"), str(place / "diary")]
-    (place / "server.sh").write_text(f"exec {shlex.join(words)}\n")  # the diary is no file that a command names
+    (place / "server.sh").write_text(f"exec {shlex.join(words)}\n")  # the diary is not a file that a command names
     words = ["sh", "server.sh"]
     suite = place / "mcptest.yml"
     suite.write_text(SUITE.format(command=json.dumps(words), text="one"))
