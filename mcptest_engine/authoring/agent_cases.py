@@ -111,7 +111,7 @@ def scaffold_agents(
             warnings=warnings,
         )
     if not good:
-        notes.append("the server lists no tool, so there is nothing that an agent could do with it")
+        notes.append("the server lists no tool, so there is no task for an agent")
         good, _ = proved([Entry(block="agents", test=_no_tool(target))])
     lines = [*header[:2], *_source(catalog), *header[2:], "", *_safety(tools, options.policy)]
     text = write_suite_text(lines, target, good)
@@ -155,7 +155,7 @@ def _safety(tools: Sequence[Mapping[str, Any]], policy: ExecutionPolicy) -> Iter
     )
     if dry := [tool["name"] for tool in tools if _is_dry(tool, policy)]:
         yield from wrapped(
-            f"Answered by a stub and not executed, as they do not declare `readOnlyHint: true`: {listed(dry)}. To execute "
+            f"Answered by a stub and not executed, because they do not declare `readOnlyHint: true`: {listed(dry)}. To execute "
             "one, move it from `dry` to `allow`."
         )
     yield from wrapped(CLEAN_UP)

@@ -105,9 +105,9 @@ class _Merging:
         """What became of rows that a person wrote."""
         wrong = [self._rows[number] for number in self._failing]
         if wrong:
-            yield f"does not hold any more, and is replaced or dropped: {_told(wrong)}"
+            yield f"no longer holds, and is replaced or removed: {_told(wrong)}"
         if self._unjudged:
-            yield f"cannot be judged here, and is kept: {_told([self._rows[number] for number in self._unjudged])}"
+            yield f"cannot be checked here, and stays: {_told([self._rows[number] for number in self._unjudged])}"
 
 
 def _told(rows: Sequence[Any]) -> str:

@@ -58,7 +58,7 @@ def nameable_tools(tools: Iterable[Mapping[str, Any]], notes: list[str]) -> dict
             covered = "more dangerous" if is_worse else "first"
             notes.append(f"the server lists `{one_line(name, 80)}` twice; the {covered} one is covered")
         elif name in LIST_METHODS or name in OTHER_REQUESTS:
-            notes.append(f"the tool `{name}` is left out: in a suite that name stands for the request of the protocol")
+            notes.append(f"the tool `{name}` is left out: in a suite, this name means the request of the protocol")
         else:
             found[name] = tool
     return found
@@ -75,7 +75,7 @@ def about(tool: Mapping[str, Any], finding: Finding | None, *, named: str | None
     """The line of comment above a tool's tests; a suspicious description is named instead of copied."""
     name = one_line(named or str(tool.get("name")), 60)
     if finding is not None:
-        return f"{name}: its description is not copied, because it may not be harmless ({finding.rule} {finding.name})"
+        return f"{name}: its description is not copied, because it looks suspicious ({finding.rule} {finding.name})"
     described = told(tool.get("description") or tool.get("title"), 100)
     return f"{name}: {described}" if described else name
 
@@ -84,7 +84,7 @@ def held_back(tool: Mapping[str, Any]) -> str:
     """The class of a tool and why it has it, for a test that is not run before a person has looked at it."""
     tool_class = classify(tool)
     if tool_class is ToolClass.READ_ONLY_PRESUMED:
-        return "presumed read-only by its name, and not declared so"
+        return "presumed read-only by its name, but not declared"
     by_hints = classify({"annotations": tool.get("annotations")}) is tool_class
     return f"{tool_class.described} by its {'annotations' if by_hints else 'name'}"
 

@@ -48,7 +48,7 @@ def cursor_of(value: int | str) -> int:
     """A cursor as it was given, an integer or its string form. Raises: UsageError."""
     text = str(value)
     if isinstance(value, bool) or not (text.isascii() and text.isdigit()) or len(text) > 9:
-        raise UsageError(f"`{one_line(text, 40)}` is no cursor", hint="give the `next_cursor` of the page before")
+        raise UsageError(f"`{one_line(text, 40)}` is not a cursor", hint="use the `next_cursor` of the previous page")
     return int(text)
 
 
@@ -65,17 +65,17 @@ def chosen_tools(
         for wanted in dict.fromkeys(options.tools):
             if wanted not in named:
                 near = did_you_mean(wanted, named)
-                notes.append(f"no tool is called `{one_line(wanted, 80)}`" + (f": {near}" if near else ""))
+                notes.append(f"no tool is named `{one_line(wanted, 80)}`" + (f": {near}" if near else ""))
         named = {name: tool for name, tool in named.items() if name in options.tools}
     names = sorted(named)
     after_tools = max(len(names), 1)  # of a server without tools the first page has cursor 0 too
     if options.cursor and options.cursor >= (after_tools + more if more else len(names)):
         message = f"the cursor {options.cursor} is behind the last of {counted(len(names), 'tool')}"
-        raise UsageError(message, hint="give the `next_cursor` of the page before, or none")
+        raise UsageError(message, hint="use the `next_cursor` of the previous page, or none")
     end = after_tools + more if options.all else options.cursor + options.page
     if end < len(names):
         shown = f"{options.cursor + 1} to {end}" if options.cursor else f"the first {end}"
-        notes.append(f"the catalog is truncated: {shown} of {len(names)} tools are covered; go on with cursor {end}")
+        notes.append(f"the catalog is truncated: {shown} of {len(names)} tools are covered; continue with cursor {end}")
     elif options.cursor < after_tools and not options.all:
         end = after_tools  # what follows begins a page of its own
     return [named[name] for name in names[options.cursor : end]], after_tools, end if end < after_tools + more else None

@@ -127,8 +127,8 @@ def _require_valid(
     for exchange in observed:
         fault = find_fault(session, "tools/call", exchange.answer, declared, redact)
         if fault is not None:
-            hint = "nothing is proposed from it: mend the server, and propose again"
-            raise InvalidResult(f"this answer is not trusted: {fault}", server=session.spec.name, hint=hint)
+            hint = "nothing is proposed from it: fix the server, and propose again"
+            raise InvalidResult(f"this answer may be wrong: {fault}", server=session.spec.name, hint=hint)
 
 
 def latency_budget_ms(slowest_ms: float) -> int:
@@ -154,7 +154,7 @@ async def _observe(
             observed.append(await gate.call(session, tool, arguments, timeout_seconds=timeout_seconds))
         except BudgetExhausted as none_left:
             told = "1 tool call" if none_left.limit == 1 else f"{none_left.limit} tool calls"
-            return observed, _Single(f"the budget of {told} left none for a second call")
+            return observed, _Single(f"the budget of {told} leaves none for a second call")
         except PolicyDenied:
             tool_class = gate.last_class(session, tool)
             now = "another one" if tool_class is None else tool_class.described
@@ -197,9 +197,7 @@ def _head(
             head["skip"] = f"{REVIEW_FIRST.removeprefix('# ')}: classified as destructive"
         if reads_back(test_block(head), [head]):
             if repr(given) != repr(dict(arguments)):
-                notes.append(
-                    "a value of the arguments looks secret and is not written down: put a variable in its place"
-                )
+                notes.append("a value of the arguments looks secret and is not written: use a variable")
             return head, notes
         why = "they do not read back the same"
     except Unwritable as wrong:
@@ -261,7 +259,7 @@ class _Proposal:
         """The notes, the reason for a single observation first."""
         first = []
         if why_single is not None:
-            instead = "no exact values are proposed, since nothing says which are stable"
+            instead = "no exact values are proposed, because it is unknown which are stable"
             first.append(f"{why_single.why}; {instead}")
         if len(self._excluded) > MOST_LISTED:
             self._notes.append(f"{len(self._excluded) - MOST_LISTED} more paths differ than are listed")
@@ -292,7 +290,7 @@ class _Proposal:
         if self._errors:
             return self._refused()
         if not self._results:
-            self._note("the answer's `result` is no object, so only its presence is proposed")
+            self._note("the answer's `result` is not an object, so only its presence is proposed")
             return [_assertion("result", {"exists": True}, "the call must be answered")]
         return [*self._is_error(), *self._structure(), *self._exact()]
 
@@ -333,14 +331,15 @@ class _Proposal:
     def _exact(self) -> list[dict[str, Any]]:
         compared = self._compared
         self._left_out(
-            "looks like a time or an id, or belongs to this process or machine, and is not compared though it was equal",
+            "looks like a time or an id, or belongs to this process or machine, so it is not compared, although "
+            "it was equal",
             compared.changing,
         )
-        self._left_out("looks secret, and is not written down", compared.secret)
+        self._left_out("looks secret, and is not written", compared.secret)
         self._left_out("is binary data, and is not compared", compared.media)
-        self._left_out("is too long to be written down", compared.long)
+        self._left_out("is too long", compared.long)
         self._left_out("cannot be written into a suite", compared.unwritable)
-        self._left_out("is too large to look into", compared.unseen)
+        self._left_out("is too large", compared.unseen)
         self._left_out("had another length in the second call", compared.lengths)
         return [
             _assertion(untemplated(leaf.target), {"exact": untemplated(leaf.value)}, _STABLE)
@@ -356,9 +355,7 @@ class _Proposal:
             return [
                 _assertion("error.code", {"exact": codes[0]}, "the call must be refused with this code, as observed")
             ]
-        self._note(
-            f"{both} refused with JSON-RPC errors that have no code in common, so only that there is one is proposed"
-        )
+        self._note(f"{both} refused with JSON-RPC errors that have no code in common, so only an error is proposed")
         return [_assertion("error", {"type": "object"}, "the call must be refused, as observed")]
 
     def _answered_either_way(self) -> list[dict[str, Any]]:

@@ -90,7 +90,7 @@ def _template(key: str) -> list[str]:
     """A probe across two servers, for whoever has a second one."""
     return [
         "",
-        "A trust boundary between two servers: what one of them returns must not steer what the other one does.",
+        "A trust boundary between two servers: the answers of one server must not influence the calls of the other.",
         "Declare the second server, put real tools in, and remove the comment signs.",
         "",
         "  - name: what one server returns does not steer the other",

@@ -118,7 +118,7 @@ def undo(workspace: Workspace, reviewed: Reviewed | None = None) -> Undone:
     """
     last = memory.read_undo(workspace) if reviewed is None else reviewed
     if last is None or not (last.written or last.forgotten):
-        raise UsageError("there is nothing to undo", hint="only the last write of a review can be taken back")
+        raise UsageError("there is nothing to undo", hint="only the last write of a review can be undone")
     changed = [file for file in last.written if _bytes_of(Path(file.path)) != file.after]
     if changed:
         told = tuple((_relative(workspace, file.path), "it was changed since") for file in changed)
@@ -221,7 +221,7 @@ class _Deciding:
         waiting = pending_path(path)
         try:
             if path.parent != self._workspace.snapshots_dir:
-                raise UsageError("it is no snapshot of this workspace")
+                raise UsageError("it is not a snapshot of this workspace")
             old_values, old_waiting = _bytes_of(path), _bytes_of(waiting)
             values, pending = read_snapshots(path), read_snapshots(waiting)
         except UsageError as wrong:
@@ -305,10 +305,10 @@ def _snapshot_value(item: ReviewItem, fragment: str) -> Any:
     try:
         found = load_values(fragment)
     except (yaml.YAMLError, RecursionError) as wrong:
-        problem = getattr(wrong, "problem", None) or "it is no YAML"
+        problem = getattr(wrong, "problem", None) or "it is not YAML"
         raise UsageError(f"the edited text cannot be read: {problem}") from None
     if not isinstance(found, dict) or len(found) != 1 or str(next(iter(found))) != item.test_name:
-        raise UsageError("the edited text has to be the snapshot's name and its value, and nothing else")
+        raise UsageError("the edited text must be the snapshot's name and its value, and nothing else")
     return next(iter(found.values()))
 
 

@@ -248,10 +248,12 @@ def _place_of(text: SuiteText, wanted: Wanted) -> _Place:
         raise _Refused("it does not say which block of the suite it is about")
     found = list(_found(text, item))
     if not found:
-        what = "the test" if text.find(item.block, item.test_name, line=item.line) is None else "what it is about"
+        what = (
+            "the test" if text.find(item.block, item.test_name, line=item.line) is None else "the text that it changes"
+        )
         raise _Refused(f"{what} is not in the file any more" if what == "the test" else f"{what} {_SINCE}")
     if len(found) > 1:
-        raise _Refused("several tests of this name hold what it is about")
+        raise _Refused("several tests of this name contain the text that it changes")
     index, path = found[0]
     piece = text.piece(item.block, index, path)
     if piece is not None and piece.inner and piece.inner[-1] != path[-1]:
@@ -302,12 +304,12 @@ def _value_of(fragment: str, piece: Piece) -> Any:
     if piece.is_item and not piece.inner and not isinstance(_read(piece.text), dict):
         return value
     if not isinstance(value, dict):
-        raise _Refused("the edited text is no mapping")
+        raise _Refused("the edited text is not a mapping")
     if piece.is_item:
         return value
     key = piece.inner[0]
     if list(value) != [key]:
-        raise _Refused(f"the edited text has to be `{key}:` and what stands under it, and nothing else")
+        raise _Refused(f"the edited text must be `{key}:` and its content, and nothing else")
     return value[key]
 
 
@@ -315,11 +317,11 @@ def _appended(text: SuiteText, wanted: Wanted) -> SuiteText:
     """Raises: EditRefused, Unwritable, _Refused."""
     item = wanted.item
     if item.block not in BLOCKS:
-        raise _Refused(f"`{item.block}` is no block of tests")
+        raise _Refused(f"`{item.block}` is not a block of tests")
     shown = item.after if wanted.edited is None else wanted.edited
     mapping = _read(undashed(shown))
     if not isinstance(mapping, dict):
-        raise _Refused("the edited text is no test")
+        raise _Refused("the edited text is not a test")
     if mapping in text.tests(item.block):
         raise _Refused("the test is in the suite already")
     return _text(text, apply(text.text, append_test(text.text, item.block, undashed(shown))))

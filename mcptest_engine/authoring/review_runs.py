@@ -186,7 +186,7 @@ def _distrust(result: Mapping[str, Any]) -> str | None:
         try:
             distrust = Failure.from_json(told).distrust
         except (KeyError, TypeError, ValueError):
-            distrust = "this answer is not trusted: the record does not say why the test failed"
+            distrust = "this answer may be wrong: the record does not say why the test failed"
         if distrust is not None:
             return distrust
     return None
@@ -241,7 +241,7 @@ def refused_guess(text: SuiteText, kind: str, newest: Sequence[Seen]) -> Guess |
         was=test,
         value=value,
         why=one_line(f"{_named(seen.run_id)}: {seen.result.get('message')}", _WHY),
-        loosens="any error counts as the refusal then" if is_refusal else None,
+        loosens="any error then counts as the refusal" if is_refusal else None,
         notes=notes,
         arguments=tuple(described_arguments(found.get("input_schema"))),
         needs_arguments=not is_refusal and not notes,

@@ -196,7 +196,7 @@ class Sources:
         was = text.value((stored.block, index, "expect"))
         wanted = keep_form(was, _in_form_of(was, stored.expect))
         if was == wanted and repr(was) == repr(wanted):
-            return item, "the test expects that already"
+            return item, "the test already expects that"
         shared = shared_expect(text.text, index, block=stored.block)
         if shared is not None:
             return item, f"{shared}; write it out in this test, and propose again"
@@ -208,7 +208,7 @@ class Sources:
             value = {**{key: part for key, part in test.items() if key != "guess"}, "expect": wanted}
         piece = text.piece(stored.block, index, path)
         if piece is None:
-            return item, "its `expect` cannot be told apart from the rest of the line"
+            return item, "its `expect` cannot be separated from the rest of the line"
         item = replace(
             item,
             line=text.line(stored.block, index),
@@ -219,7 +219,7 @@ class Sources:
             value=value,
         )
         shown = _shown(item, piece)
-        return (item, "its `expect` cannot be changed where it stands") if shown is None else (shown, None)
+        return (item, "its `expect` cannot be changed in its place") if shown is None else (shown, None)
 
     def _from_snapshots(self) -> None:
         folder = self.workspace.snapshots_dir
@@ -297,7 +297,7 @@ def proposal_id(stored: StoredProposal) -> str:
 def path_of(workspace: Workspace, suite: str) -> Path:
     """The file of an item. Raises: Unreadable for what cannot be a suite."""
     if not suite.endswith(SUITE_SUFFIXES) or "\0" in suite:
-        raise Unreadable(f"`{one_line(suite, 80)}` is no suite")
+        raise Unreadable(f"`{one_line(suite, 80)}` is not a suite")
     return workspace.root / suite
 
 

@@ -188,7 +188,7 @@ def file_bytes(path: Path) -> bytes:
     """What a file holds. Raises: Unreadable."""
     try:
         if not path.is_file():
-            raise Unreadable(f"{path.name} is not there any more" if not path.exists() else f"{path.name} is no file")
+            raise Unreadable(f"{path.name} no longer exists" if not path.exists() else f"{path.name} is not a file")
         if path.stat().st_size > _LARGEST:
             raise Unreadable(f"{path.name} is too large to be edited here")
         return path.read_bytes()

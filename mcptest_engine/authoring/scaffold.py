@@ -196,12 +196,8 @@ def _page(
     page.notes += [f"`{what}/list` failed: {one_line(why, 200)}" for what, why in catalog.errors.items()]
     if not page.tests and not existing:
         writer.answers()
-        offers = (
-            "the server offers nothing here to test"
-            if options.tools is None
-            else "none of the tools asked for is there"
-        )
-        page.notes.append(f"{offers}, so the suite only asks whether it answers")
+        offers = "the server offers nothing to test" if options.tools is None else "the server has none of these tools"
+        page.notes.append(f"{offers}, so the suite only checks that it answers")
     return page
 
 
@@ -397,7 +393,7 @@ class _Writer:
         test = masked(entry.test, self._redact)
         if test == entry.test and not holds_mask(test):
             return entry
-        reason = "a value that looks like a secret was taken out: fill it in"
+        reason = "a value that looks like a secret was removed: insert a variable"
         return Entry(block=entry.block, test=_skipped(test, reason), comments=entry.comments)
 
     def _masked_text(self, text: str) -> str:
@@ -492,5 +488,5 @@ def _safety(changing: Sequence[str], held: Sequence[str]) -> Iterator[str]:
             f"`mcptest run --skip-tag {ToolClass.MUTATING}` leaves them out."
         )
     if held:
-        yield from wrapped(f"Held back until you have looked, and removed their `skip:`: {listed(held)}.")
+        yield from wrapped(f"Held back until you have checked them and removed their `skip:`: {listed(held)}.")
     yield from wrapped(CLEAN_UP)

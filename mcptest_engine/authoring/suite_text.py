@@ -29,7 +29,7 @@ MOST_CHARACTERS = 8_000
 """A test whose text is longer than this is no test that anybody reads."""
 
 _NOT_WRITTEN_DOWN = (
-    "The values are not written down: set these variables where the suite runs. One that is not set is empty."
+    "The values are not written: set these variables where the suite runs. A variable that is not set is empty."
 )
 _WORD = re.compile(r"\S+")
 

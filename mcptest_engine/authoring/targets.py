@@ -130,9 +130,7 @@ def with_free_names(
     return FreeNames(
         _with_look_ups(dict(settings), {name: f"env.{new}" for name, new in new_names.items()}),
         {new_names.get(name, name): value for name, value in secrets.items()},
-        tuple(
-            f"`{name}` has another value here, so the suite reads `{new}` instead" for name, new in new_names.items()
-        ),
+        tuple(f"`{name}` has another value here, so the suite reads `{new}`" for name, new in new_names.items()),
     )
 
 
@@ -218,9 +216,7 @@ def declared_url(url: str, secrets: dict[str, str]) -> str:
 
 def kept_out(secrets: Mapping[str, str]) -> tuple[str, ...]:
     """What a person has to know of values that are not written down."""
-    return tuple(
-        f"the value of `{name}` is not written down: set the variable where the suite runs" for name in secrets
-    )
+    return tuple(f"the value of `{name}` is not written: set the variable where the suite runs" for name in secrets)
 
 
 def variable_name(text: str) -> str:

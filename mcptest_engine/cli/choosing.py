@@ -158,23 +158,21 @@ def _check_flags(flags: Mapping[str, Any]) -> None:
         if flags[key] is not None
     ]
     if len(ways) > 1:
-        raise UsageError(f"both {ways[0]} and {ways[1]} are given", hint="a suite is begun for one server")
+        raise UsageError(f"both {ways[0]} and {ways[1]} are given", hint="a suite is written for one server")
     over_http = flags["url"] is not None or flags["from_config"] is not None
     for key in ("bearer_token_env", "auth", "auth_env", "header_name", "header_env", "wait_for_ready"):
         if flags[key] is not None and not over_http:
-            raise UsageError(f"--{key.replace('_', '-')} goes with --url")
+            raise UsageError(f"--{key.replace('_', '-')} requires --url")
     if flags["env"] and flags["argv"] is None:
-        raise UsageError("--env goes with --command")
+        raise UsageError("--env requires --command")
     kind = flags["auth"]
     if (flags["auth_env"] is not None) != (kind == "bearer"):
-        raise UsageError(
-            "--auth bearer and --auth-env NAME go together", hint="or say it in one: --bearer-token-env NAME"
-        )
+        raise UsageError("--auth bearer and --auth-env NAME go together", hint="or use --bearer-token-env NAME")
     if flags["auth_env"] is not None and flags["bearer_token_env"] is not None:
-        raise UsageError("--auth-env and --bearer-token-env say the same", hint="give one")
+        raise UsageError("--auth-env and --bearer-token-env mean the same", hint="give one")
     header = (flags["header_name"], flags["header_env"])
     if (kind == "custom-header") != all(header) or (kind != "custom-header" and any(header)):
-        raise UsageError("--auth custom-header goes with --header-name H and --header-env NAME, and they with it")
+        raise UsageError("--auth custom-header, --header-name H and --header-env NAME need each other")
     if kind not in (None, "bearer") and flags["bearer_token_env"] is not None:
         raise UsageError(f"--auth {kind} and --bearer-token-env are two ways to log in", hint="give one")
 
@@ -190,7 +188,7 @@ def _with_extras(chosen: Chosen, flags: Mapping[str, Any]) -> Chosen:
     if flags["wait_for_ready"] is not None:
         more["wait_for_ready"] = _duration(flags["wait_for_ready"])
     if more and chosen.url is None:
-        raise UsageError("the server of --from-config is a command: it takes no flags of HTTP")
+        raise UsageError("the server of --from-config is a command: it has no options of HTTP")
     return replace(
         chosen,
         settings={**chosen.settings, **more},

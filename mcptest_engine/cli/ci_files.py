@@ -48,10 +48,12 @@ def pipeline_for(kind: str, start: Path) -> Pipeline:
     if os.path.lexists(found.path):
         shown = os.path.relpath(found.path, start)
         raise UsageError(
-            f"`{shown}` is there already, and is not changed", hint="docs/how-to/ci.md has the steps to add to it"
+            f"`{shown}` exists already, and is not changed", hint="docs/how-to/ci.md has the steps to add to it"
         )
     if not leads_inside(found.path, root):
-        raise UsageError(f"`{_FILES[kind]}` leads out of the repository through a link, so nothing is written there")
+        raise UsageError(
+            f"`{_FILES[kind]}` is a link to a place outside of the repository, so nothing is written there"
+        )
     return found
 
 

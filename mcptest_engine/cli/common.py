@@ -49,7 +49,7 @@ def suite_path(file: str | None, config: str | None) -> Path:
             return Path(name)
     raise UsageError(
         f"no suite named, and neither {' nor '.join(f'`{name}`' for name in SUITE_FILES)} is here",
-        hint="name one: mcptest run FILE; or look at one at work: mcptest demo",
+        hint="name one: mcptest run FILE; or try the demo: mcptest demo",
     )
 
 
@@ -69,7 +69,7 @@ def tell_new_folder(file: Path) -> None:
     from mcptest_engine.core.sanitise import one_line
 
     if not file.parent.exists():
-        sys.stderr.write(f"note: the folder `{one_line(str(file.parent), 200)}` was not there and is made\n")
+        sys.stderr.write(f"note: the folder `{one_line(str(file.parent), 200)}` is created\n")
 
 
 def load_options(

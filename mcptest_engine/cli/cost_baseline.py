@@ -36,7 +36,7 @@ def save_baseline(path: str, record: RunRecord, *, whole: bool) -> bool:
     try:
         data = baseline_of(record, None if whole or not Path(path).exists() else _read(path))
         if data is None:
-            sys.stderr.write(f"the costs were not saved to `{one_line(path)}`: no call of this run says what it cost\n")
+            sys.stderr.write(f"the costs were not saved to `{one_line(path)}`: no call of this run reports its cost\n")
             return True
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         write_atomic(Path(path), json_text(data).encode())
@@ -45,9 +45,7 @@ def save_baseline(path: str, record: RunRecord, *, whole: bool) -> bool:
             f"error: the costs were not saved to `{one_line(path)}`: {getattr(wrong, 'strerror', None) or wrong}\n"
         )
         return False
-    sys.stderr.write(
-        f"costs saved to {one_line(path)}: commit it, and hold later runs against it with --cost-baseline\n"
-    )
+    sys.stderr.write(f"costs saved to {one_line(path)}: commit it, and compare later runs with --cost-baseline\n")
     return True
 
 
@@ -65,5 +63,5 @@ def _read(path: str) -> dict[str, Cost]:
         ) from None
     except ValueError as wrong:
         raise UsageError(
-            f"`{path}` is no cost baseline: {wrong}", hint="it is what --save-cost-baseline writes"
+            f"`{path}` is not a cost baseline: {wrong}", hint="it is what --save-cost-baseline writes"
         ) from None

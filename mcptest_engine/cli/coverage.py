@@ -102,8 +102,8 @@ def _own_floors(suite: LoadedSuite, workspace: Workspace, tests: Sequence[Mappin
     ran = {re.sub(r" #run\d+$", "", str(test.get("id"))) for test in tests}
     held = sum(case.id in ran for case in cases)
     if held < len(suite.tests):
-        told = f"that run holds {held} of the suite's {len(suite.tests)} tests"
-        sys.stderr.write(f"note: {told}; the floors of its `coverage` are not judged\n")
+        told = f"that run has {held} of the suite's {len(suite.tests)} tests"
+        sys.stderr.write(f"note: {told}; the floors of its `coverage` are not checked\n")
         return {}
     return suite.coverage
 
@@ -123,7 +123,7 @@ def _floors(threshold: float | None, floors: Sequence[str]) -> dict[str, float]:
         except ValueError:
             raise UsageError(f"`--floor {text}` is not of the form KIND=PERCENT", hint="such as tools=80") from None
         if not 0 <= found[name] <= 100:
-            raise UsageError(f"`--floor {text}`: a percentage lies between 0 and 100")
+            raise UsageError(f"`--floor {text}`: write a percentage from 0 to 100")
     return found
 
 
@@ -133,7 +133,7 @@ def _record(workspace: Workspace, suite: LoadedSuite, run_id: str | None) -> Map
     record = workspace.last_run(workspace.relative(suite.path))
     if record is None:
         shown = os.path.relpath(suite.path)
-        raise UsageError(f"no run of {shown} is kept here", hint=f"run it first: mcptest run {shown}")
+        raise UsageError(f"no run of {shown} is saved here", hint=f"run it first: mcptest run {shown}")
     return record
 
 
@@ -142,7 +142,7 @@ def _offered(suite: LoadedSuite, tools_from: str | None) -> dict[str, Offered]:
 
     if tools_from is not None:
         if len(suite.servers) != 1:
-            raise UsageError("--tools-from goes with a suite of one server")
+            raise UsageError("--tools-from requires a suite with one server")
         return {next(iter(suite.servers)): Offered(**_catalog_file(tools_from))}
     return {name: _asked(suite, name) for name in suite.servers}
 
@@ -158,7 +158,7 @@ def _catalog_file(file: str) -> dict[str, Any]:
         if isinstance(told.get(member), list)
     }
     if not found:
-        raise UsageError(f"`{file}` holds no `tools`", hint=hint)
+        raise UsageError(f"`{file}` has no `tools`", hint=hint)
     return found
 
 

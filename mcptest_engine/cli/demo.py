@@ -42,7 +42,7 @@ def command(ctx: click.Context, headless: bool) -> None:  # noqa: ARG001 - where
     code = run_once(suite, settings, workspace, make_sinks((), None))
     near = shlex.quote(_near(str(suite_file)))
     has_lesson = LESSON_TAG in suite_file.read_text(encoding="utf-8")
-    lesson = " One test in it is wrong on purpose and was left out: mend it." if has_lesson else ""
+    lesson = " One test in it is wrong on purpose and was left out: correct it." if has_lesson else ""
     sys.stderr.write(
         f"\nThe suite is {near}.{lesson} Read it, change it, and run it again with:\n  {_own_name()} run {near}\n"
     )

@@ -46,7 +46,7 @@ def command(ctx: click.Context, /, old: str, new: str | None, form: str, output:
     after = _read(new) if new is not None else _listed(flags)
     sections = before[1] & after[1]
     if not sections:
-        raise UsageError("the two catalogs hold no list that both have", hint="compare tools with tools")
+        raise UsageError("the two catalogs have no list in common", hint="compare tools with tools")
     try:
         compared = catalog_changes(before[0], after[0], sections=sections)
     except RecursionError:
@@ -73,7 +73,7 @@ def _read(file: str) -> Held:
     surfaces = surfaces_in(document, file=f"`{file}`")
     if _is_a_page(document):
         raise UsageError(
-            f"`{file}` holds one page of a list (it has a `nextCursor`), and the rest is not there", hint=hint
+            f"`{file}` contains one page of a list (it has a `nextCursor`); the other pages are missing", hint=hint
         )
     return surfaces, sections_in(document), str
 

@@ -66,7 +66,7 @@ def command(ctx: click.Context, /, form: str, lint_descriptions: bool, **flags: 
         for flag, name in (("--bearer-token-env", "bearer_token_env"), ("--env", "env"), ("--protocol", "protocol")):
             if flags[name]:
                 raise UsageError(
-                    f"{flag} goes with a server", hint="name one: --url URL, --command ARGV or --server NAME"
+                    f"{flag} requires a server", hint="name one: --url URL, --command ARGV or --server NAME"
                 )
         report = _of_machine(flags["config"], form)
     else:
@@ -243,7 +243,7 @@ class _Printer:
 
         self._write("\n" + self._paint("1", "descriptions"))
         if not quality.tools:
-            self._write("  there are no tools to describe")
+            self._write("  there are no tools")
             return
         width = max((len(tool.tool) for tool in quality.tools), default=0)
         for tool in sorted(quality.tools, key=lambda one: one.score):
@@ -267,7 +267,7 @@ class _Printer:
         also = f", {counted(warnings, 'warning')}" if warnings else ""
         failed, misses = report.failed, () if quality is None else quality.misses()
         if failed is None and misses:
-            line = self._paint("31", self._one_line(f"the descriptions miss the gate: {'; '.join(misses)}", 400))
+            line = self._paint("31", self._one_line(f"the descriptions are below the gate: {'; '.join(misses)}", 400))
         elif failed is None:
             line = self._paint("33" if warnings else "32", f"nothing failed{also}")
         elif report.target is None:

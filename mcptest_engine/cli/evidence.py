@@ -37,7 +37,7 @@ def command(record: str, output: str | None, security: str | None, reproducible:
       mcptest evidence run.json --security findings.json --reproducible --output evidence.json
     """
     if sign:
-        hint = "sign the file itself, with the tool that whoever checks it uses"
+        hint = "sign the file with the tool of those who check it"
         raise UsageError("--sign: mcptest does not sign", hint=hint)
     from mcptest_engine.reporting.evidence import evidence_of
 
@@ -76,10 +76,10 @@ def _findings(file: str) -> tuple[dict[str, int], bytes]:
     except OSError as wrong:
         raise UsageError(f"`{file}` cannot be read: {wrong.strerror or wrong}") from None
     except JsonFault as wrong:
-        raise UsageError(f"`{file}` holds no findings: {wrong}", hint=hint) from None
+        raise UsageError(f"`{file}` has no findings: {wrong}", hint=hint) from None
     found = told.get("findings") if isinstance(told, dict) else None
     if not isinstance(found, list) or not all(isinstance(one, dict) and one.get("severity") in LEVELS for one in found):
-        raise UsageError(f"`{file}` holds no findings of `mcptest security`", hint=hint)
+        raise UsageError(f"`{file}` has no findings of `mcptest security`", hint=hint)
     return {level: sum(one["severity"] == level for one in found) for level in LEVELS}, data
 
 

@@ -93,8 +93,8 @@ def _sums(sums: Sums) -> Iterator[str]:
     yield f"in all: {', '.join(parts)}"
     if sums.judge_calls[1]:
         yield f"judges: about {sums.tokens:,} tokens, {_cost(sums.cost_usd)}"
-        yield f"an answer that is not there yet counts {UNKNOWN_ANSWER_TOKENS} tokens"
-    yield "what scorers cost, and models that answer, is known afterwards; --max-cost holds both"
+        yield f"an answer that does not exist yet counts as {UNKNOWN_ANSWER_TOKENS} tokens"
+    yield "the cost of scorers, and of models that answer, is known only afterwards; --max-cost limits both"
 
 
 def _range(calls: tuple[int, int]) -> str:

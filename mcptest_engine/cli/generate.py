@@ -132,7 +132,7 @@ def suite(saved: str | None, **flags: Any) -> None:
     held = [f"held back: {tool.name}: {tool.held_back}" for tool in found.tools if tool.held_back is not None]
     if held:
         held.append("to run them: --allow TOOL, or --presumed for all that are presumed read-only")
-    held += _not_released(catalog, policy, "take out the `skip:` of its tests")
+    held += _not_released(catalog, policy, "remove the `skip:` of its tests")
     answer = _warned(answer, found.warnings)
     place.put(answer, _counts(found), after, lambda: _tell(told, held, found.warnings))
 
@@ -212,7 +212,7 @@ def _agents(scaffold: Callable[..., AgentScaffold], saved: str | None, flags: di
     if found.next_cursor is not None:
         answer["next_cursor"] = found.next_cursor
     answer = _warned(answer, found.warnings)
-    held = _not_released(catalog, policy, "move it from `dry` to `allow` and take out the `skip:` of its case")
+    held = _not_released(catalog, policy, "move it from `dry` to `allow` and remove the `skip:` of its case")
     place.put(answer, counted(found.tools_covered, "case"), found.into, lambda: _tell(told, held, found.warnings))
 
 
@@ -220,8 +220,8 @@ def _not_released(catalog: Catalog, policy: ExecutionPolicy, how: str) -> list[s
     """A line for each tool that `--allow` names and that stays held back, since it is destructive."""
     destructive = {str(tool.get("name")) for tool in catalog.tools if classify(tool) is ToolClass.DESTRUCTIVE}
     return [
-        f"--allow {name} does not release a tool that is destructive: {how} where the target may be destroyed, "
-        f"or have it called once with `mcptest init --run --allow {name} --execute-destructive`"
+        f"--allow {name} is not enough for a destructive tool: {how} if the server's data may be destroyed, "
+        f"or call it once with `mcptest init --run --allow {name} --execute-destructive`"
         for name in sorted(policy.allowed & destructive)
     ]
 
@@ -250,7 +250,7 @@ def _learnt(saved: str | None, flags: dict[str, Any]) -> tuple[Catalog, Target, 
         except UsageError as wrong:
             if not any(flags[flag] for flag in ("url", "argv", "config", "server")):
                 wrong.hint = (
-                    "a catalog does not say how its server is reached: name what is to stand under `servers:`, "
+                    "a catalog does not contain its server: name the server for `servers:`, "
                     "with --command ARGV or --url URL"
                 )
             raise
@@ -281,7 +281,7 @@ def _saved(path: str) -> Catalog:
         for name in ("tools", "resources", "resourceTemplates", "prompts")
     }
     if all(entries is None for entries in lists.values()):
-        raise UsageError(f"`{path}` holds no list `tools`", hint=hint)
+        raise UsageError(f"`{path}` has no list `tools`", hint=hint)
     for name, entries in lists.items():
         if entries is not None and not (isinstance(entries, list) and all(isinstance(one, dict) for one in entries)):
             raise UsageError(f"`{path}`: `{name}` is not a list of objects", hint=hint)
@@ -303,7 +303,7 @@ def check_tools(catalog: Catalog, named: Sequence[str] | None) -> None:
     known = {str(tool.get("name")) for tool in catalog.tools}
     if not named or known & set(named):
         return
-    hint = did_you_mean(named[0], known) or "`mcptest tools` lists those that there are"
+    hint = did_you_mean(named[0], known) or "`mcptest tools` lists them"
     raise UsageError(f"the server has no tool `{named[0]}`", hint=hint)
 
 
@@ -351,7 +351,7 @@ def _put_into(path: str, before: str, after: str, secrets: Mapping[str, str]) ->
 
     wrong = errors(after)
     if wrong and not errors(before):
-        raise EditRefused(f"with the new tests `{path}` would not load, so nothing was written", hint=wrong[0])
+        raise EditRefused(f"`{path}` would not load with the new tests, so nothing was written", hint=wrong[0])
     if after == before:
         return
     try:
@@ -395,7 +395,7 @@ class _Destination:
         _put_into(self.into, self.before, after, declared_target(self.flags).secrets)
         tell()
         is_new = after != self.before
-        _say(f"{self.into}: {said} added" if is_new else f"{self.into}: nothing was added: every test is there already")
+        _say(f"{self.into}: {said} added" if is_new else f"{self.into}: nothing was added: every test exists already")
         if self.form == "json":
             sys.stdout.write(json_text(answer))
 

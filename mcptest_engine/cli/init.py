@@ -118,9 +118,9 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
       mcptest init --command "python server.py" --yes --ci github
     """
     if flags["no_run"] and flags["run_all"]:
-        raise UsageError("--run runs the suite and --no-run does not", hint="give one of them")
+        raise UsageError("--run runs the suite and --no-run does not", hint="use only one of them")
     if flags["install_from"] is not None and flags["ci"] is None:
-        raise UsageError("--install-from goes with --ci")
+        raise UsageError("--install-from requires --ci")
     from mcptest_engine.cli.choosing import chosen_by_flags
 
     policy = take_policy(flags)
@@ -202,7 +202,7 @@ class _Person:
 
 def _refuse_without_server() -> None:
     raise UsageError(
-        "no server is named, and there is no terminal to ask on",
+        "no server is named, and there is no terminal for a question",
         hint='name one: --command "python server.py", --url URL, or --from-config NAME',
     )
 
@@ -214,7 +214,7 @@ def _ask_for_server(person: _Person) -> Chosen:
     from mcptest_engine.servers.token_store import shown_path
 
     offers = offered(Path.cwd())
-    sys.stderr.write("Which server is the suite for? It is started once you have chosen it.\n")
+    sys.stderr.write("Which server is the suite for? It starts when you have chosen it.\n")
     for number, offer in enumerate(offers, 1):
         if isinstance(offer, StartCommand):
             what, source = offer.shown, f"{offer.source} here"
@@ -249,7 +249,7 @@ def _ask_for_output(person: _Person, *, force: bool) -> Path:
         if output.suffix not in (".yml", ".yaml"):
             sys.stderr.write("  a suite ends in .yml or .yaml\n")
         elif _taken(output) and not force:
-            sys.stderr.write(f"  {one_line(str(output), 200)} is there already: name another file\n")
+            sys.stderr.write(f"  {one_line(str(output), 200)} exists already: name another file\n")
         else:
             return output
 
@@ -271,12 +271,12 @@ def _with_presumed(
     presumed = [name for name, tool_class in held if tool_class is ToolClass.READ_ONLY_PRESUMED]
     if not presumed:
         return policy
-    sys.stderr.write("these tools do not declare to be read-only:\n")
+    sys.stderr.write("these tools do not declare that they are read-only:\n")
     for name, tool_class in held[:_HELD_SHOWN]:
         sys.stderr.write(f"  {one_line(name, 60)}: {tool_class.described}\n")
     if len(held) > _HELD_SHOWN:
         sys.stderr.write(f"  and {counted(len(held) - _HELD_SHOWN, 'more tool')}\n")
-    question = f"call those that are presumed read-only too, {len(presumed)} of {len(held)}?"
+    question = f"also call those that are presumed read-only, {len(presumed)} of {len(held)}?"
     return replace(policy, presumed=True) if person.agrees(question, default=False) else policy
 
 
@@ -296,7 +296,7 @@ def _check_free(output: Path, *, force: bool) -> None:
     hint = "overwrite it with --force, or write elsewhere with --output FILE"
     if str(there) != str(output):
         hint = "write elsewhere with --output FILE: with both, commands take `mcptest.yaml`"
-    raise UsageError(f"`{there}` is there already", hint=hint)
+    raise UsageError(f"`{there}` exists already", hint=hint)
 
 
 # --- from the server to the suite
@@ -319,12 +319,12 @@ def _introspected(chosen: Chosen, timeout_seconds: float | None, person: _Person
             if not person.asks or has_own:
                 raise
             sys.stderr.write(f"{sanitise(refused.message)}\n")
-            variable = person.answer("the variable that holds the token (empty: leave it at that)")
+            variable = person.answer("the variable that contains the token (empty: none)")
             if not variable:
                 raise UsageError("nothing was written", hint="get a token, or log in with `mcptest login`") from None
             chosen = chosen.with_token(variable)
         except ServerError as wrong:
-            closer = f"nothing was written; look closer with: {chosen.doctor(spec.redact)}"
+            closer = f"nothing was written; find the cause with: {chosen.doctor(spec.redact)}"
             wrong.hint = f"{wrong.hint}\n  {closer}" if wrong.hint else closer
             raise
 
@@ -381,7 +381,7 @@ def _write_pipeline(
     _say(f"wrote {os.path.relpath(pipeline.path)}: runs the suite on every push")
     if skips:
         _say(
-            "note: it leaves out what changes something; take `--skip-tag mutating` away where the target is disposable"
+            "note: it leaves out tests that change something; remove `--skip-tag mutating` if the server is disposable"
         )
     if source is None:
         where = "variable of the repository" if pipeline.kind == "github" else "CI/CD variable of the project"
@@ -470,7 +470,7 @@ class _FirstRun:
                 break
             _write(self._output, text)
             if not number:
-                _say("\nbetter arguments, of what the server answered:")
+                _say("\nbetter arguments, from answers of the server:")
             for better in changed:
                 told = ", ".join(
                     f"{one_line(name, 60)} from {one_line(tool, 60)}" for name, tool in better.sources.items()
@@ -599,7 +599,7 @@ def _tell(output: Path, found: Scaffold, chosen: Chosen, catalog: Catalog, flags
     _say(f"wrote {one_line(str(output), 200)}: tests for {parts} of {name}")
     held = [tool for tool in found.tools if tool.held_back is not None and not tool.single_call]
     if held:
-        _say("held back until you have looked at them, and removed their `skip:`:")
+        _say("held back until you have checked them and removed their `skip:`:")
         for tool in held[:_HELD_SHOWN]:
             _say(f"  {one_line(tool.name, 60)}: {one_line(tool.held_back or '', 160)}")
         if len(held) > _HELD_SHOWN:
@@ -607,11 +607,12 @@ def _tell(output: Path, found: Scaffold, chosen: Chosen, catalog: Catalog, flags
         _say("or allow them: --allow TOOL for one, --presumed for all that are presumed read-only")
         if any(tool.tool_class is ToolClass.DESTRUCTIVE for tool in held):
             _say(
-                "one that is destructive needs --execute-destructive too, and --yes or --run: it is called once, by this run"
+                "a destructive tool also needs --execute-destructive, and --yes or --run: it is called once, by "
+                "this run"
             )
     for why, single_call in (
-        ("these change something when the suite runs", False),
-        ("these destroy something, called once if the suite runs now and held back after that", True),
+        ("these tools change something when the suite runs", False),
+        ("these tools destroy something; they are called once if the suite runs now, and held back after that", True),
     ):
         names = [one_line(tool.name, 60) for tool in _changing(found) if tool.single_call is single_call]
         if names:
@@ -639,7 +640,7 @@ def _tell_checked(record: RunRecord) -> None:
     if needing:
         parts.append(f"{needing} {'needs' if needing == 1 else 'need'} arguments")
     if unclear:
-        parts.append(f"{unclear} failed for another reason than invalid arguments")
+        parts.append(f"{unclear} failed for a reason other than invalid arguments")
     _say("\n" + ", ".join(parts))
     sys.stdout.flush()
 
@@ -660,14 +661,14 @@ def _tell_next(
     if record is not None and _needing(record) and not proposals:
         steps.insert(0, ("give arguments", f"mcptest review{file}"))
     if _changing(found) and _has_reading(found):
-        steps.append(("run what only reads", f"mcptest run{file} --skip-tag {ToolClass.MUTATING}"))
+        steps.append(("run only read-only tests", f"mcptest run{file} --skip-tag {ToolClass.MUTATING}"))
     if proposals:
         steps.insert(0, ("accept what was seen", f"mcptest review{file}"))
         steps.append(("measure the suite", f"mcptest mutate{file}"))
     learn = None if proposals else _worth_learning(catalog, found)
     if learn is not None:
         words = ["mcptest", "propose", *learn, "--server", chosen.target.key]
-        steps.append(("learn what to expect", shlex.join(words) + config))
+        steps.append(("propose assertions", shlex.join(words) + config))
     steps.append(("see and edit it", f"mcptest tui{file}"))
     width = max(len(why) for why, _ in steps)
     sys.stderr.write("\nnext:\n" + "".join(f"  {why:<{width}}  {step}\n" for why, step in steps))
@@ -681,7 +682,7 @@ def _changing(found: Scaffold) -> list[ScaffoldedTool]:
 
 
 def _question(found: Scaffold) -> str:
-    question = "run it now? it calls the tools that are not held back"
+    question = "run it now? It calls the tools that are not held back"
     changing = len(_changing(found))
     if not changing:
         return question

@@ -64,7 +64,7 @@ def _graph(flags: dict[str, Any]) -> str | None:
     if flags["file"] is None and value.endswith((".yml", ".yaml")):
         flags["file"] = value
         return "mermaid"
-    raise UsageError(f"`--graph {value}` is no language of pictures", hint="there are `mermaid` and `dot`")
+    raise UsageError(f"`--graph {value}` is not a known format", hint="use `mermaid` or `dot`")
 
 
 def show(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *, form: str) -> int:
@@ -90,7 +90,7 @@ def _draw(suite: LoadedSuite, plan: Plan, form: str) -> int:
     rows = [case.body for case in plan.cases if isinstance(case.body, Row)]
     chosen = list({id(row.program): row.program for row in rows}.values())
     if not chosen:
-        sys.stderr.write("no composition is selected: there is nothing to draw\n")
+        sys.stderr.write("no composition is selected\n")
         return ExitCode.NO_TESTS
     redact = Redactor(suite.secrets).redact_text
     sys.stdout.write(mermaid(chosen, redact=redact) if form == "mermaid" else dot(chosen, suite.name, redact=redact))

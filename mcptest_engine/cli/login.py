@@ -74,22 +74,22 @@ def _check(url: str, flags: dict[str, Any]) -> None:
         sound = False
     if not sound:
         hint = "for example: mcptest login https://api.example.com/mcp"
-        raise UsageError("`mcptest login` takes the http or https URL of a server", hint=hint)
+        raise UsageError("`mcptest login` needs the http or https URL of a server", hint=hint)
     if has_userinfo(url):
         raise UsageError(
             "the URL must not contain a user name or password", hint="log in without them: mcptest login URL"
         )
     if flags["status"] and flags["logout"]:
-        raise UsageError("--status looks and --logout removes", hint="give one")
+        raise UsageError("--status and --logout cannot be combined", hint="use one of them")
     if flags["device"] and flags["no_browser"]:
         raise UsageError("--device needs no browser here anyway", hint="give one of --device and --no-browser")
     if flags["client_secret_env"] and not flags["client_id"]:
-        raise UsageError("--client-secret-env goes with --client-id")
+        raise UsageError("--client-secret-env requires --client-id")
     scope = flags["scope"]
     if scope is not None and not (
         scope.isascii() and scope.isprintable() and scope.strip() and not {'"', "\\"} & {*scope}
     ):
-        raise UsageError("--scope takes scopes with blanks between them", hint='for example: --scope "read write"')
+        raise UsageError("--scope needs scopes separated by spaces", hint='for example: --scope "read write"')
 
 
 def _login(url: str, flags: dict[str, Any]) -> int:
@@ -183,7 +183,7 @@ def _open_browser(address: str) -> None:
 def _print_address(address: str) -> None:
     from mcptest_engine.core.sanitise import sanitise
 
-    sys.stderr.write("open this address in a browser on this machine to log in; the answer is waited for here\n")
+    sys.stderr.write("open this address in a browser on this machine to log in\n")
     sys.stderr.flush()
     sys.stdout.write(f"{sanitise(address)}\n")
     sys.stdout.flush()
@@ -194,7 +194,7 @@ def _show_code(code: DeviceCode) -> None:
     from mcptest_engine.servers.failures import duration
 
     sys.stderr.write(
-        f"open the address on any machine and enter the code; it holds for {duration(code.lifetime_seconds)}\n"
+        f"open the address on any machine and enter the code; it is valid for {duration(code.lifetime_seconds)}\n"
     )
     sys.stderr.flush()
     sys.stdout.write(f"{code.verification_uri}\ncode: {code.user_code}\n")
@@ -209,7 +209,7 @@ def _tell(token: StoredToken) -> None:
     path = token_store.shown_path(token_store.path_for(token.url))
     sys.stdout.write(f"logged in at {_shown(token.url)}\n")
     sys.stdout.write(f"the token is stored in {path} and {_until(token)}\n")
-    sys.stdout.write("every run on this URL uses it, unless its suite says how to log in\n")
+    sys.stdout.write("every run on this URL uses it, unless its suite has an `auth`\n")
 
 
 def _status(url: str) -> int:
@@ -232,7 +232,7 @@ def _logout(url: str) -> int:
     from mcptest_engine.servers import token_store
 
     if token_store.remove(url):
-        sys.stdout.write(f"the token for {_shown(url)} is removed; the server may still honour it until it ends\n")
+        sys.stdout.write(f"the token for {_shown(url)} is removed; the server may still accept it until it expires\n")
     else:
         sys.stdout.write(f"no token is stored for {_shown(url)}\n")
     return ExitCode.PASSED
@@ -240,10 +240,10 @@ def _logout(url: str) -> int:
 
 def _until(token: StoredToken) -> str:
     """How long it holds, as a clause."""
-    renewed = "; it is refreshed by itself" if token.can_be_refreshed else ""
+    renewed = "; it is refreshed automatically" if token.can_be_refreshed else ""
     end = token.expires_at_unix
     if end is None:
-        return f"holds until the server ends it{renewed}"
+        return f"valid until the server revokes it{renewed}"
     if end <= time.time():
         rest = " and is refreshed when it is next used" if token.can_be_refreshed else "; log in again"
         return f"expired at {_moment(end)}{rest}"

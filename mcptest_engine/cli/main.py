@@ -96,7 +96,7 @@ OUTSIDE_TROUBLE = {
     errno.ENOSPC: "the output cannot be written",
     errno.EDQUOT: "the output cannot be written",
     errno.EIO: "the output cannot be written",
-    errno.ENOENT: "the directory that mcptest was started in is gone",
+    errno.ENOENT: "the directory in which mcptest was started no longer exists",
 }
 
 

@@ -1,4 +1,4 @@
-"""`mcptest mcp-server`: the front door over stdio, and `--install`, which tells an agent of it."""
+"""`mcptest mcp-server`: mcptest as an MCP server over stdio, and `--install`, which registers it with an agent."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def command(
     """
     root = Path(workspace) if workspace is not None else Path.cwd()
     if not root.is_dir():
-        raise UsageError(f"`{root}` is no directory")
+        raise UsageError(f"`{root}` is not a directory")
     if wants_install or install_path is not None:
         file = None if install_path is None else Path(install_path)
         _install(root, file, enable_writes=enable_writes, allow_env=allow_env)
@@ -108,14 +108,13 @@ def _install(root: Path, path: Path | None, *, enable_writes: bool, allow_env: t
     said = "wrote" if done.changed else "nothing to change in"
     sys.stdout.write(f"{said} {one_line(os.path.relpath(done.path))}\n")
     if done.backup is not None:
-        sys.stdout.write(f"its text of before is kept in {one_line(os.path.relpath(done.backup))}\n")
-    allowed = "the read-only verbs; --enable-writes adds those that run tests"
+        sys.stdout.write(f"the previous text is saved in {one_line(os.path.relpath(done.backup))}\n")
+    allowed = "the tools that only read; --enable-writes adds those that run tests"
     if enable_writes:
         allowed = (
-            "every verb, also those that start programs and call tools; without --enable-writes only those that read"
+            "all tools, including those that start programs and call tools of servers; without --enable-writes, "
+            "only those that read"
         )
-    sys.stdout.write(f"`mcptest` offers {allowed}. Restart the agent, or have it read its configuration again.\n")
+    sys.stdout.write(f"`mcptest` offers {allowed}. Restart the agent, or reload its configuration.\n")
     if path is None:
-        sys.stdout.write(
-            "A client that reads `.mcp.json` instead: mcptest mcp-server --install --install-path .mcp.json\n"
-        )
+        sys.stdout.write("For a client that reads `.mcp.json`: mcptest mcp-server --install --install-path .mcp.json\n")

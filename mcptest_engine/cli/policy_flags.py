@@ -91,5 +91,5 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: str) -> float:
     try:
         return seconds_of(text)
     except ValueError:
-        message = f"`{value}` is no duration; write 100ms, 1.5s, or a number of milliseconds"
+        message = f"`{value}` is not a duration; write 100ms, 1.5s, or a number of milliseconds"
         raise click.BadParameter(message, ctx=ctx, param=param) from None

@@ -79,7 +79,7 @@ def command(
     if replace and suite is None:
         from mcptest_engine.core.errors import UsageError
 
-        raise UsageError("--replace goes with --write", hint="name the suite: --write mcptest.yaml --replace")
+        raise UsageError("--replace requires --write", hint="name the suite: --write mcptest.yaml --replace")
     if suite is not None:
         _check_place(Path(suite), replace=replace, allowed=flags["allow_update_in_ci"])
     if suite is not None and Path(suite).exists() and not any(flags[flag] for flag in ("url", "argv", "config")):
@@ -109,7 +109,7 @@ def _check_place(path: Path, *, replace: bool, allowed: bool) -> None:
 
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(
-            f"--write `{path}` is no name of a suite",
+            f"--write `{path}` is not the name of a suite",
             hint=f"a suite ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}",
         )
     if path.suffix.lower() == ".json" and not path.exists():
@@ -118,7 +118,7 @@ def _check_place(path: Path, *, replace: bool, allowed: bool) -> None:
         raise UsageError(f"--write `{path}` is a directory", hint="name a file in it, such as mcptest.yml")
     if replace:
         refuse_under_ci(
-            "replacing an `expect` is refused under CI, where nobody looks at what is replaced",
+            "replacing an `expect` is refused under CI, because nobody reviews the change",
             hint="propose on your machine and commit the suite, or add --allow-update-in-ci",
             allowed=allowed,
         )
@@ -214,7 +214,7 @@ class _Place:
         if there is not None and shared is not None:
             raise McptestError(
                 f"line {there.line} of `{path}` tests this call already, and {shared}",
-                hint="write the `expect` of this test out and propose again; nothing was called",
+                hint="write the `expect` of this test without the alias and propose again; nothing was called",
             )
         return cls(
             path=path,
@@ -255,7 +255,7 @@ class _Place:
             first = checked.errors[0]
             raise McptestError(
                 f"`{self.path}` would not load with the proposed test: {first.message}",
-                hint="nothing was written; paste the block that `mcptest propose` prints without --write",
+                hint="nothing was written; without --write, `mcptest propose` prints the block",
             )
 
 
@@ -273,13 +273,15 @@ class _Written:
         """Write the suite, ask first, or keep the proposal for `mcptest review`. Raises: McptestError."""
         if self.there is None:
             self._write()
-            self._say("made, with the test" if self.before is None else f"has the test now, on line {self.placed.line}")
+            self._say(
+                "created, with the test" if self.before is None else f"now has the test, on line {self.placed.line}"
+            )
         elif self._data() == self.before:
-            self._say(f"expects that already, on line {self.there.line}; nothing is changed")
+            self._say(f"already expects that, on line {self.there.line}; nothing is changed")
         elif replace:
             self._tell_loss()
             self._write()
-            self._say(f"has the new `expect` now, in the test on line {self.there.line}")
+            self._say(f"now has the new `expect`, in the test on line {self.there.line}")
         elif is_terminal(sys.stdin) and is_terminal(sys.stderr):
             self._ask(tool, self.there)
         else:
@@ -295,11 +297,11 @@ class _Written:
         ):
             case "accept":
                 self._write()
-                self._say(f"has the new `expect` now, in the test on line {there.line}")
+                self._say(f"now has the new `expect`, in the test on line {there.line}")
             case "keep":
                 self._keep(tool, there)
             case _:
-                self._say("is as it was")
+                self._say("is unchanged")
 
     def _tell_loss(self) -> None:
         """What the test would no longer demand."""
@@ -333,11 +335,11 @@ class _Written:
             self._forget_older(there)
             save_proposal(workspace, proposal)
         except OSError as wrong:
-            raise McptestError(f"the proposal was not kept: {wrong.strerror or wrong}") from None
-        self._say(f"tests this call already, on line {there.line}; the new `expect` waits for a person")
+            raise McptestError(f"the proposal was not saved: {wrong.strerror or wrong}") from None
+        self._say(f"already tests this call, on line {there.line}; the new `expect` waits for your decision")
         sys.stderr.write(
             f"  see it:    mcptest review {self.path} --diff\n  decide it: mcptest review {self.path}\n"
-            "  or replace it at once: the same command with --replace\n"
+            "  or replace it at once: add --replace to the command\n"
         )
 
     def _forget_older(self, there: SameCall) -> None:
@@ -356,7 +358,9 @@ class _Written:
         try:
             now = self.path.read_bytes() if self.path.exists() else None
             if now != self.before:
-                raise McptestError(f"`{self.path}` has changed meanwhile; nothing was written", hint="run it again")
+                raise McptestError(
+                    f"`{self.path}` has changed in the meantime; nothing was written", hint="run it again"
+                )
             tell_new_folder(self.path)
             write_suite(self.path, self._data())
             if self.there is not None:

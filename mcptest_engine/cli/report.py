@@ -67,7 +67,7 @@ def command(
     elif allow_missing:
         raise UsageError("--allow-missing without --merge")
     if len(read) > 1:
-        raise UsageError(f"{len(read)} runs are named", hint="name one, or make one of them with --merge")
+        raise UsageError(f"{len(read)} runs are named", hint="name one, or merge them with --merge")
     lost = write_reports(read[0], sinks, workspace=find_here(), agent_budget=agent_budget)
     ctx.exit(ExitCode.FAILED if lost else code)
 
@@ -100,15 +100,15 @@ def named_run(name: str) -> str:
     for at, record in enumerate(workspace.recent_runs(path)):
         if at == back:
             return str(record["run_id"])
-    raise UsageError(f"there is no `{name}`: of {path} not that many of the newest runs are kept here")
+    raise UsageError(f"there is no `{name}`: there are not that many saved runs of {path}")
 
 
 def _contradiction(record: RunRecord) -> str | None:
     """What a record says of its tests that they do not say themselves; reports, evidence and comparisons tell either."""
     if record.totals != Totals.of(record.tests):
-        return "its `totals` are not those of its tests"
+        return "its `totals` do not match its tests"
     if (record.verdict is Verdict.PASS) is not (record.exit_code == ExitCode.PASSED):
-        return f"its verdict is `{record.verdict.value}`, and its exit code {record.exit_code}"
+        return f"its verdict is `{record.verdict.value}`, but its exit code is {record.exit_code}"
     return None
 
 

@@ -82,10 +82,10 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     deciding = accepting or bool(flags["reject"] or flags["reject_all"])
     reading = flags["diff"] or flags["listing"]
     if not (deciding or reading) and not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
-        raise UsageError("`mcptest review` asks on a terminal, and there is none", hint=_COMMANDS)
+        raise UsageError("`mcptest review` needs a terminal", hint=_COMMANDS)
     if not reading and (accepting or not deciding):
         refuse_under_ci(
-            "accepting is refused under CI, where nobody looks at what is accepted",
+            "accepting is refused under CI, because nobody reviews the change",
             hint="review on your machine and commit the suites, or add --allow-update-in-ci",
             allowed=flags["allow_update_in_ci"],
         )
@@ -133,7 +133,7 @@ def _tell_problems(waiting: Waiting) -> None:
     for item, reason in waiting.stale:
         sys.stderr.write(
             f"left out: {one_line(item.suite)} {one_line(item.title)}: {one_line(reason)}; "
-            f"drop it with `mcptest review --reject {item.id}`\n"
+            f"reject it with `mcptest review --reject {item.id}`\n"
         )
 
 
@@ -218,13 +218,13 @@ def _with_arguments(accepted: Sequence[ReviewItem], text: str) -> ReviewItem:
     from mcptest_engine.core.safe_json import JsonFault, load_json
 
     if len(accepted) != 1 or accepted[0].kind != "arguments":
-        raise UsageError("`--args` gives arguments to one test", hint="accept one item of the kind `arguments` with it")
+        raise UsageError("`--args` is for one test", hint="accept one item of the kind `arguments` with it")
     try:
         given = load_json(text)
     except JsonFault as wrong:
         raise UsageError(f"`--args`: {wrong}") from None
     if not isinstance(given, dict):
-        raise UsageError("`--args` is no JSON object", hint="""write it as --args '{"id": 7}'""")
+        raise UsageError("`--args` is not a JSON object", hint="""write it as --args '{"id": 7}'""")
     return replace(accepted[0], value={**accepted[0].value, "args": given})
 
 
@@ -252,11 +252,11 @@ def _named(words: Sequence[str], items: Sequence[ReviewItem]) -> list[ReviewItem
     for word in (part.strip().lower() for joined in words for part in joined.split(",") if part.strip()):
         meant = [item for item in items if item.id.startswith(word)]
         if not meant:
-            hint = did_you_mean(word, [item.id for item in items]) or "`mcptest review --list` shows what waits"
-            raise UsageError(f"nothing that waits has the id `{word}`", hint=hint)
+            hint = did_you_mean(word, [item.id for item in items]) or "`mcptest review --list` shows the open items"
+            raise UsageError(f"no open item has the id `{word}`", hint=hint)
         if len({item.id for item in meant}) > 1:
             told = ", ".join(f"`{item.id}`" for item in meant[:4])
-            raise UsageError(f"`{word}` may be any of {told}", hint="give more of the id")
+            raise UsageError(f"`{word}` is ambiguous: {told}", hint="write more of the id")
         found[meant[0].id] = meant[0]
     return list(found.values())
 
@@ -267,11 +267,11 @@ def _undo(workspace: Workspace) -> int:
     try:
         undone = undo(workspace)
     except OSError as wrong:
-        raise UsageError(f"the last write cannot be taken back: {wrong.strerror or wrong}") from None
+        raise UsageError(f"the last write cannot be undone: {wrong.strerror or wrong}") from None
     for file, reason in undone.refused:
         sys.stderr.write(f"{one_line(file)}: {one_line(reason)}\n")
     if undone.refused:
-        sys.stderr.write("nothing was taken back\n")
+        sys.stderr.write("nothing was undone\n")
         return ExitCode.FAILED
     for file in undone.restored:
         sys.stdout.write(f"restored {one_line(file)}\n")

@@ -42,7 +42,7 @@ def item_headline(item: ReviewItem) -> str:
 def item_notes(item: ReviewItem) -> Iterator[str]:
     """Why it is proposed, what it would loosen, what was left out: a line each."""
     if item.needs_arguments:
-        yield "needs     arguments: give them by editing it, or accept the ones that stand there"
+        yield "needs     arguments: edit the item, or accept the current ones"
     if item.loosens is not None:
         yield f"loosens   {one_line(item.loosens)}"
     if item.why:
@@ -92,11 +92,11 @@ def write_outcome(reviewed: Reviewed, workspace: Workspace, *, write: Callable[[
     for refused in reviewed.refused:
         write(f"  refused {one_line(refused.item.title)}: {one_line(refused.reason)}\n")
     if reviewed.to_rerun:
-        write("run what was touched:\n")
+        write("run the changed tests:\n")
         for suite, names in reviewed.to_rerun.items():
             write(f"  {_run_command(suite, names)}\n")
     if reviewed.written or reviewed.forgotten:
-        write("take it back:\n  mcptest review --undo\n")
+        write("undo:\n  mcptest review --undo\n")
     return ExitCode.FAILED if reviewed.refused else ExitCode.PASSED
 
 

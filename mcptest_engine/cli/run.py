@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def _no_nan(_ctx: click.Context, _option: click.Parameter, value: float | None) -> float | None:
     """NaN is in every range, and nothing is ever more than it."""
     if value is not None and value != value:
-        raise click.BadParameter("nan is no number to compare with")
+        raise click.BadParameter("nan is not a number")
     return value
 
 
@@ -350,7 +350,7 @@ def settings_of(flags: dict[str, Any], bail: int | None) -> RunSettings:
         _check_cache(flags)
     if settings.update_snapshots and settings.ci and not flags["allow_update_in_ci"]:
         raise PolicyDenied(
-            "--update-snapshots is refused under CI, where nobody looks at what is accepted",
+            "--update-snapshots is refused under CI, because nobody reviews the change",
             hint="run it on your machine and commit the snapshots, or add --allow-update-in-ci",
         )
     return settings
@@ -389,7 +389,7 @@ def _with_cost_gate(settings: RunSettings, flags: dict[str, Any]) -> RunSettings
 def _check_tape(flags: dict[str, Any]) -> None:
     """Raises: UsageError for what recording and replaying do not go with."""
     if flags["record"] is not None and flags["replay"] is not None:
-        raise UsageError("--record and --replay are given", hint="a run either asks the servers or the cassette")
+        raise UsageError("--record and --replay are given", hint="use one of them")
     for other in ("watch", "server_command") if flags["replay"] is not None else ("watch",):
         if (flags["record"] or flags["replay"]) is not None and flags[other]:
             tape = "--record" if flags["record"] is not None else "--replay"
@@ -397,10 +397,10 @@ def _check_tape(flags: dict[str, Any]) -> None:
 
 
 _NOT_CACHED = {
-    "record": "a cassette holds what the servers answer now",
-    "replay": "a cassette answers without any server as it is",
-    "update_snapshots": "snapshots are accepted from what the servers answer now",
-    "repeat": "a test is repeated to see whether its server answers alike",
+    "record": "a recording needs the current answers of the servers",
+    "replay": "a replay starts no server",
+    "update_snapshots": "new snapshots need the current answers of the servers",
+    "repeat": "repeats need the current answers of the servers",
 }
 
 
@@ -450,6 +450,6 @@ def _refuse_machine_reporters(sinks: Sequence[Sink]) -> None:
     for sink in sinks:
         if sink.path is None and sink.format not in {"pretty", "minimal"}:
             raise UsageError(
-                f"--watch is for people; `{sink.format}` on stdout would be many reports in one stream",
-                hint=f"give it a file, rewritten by each run: --reporter {sink.format}=PATH",
+                f"with --watch, `{sink.format}` on stdout would be many reports in one stream",
+                hint=f"write it to a file, which each run overwrites: --reporter {sink.format}=PATH",
             )

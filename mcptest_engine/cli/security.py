@@ -132,12 +132,12 @@ def _last_day(write_baseline: bool, reason: str | None, expires: str | None, all
     today = dt.datetime.now().astimezone().date()
     if not write_baseline:
         if reason is not None or expires is not None:
-            raise UsageError("--reason and --expires go with --write-baseline")
+            raise UsageError("--reason and --expires require --write-baseline")
         return today
     if not reason or not reason.strip():
         raise UsageError("--write-baseline needs a reason", hint='say why: --reason "the vendor\'s wording, reviewed"')
     refuse_under_ci(
-        "--write-baseline is refused under CI, where nobody looks at what is accepted",
+        "--write-baseline is refused under CI, because nobody reviews the change",
         hint="run it on your machine and commit .mcptest/security.yml, or add --allow-update-in-ci",
         allowed=allowed_in_ci,
     )
@@ -146,7 +146,7 @@ def _last_day(write_baseline: bool, reason: str | None, expires: str | None, all
     try:
         last = dt.date.fromisoformat(expires)
     except ValueError:
-        raise UsageError(f"--expires `{expires}` is no day", hint="a day such as 2027-06-30") from None
+        raise UsageError(f"--expires `{expires}` is not a day", hint="a day such as 2027-06-30") from None
     if last < today:
         raise UsageError(f"--expires `{expires}` is past")
     return last
@@ -182,7 +182,7 @@ def _with_acceptances(found: Sequence[Found], acceptances: Sequence[Acceptance])
             click.echo(f"warning: {FILE}{line}: expired on {one.expires}: {about} counts again", err=True)
         elif one.expires < today:
             click.echo(
-                f"warning: {FILE}{line}: expired on {one.expires}, and {about} is found no more: delete it", err=True
+                f"warning: {FILE}{line}: expired on {one.expires}, and {about} is no longer found: delete it", err=True
             )
     return [replace(one, accepted=find_acceptance(acceptances, one.finding, one.server, today=today)) for one in found]
 
@@ -242,8 +242,8 @@ def _saved(file: str | None, catalog: str | None, flags: Mapping[str, Any]) -> s
             "both a saved catalog and a server are named", hint="name one: FILE, or --url, --command, --server"
         )
     if saved.endswith((".yml", ".yaml")):
-        hint = f"look at a server of it: mcptest security --config {saved} --server NAME"
-        raise UsageError(f"`{saved}` looks like a suite, and a catalog is JSON", hint=hint)
+        hint = f"check a server of it: mcptest security --config {saved} --server NAME"
+        raise UsageError(f"`{saved}` looks like a suite, but a catalog is JSON", hint=hint)
     return saved
 
 

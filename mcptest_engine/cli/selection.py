@@ -55,9 +55,7 @@ def models_of(text: str | None) -> tuple[str, ...]:
         return ()
     models = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
     if "" in models:
-        raise UsageError(
-            f"`--models {text}` names no model in one place", hint="for example: --models gpt-5,claude-sonnet-4-5"
-        )
+        raise UsageError(f"`--models {text}` has an empty entry", hint="for example: --models gpt-5,claude-sonnet-4-5")
     return models
 
 
@@ -84,7 +82,7 @@ def with_last_failed(settings: RunSettings, suite: LoadedSuite, workspace: Works
     verdicts = workspace.last_verdicts(workspace.relative(suite.path))
     ids = frozenset(base_id(test_id) for test_id, verdict in verdicts.items() if verdict == "fail")
     if not ids:
-        why = "nothing failed when it was last run" if verdicts else "no earlier run of this suite is saved here"
+        why = "nothing failed in the last run" if verdicts else "no earlier run of this suite is saved here"
         sys.stderr.write(f"{why}: running the whole suite\n")
         return settings
     return settings._replace(selection=settings.selection._replace(ids=ids))

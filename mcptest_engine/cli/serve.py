@@ -47,7 +47,7 @@ def command(ctx: click.Context, file: str, wanted: str | None, http: str | None)
         return TapeSession(exchanges, redact=redactor.redact)
 
     if not any(exchange["method"] in OPENINGS for exchange in exchanges):
-        _say("warning: the cassette holds no opening, so no client will get a session")
+        _say("warning: the cassette has no handshake, so no client can open a session")
     _say(f"serving {len(exchanges)} recorded exchanges of `{one_line(name)}`")
     log = Log(LogLevel.WARNING)
     if http is None:
@@ -70,10 +70,10 @@ def _server(cassette: dict[str, Any], wanted: str | None) -> str:
         return str(next(iter(servers)))
     names = ", ".join(f"`{name}`" for name in servers) or "none"
     if wanted is None:
-        raise UsageError(f"the cassette holds several servers: {names}", hint="name one with --server")
+        raise UsageError(f"the cassette has several servers: {names}", hint="name one with --server")
     if wanted not in servers:
         raise UsageError(
-            f"the cassette holds no server `{wanted}`", hint=did_you_mean(wanted, servers) or f"it holds {names}"
+            f"the cassette has no server `{wanted}`", hint=did_you_mean(wanted, servers) or f"it has {names}"
         )
     return wanted
 

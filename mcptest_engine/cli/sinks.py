@@ -44,7 +44,7 @@ def make_sinks(reporters: Sequence[str], output: str | None, *, default: str = D
     open_ended = [sink for sink in sinks if sink.path is None]
     if output is not None:
         if not open_ended:
-            raise UsageError("--output has no report left to write: each --reporter names its own file")
+            raise UsageError("--output has no effect: each --reporter names its own file")
         last = open_ended.pop()
         sinks[sinks.index(last)] = Sink(format=last.format, path=Path(output))
     page = next((sink.format for sink in open_ended if sink.format in PAGES), None)

@@ -37,11 +37,11 @@ def command(wants_install: bool, install_path: str | None, force: bool) -> None:
     file = (Path(install_path) if install_path is not None else root / PLACE) / "SKILL.md"
     if install_path is None and not leads_inside(file, root):
         raise UsageError(
-            f"{PLACE / file.name} leads out of this workspace through a link, so nothing is written there",
-            hint="put a folder of your own in its place, or name one: --install-path DIR",
+            f"{PLACE / file.name} is a link to a place outside of this workspace, so nothing is written there",
+            hint="replace it with a folder, or name one: --install-path DIR",
         )
     if file.exists() and not force and file.read_text(encoding="utf-8", errors="replace") != text:
-        raise UsageError(f"{file} is there and differs", hint="look at it; --force overwrites it")
+        raise UsageError(f"{file} exists and differs", hint="check it; --force overwrites it")
     try:
         write_suite(file, text.encode())
     except OSError as wrong:

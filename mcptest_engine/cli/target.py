@@ -74,15 +74,17 @@ def target_spec(flags: Mapping[str, Any]) -> ServerSpec:
     from mcptest_engine.servers.spec import spec_from_settings
 
     if flags["url"] is not None and flags["argv"] is not None:
-        raise UsageError("both --url and --command are given", hint="a command talks to one server")
+        raise UsageError("both --url and --command are given", hint="use one of them")
     if (flags["url"] or flags["argv"]) and flags["server"]:
-        raise UsageError("--server names a server of the suite; --url and --command name one without", hint="give one")
+        raise UsageError(
+            "--server names a server of a suite, --url and --command another server", hint="use one of them"
+        )
     if flags["bearer_token_env"] and flags["url"] is None:
-        raise UsageError("--bearer-token-env goes with --url", hint="for a command's environment use --env K=V")
+        raise UsageError("--bearer-token-env requires --url", hint="for a command's environment use --env K=V")
     if flags["env"] and flags["argv"] is None:
-        raise UsageError("--env goes with --command")
+        raise UsageError("--env requires --command")
     if (flags["url"] or flags["argv"]) and flags["config"]:
-        raise UsageError("--config names a suite; --url and --command name a server without one", hint="give one")
+        raise UsageError("--config has no effect with --url and --command", hint="use one of them")
     environ = dict(os.environ)
     if flags["url"] is None and flags["argv"] is None:
         return _from_suite(flags, environ)
@@ -156,7 +158,7 @@ def _declared_in_suite(flags: Mapping[str, Any]) -> Declared:
     notes: list[str] = []
     if flags.get("into") is None:  # else it is most often the suite itself that is added to
         if suite.env and "command" in target.settings:
-            notes.append(f"`{suite.path.name}` gives the server more by its own `env:`, which is not copied")
+            notes.append(f"`{suite.path.name}` gives the server more variables in its `env:`, which are not copied")
         if "CONFIG_DIR" in expressions_in([target.settings, list(target.variables.values())]):
             notes.append("`${CONFIG_DIR}` means the folder of the new suite there")
     return Declared(replace(target, settings=_offering(target.settings, flags)), tuple(notes))

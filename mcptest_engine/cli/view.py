@@ -53,4 +53,4 @@ def _open(url: str) -> None:
     import webbrowser
 
     if not webbrowser.open(url):
-        sys.stderr.write("no browser was opened; open the address by hand\n")
+        sys.stderr.write("no browser was opened; open the address yourself\n")

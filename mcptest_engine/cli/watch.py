@@ -117,7 +117,7 @@ class _Loop:
         if not self._written.changed(str(path), run=run):
             return False
         if not known:
-            sys.stderr.write(f"note: {one_line(path.name)} changes with every run; it starts none any more\n")
+            sys.stderr.write(f"note: {one_line(path.name)} changes with every run; it no longer starts a run\n")
             sys.stderr.flush()
         return True
 

@@ -18,8 +18,8 @@ STRENGTH = "strength"
 DIMENSIONS = ("tools", "parameters", "enum_values", "resources", "prompts", "error_paths", STRENGTH)
 TOLD_AS = "coverage: "
 """How every line of a run's warnings about coverage begins."""
-SHARDED = f"{TOLD_AS}its floors are judged on all shards together, by `mcptest report --merge`"
-SHARD_MISSING = f"{TOLD_AS}its floors are not judged, as not all shards are here"
+SHARDED = f"{TOLD_AS}its floors are checked for all shards together, by `mcptest report --merge`"
+SHARD_MISSING = f"{TOLD_AS}its floors are not checked, because shards are missing"
 _LISTED = frozenset({"tools", "parameters", "resources", "prompts"})
 """What is the same for every shard, because it does not depend on what was called."""
 _NAMES_TOLD = 5
@@ -84,7 +84,8 @@ class Dimension:
     def told(self) -> str:
         """What is amiss, in one line: "coverage: tools 16.7 % (2 of 12), below the floor of 50 %; not covered: `a`, …"."""
         if self.unknown is not None:
-            return f"{TOLD_AS}{self.shown_name} could not be counted, and the floor is {self.floor:g} %: {self.unknown}"
+            missed = f"the floor of {self.floor:g} % is missed: {self.unknown}"
+            return f"{TOLD_AS}{self.shown_name} could not be counted, so {missed}"
         names = ", ".join(f"`{one_line(name, _NAME_LIMIT)}`" for name in self.missing[:_NAMES_TOLD])
         more = len(self.missing) - _NAMES_TOLD
         figures = f"{self.percent_told:g} % ({self.covered} of {self.total})"
@@ -140,9 +141,9 @@ def added_up(parts: Sequence[Sequence[Dimension]], *, judged: bool) -> tuple[Dim
             first = found[0]
             unknown = next((row.unknown for row in found if row.unknown is not None), None)
             if len(found) < len(parts):
-                unknown = unknown or "a shard did not count it"
+                unknown = unknown or "a shard has no figures"
             if name in _LISTED and len({row.total for row in found}) > 1:
-                unknown = unknown or "the shards were offered different ones"
+                unknown = unknown or "the shards had different lists"
             blank = Dimension(name=name, floor=first.floor, judged=judged and first.floor is not None, unknown=unknown)
             rows.append(blank if unknown is not None else _added(blank, found))
     return tuple(rows)

@@ -14,6 +14,6 @@ def seconds_of(text: str) -> float:
     """The seconds that `text` stands for. Raises: ValueError for anything without a unit or with another one."""
     found = _DURATION.fullmatch(text)
     if found is None:
-        raise ValueError(f'"{text}" is no duration: a number and its unit, such as `30s`, `250ms` or `2m`')
+        raise ValueError(f'"{text}" is not a duration: write a number and its unit, such as `30s`, `250ms` or `2m`')
     unit = found.group(2)
     return float(text.removesuffix(unit)) * _SECONDS[unit]

@@ -185,7 +185,7 @@ _WORKERS: list[_Worker] = []  # none or one; a list, so that no `global` is need
 
 def _ask(program: str, value: bytes, timeout_seconds: float) -> list[Any]:
     if "\0" in program:
-        raise JqProgramError("a program cannot hold a NUL character")
+        raise JqProgramError("a program cannot contain a NUL character")
     allowed = timeout_seconds + len(value) * _SECONDS_PER_BYTE
     # The worker's own alarm is only for when we are gone; ours rings first.
     request = b"%.3f\n%b\n%b\n" % (allowed + 0.5, json.dumps(program).encode(), value)

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """What a test came to. `INCONCLUSIVE`: there was nothing to judge by; never a pass."""
+    """What a test came to. `INCONCLUSIVE`: there was nothing to check; never a pass."""
 
     PASS = "pass"
     FAIL = "fail"

@@ -82,7 +82,7 @@ class Reader:
             self.at = word.end()
             return _WORDS[word[0]]
         if word is not None:
-            raise self.wrong(f"`{word[0][:40]}` is no value; a text needs quotes")
+            raise self.wrong(f"`{word[0][:40]}` is not a value; a text needs quotes")
         raise self.wrong("expected a value" if first else "the text ends where a value is expected")
 
     def members(self, depth: int) -> dict[str, Any]:

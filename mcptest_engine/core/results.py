@@ -106,13 +106,13 @@ class Failure:
     def distrust(self) -> str | None:
         """Why the answer must not become what a test expects; None where it only differs from what was expected."""
         if self.cause is not None and self.cause.kind == "not_tried":
-            return "this answer is not trusted: the test failed beside other tests, and was not run again alone"
+            return "this answer may be wrong: the test failed beside other tests, and was not run again alone"
         if self.cause is not None and self.cause.kind != FAILS_ALONE:
             beside = "other tests" if self.cause.beside is None else f'"{self.cause.beside}"'
-            return f"this answer is not trusted: the test passes alone, and fails beside {beside} ({self.cause.kind})"
+            return f"this answer may be wrong: the test passes alone, and fails beside {beside} ({self.cause.kind})"
         if self.kind in _OF_A_SOUND_ANSWER:
             return None
-        return f"this answer is not trusted: the test failed as `{self.kind}`: {self.message}"
+        return f"this answer may be wrong: the test failed as `{self.kind}`: {self.message}"
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"kind": self.kind.value, "message": self.message}

@@ -194,7 +194,7 @@ class RunRecord:
     counted from 1, for a run of one part, and `places` then says where each of `tests` stands in the whole run, from 0,
     `selection` is a digest of the tests that all shards of it hold.
     `flags` are those of the command line that change what a test is, such as `--var`. `cassette` is the name of the one that
-    was recorded or replayed. `requested_by` is there when the front door made the run: {via: "mcp-server", client: {name,
+    was recorded or replayed. `requested_by` is there when the MCP server made the run: {via: "mcp-server", client: {name,
     version}, session, lineage}, without `client` where it did not say who it is. `coverage` is () where what the servers offer
     was not known to the run. `effects` is None where no tool was called, and in records of before it was there. `subset` is
     (taken, declared) where the run took only some of the suite's tests. `ledger` is None where no earlier run was looked at.

@@ -62,7 +62,7 @@ def refers(schema: Any) -> bool:
 
 def refuse_to_fetch(uri: str) -> NoReturn:
     """The `retriever` of every validator: a schema is never the reason for a request or for reading a file."""
-    raise ValueError(f"nothing outside the schema is ever fetched: {uri}")
+    raise ValueError(f"nothing outside of the schema is fetched: {uri}")
 
 
 def nested_deeper_than(value: Any, levels: int) -> bool:

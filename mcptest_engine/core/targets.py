@@ -167,7 +167,7 @@ def _read_segment(text: str, at: int) -> tuple[Segment, int]:
     if text[at - 1] == "]":
         raise TargetSyntaxError("`.` or `[` is expected after `]`", at + 1)
     shown = "a space" if character.isspace() else f"`{character}`"
-    raise TargetSyntaxError(f'a name cannot hold {shown}; write such a key as `["any key"]`', at + 1)
+    raise TargetSyntaxError(f'a name cannot contain {shown}; write such a key as `["any key"]`', at + 1)
 
 
 def _read_name(text: str, at: int, otherwise: str) -> tuple[str, int]:

@@ -99,7 +99,7 @@ def _render_report(request: Request) -> dict[str, Any]:
 def run_of(workspace: Workspace, run_id: str) -> dict[str, Any]:
     """The record with this id. Raises: UsageError for what is no id or no run; an id is never taken for a path."""
     if not is_ulid(run_id.upper()):
-        raise UsageError(f"{json.dumps(run_id[:80])} is no run id", hint=_NO_RUN)
+        raise UsageError(f"{json.dumps(run_id[:80])} is not a run id", hint=_NO_RUN)
     run_id = run_id.upper()
     path = workspace.runs_dir / f"{run_id}.json"
     if not os.path.lexists(path):
@@ -152,7 +152,7 @@ def _get_coverage(request: Request) -> dict[str, Any]:
     notes = [one_line(text, 300) for text in (*passed_over, *told) if text in passed_over or text.startswith(TOLD_AS)]
     notes = notes[:_MOST_NOTES]
     if more is not None:
-        notes.append(f"{len(called) - more:,} more tools were called: get_run tells of each test")
+        notes.append(f"{len(called) - more:,} more tools were called: get_run lists each test")
     if isinstance(record.get("coverage"), dict) and record["coverage"]:
         answer["coverage"] = record["coverage"]
     else:
@@ -175,7 +175,7 @@ def _newest_run(workspace: Workspace) -> tuple[str, list[str]]:
     """The id of the newest run, and notes on what was passed over. Raises: UsageError where there is none."""
     newest, passed_over = workspace.latest_run()
     if newest is None:
-        raise UsageError("no run is kept in this workspace yet", hint="run_tool_test or trigger_run makes one")
+        raise UsageError("no run is saved in this workspace yet", hint="run_tool_test or trigger_run makes one")
     return newest.stem, passed_over
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Runs:
-    """The runs that a front door has begun. Each is a task of its own, so that it ends in order whoever called for it."""
+    """The runs that an MCP server has begun. Each is a task of its own, so that it ends in order whoever called for it."""
 
     def __init__(self) -> None:
         self._going: set[asyncio.Task[Any]] = set()
@@ -51,7 +51,7 @@ class Runs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
-    """One front door. The process works in `workspace.root`, so that relative commands and `repro` lines mean the same.
+    """One MCP server. The process works in `workspace.root`, so that relative commands and `repro` lines mean the same.
 
     `known_secrets` are those of the servers and suites that a request has to do with: its answer holds none. Each request has
     its own, since a word that is secret in one suite may be any word of another; what is stored was redacted when it was.

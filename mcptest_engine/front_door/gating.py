@@ -4,7 +4,7 @@ A `command` runs only with `--enable-writes`, or when exactly this argv is decla
 `mcptest.yml`; then it runs with the environment declared there, and any other `env` is refused. The variable of a token
 has to be meant for the server: declared for its origin in the workspace, by a suite or by an agent's settings, allowed by who
 started mcptest, or named `MCP_…` or `MCPTEST_…`.
-Source: agent-interface, "Command targets are gated"; decisions 14, Front door.
+Source: agent-interface, "Command targets are gated"; decisions 14, MCP server.
 """
 
 from __future__ import annotations
@@ -57,23 +57,24 @@ def target_of(door: Door, arguments: Mapping[str, Any]) -> tuple[ServerSpec, Tar
     if url is not None:
         return _of_url(door, url, arguments)
     if arguments.get("bearer_token_env") is not None:
-        raise UsageError("`bearer_token_env` goes with `url`", hint="a command gets its environment from `env`")
+        raise UsageError("`bearer_token_env` requires `url`", hint="a command gets its environment from `env`")
     return _of_command(door, [str(word) for word in command or ()], arguments.get("env"))
 
 
 def _of_url(door: Door, url: str, arguments: Mapping[str, Any]) -> tuple[ServerSpec, Target]:
     if arguments.get("env"):
-        raise UsageError("`env` goes with `command`", hint="a URL takes `bearer_token_env`")
+        raise UsageError("`env` requires `command`", hint="a URL takes `bearer_token_env`")
     if has_userinfo(url):
         raise UsageError("`url` must not contain a user name or password", hint="use `bearer_token_env`")
     if not url.startswith(("http://", "https://")):
-        raise UsageError(f"`url` is no http or https URL: {shown_url(url)}")
+        raise UsageError(f"`url` is not an http or https URL: {shown_url(url)}")
     settings: dict[str, Any] = {"url": url}
     variable = arguments.get("bearer_token_env")
     if variable is not None:
         if not _may_send(door, variable, url):
             raise PolicyDenied(
-                f"the environment variable `{variable}` is not sent to {shown_url(url)}: nothing says that it is meant for it",
+                f"the environment variable `{variable}` is not sent to {shown_url(url)}: it is not declared for "
+                f"this server",
                 hint=f"start the server with `mcptest mcp-server --allow-env {variable}`, have a server of this origin in "
                 f"mcptest.yml or in an agent's settings here declare it, or use a variable whose name begins "
                 "with MCP_ or MCPTEST_",
@@ -95,7 +96,7 @@ def _of_command(door: Door, argv: list[str], env: Mapping[str, str] | None) -> t
     if not declared:
         shown = json.dumps([word[:_LONGEST_WORD] for word in argv[:_MOST_WORDS]], ensure_ascii=False)
         raise PolicyDenied(
-            f"the command {shown} is not run: this front door was started read-only",
+            f"the command {shown} is not run: this MCP server was started without --enable-writes",
             hint="either start it with --enable-writes, or declare exactly this argv under `servers:` in the "
             "workspace's mcptest.yml",
         )
@@ -103,7 +104,7 @@ def _of_command(door: Door, argv: list[str], env: Mapping[str, str] | None) -> t
     if not alike:
         raise PolicyDenied(
             "`env` differs from what mcptest.yml declares for this command, so it is not run",
-            hint="leave `env` out: the declared one is used; or start the front door with --enable-writes",
+            hint="leave `env` out: the declared one is used; or start the MCP server with --enable-writes",
         )
     suite, name = alike[0]
     redactor = Redactor(suite.secrets)
@@ -184,7 +185,7 @@ def _declared_servers(door: Door) -> Iterator[tuple[LoadedSuite, str]]:
         except SuiteError as broken:
             raise PolicyDenied(
                 f"{path.name} does not load, so it declares no server: {broken.problems[0].message}",
-                hint="mend it first",
+                hint="correct it first",
             ) from None
         door.keep_secrets(suite.secrets)
         for name in suite.servers:

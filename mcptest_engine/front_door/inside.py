@@ -29,7 +29,7 @@ def named_file(root: Path, named: str) -> Path:
     except (OSError, ValueError, RuntimeError):
         raise UsageError(f"there is no file {shown} in this workspace") from None
     if not stat.S_ISREG(mode):
-        raise UsageError(f"{shown} is no file", hint="name a suite of this workspace")
+        raise UsageError(f"{shown} is not a file", hint="name a suite of this workspace")
     return path
 
 
@@ -48,7 +48,7 @@ def own_suites(root: Path) -> tuple[Path, ...]:
         if not is_own_file(root, path):
             raise PolicyDenied(
                 f"{path.name} is a link that leads out of this workspace, so it is not read",
-                hint="put the file itself here, or start the front door where it lies",
+                hint="copy the file here, or start the MCP server in its directory",
             )
     return found
 

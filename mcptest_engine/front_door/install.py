@@ -46,8 +46,8 @@ def install(root: Path, path: Path | None, *, writes_enabled: bool, allowed_env:
     file = path if path is not None else root / DEFAULT_PATH
     if path is None and not leads_inside(file, root):
         raise UsageError(
-            f"{DEFAULT_PATH} leads out of this workspace through a link, so nothing is written there",
-            hint="put a file or folder of your own in its place, or name the file: --install-path FILE",
+            f"{DEFAULT_PATH} is a link to a place outside of this workspace, so nothing is written there",
+            hint="replace it with a file or folder, or name the file: --install-path FILE",
         )
     text = _read(file)
     is_toml = file.suffix.lower() == ".toml"
@@ -68,7 +68,7 @@ def install(root: Path, path: Path | None, *, writes_enabled: bool, allowed_env:
     except (LenientError, NotEditable) as wrong:
         by_hand = f"[{member}.{NAME}]" if is_toml else f'"{NAME}": {_json(entry)}'
         raise UsageError(
-            f"{file} is not changed: {wrong}", hint=f"mend it, or add the entry by hand: {by_hand}"
+            f"{file} is not changed: {wrong}", hint=f"correct it, or add the entry by hand: {by_hand}"
         ) from None
     if after == text:
         return Installed(file, entry, changed=False)
@@ -86,7 +86,7 @@ def _read(file: Path) -> str:
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError:
-        raise UsageError(f"{file} is not changed: it is no UTF-8 text") from None
+        raise UsageError(f"{file} is not changed: it is not UTF-8 text") from None
     except OSError as wrong:
         raise UsageError(f"{file} cannot be read: {wrong.strerror or wrong}") from None
 

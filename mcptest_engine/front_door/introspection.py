@@ -129,7 +129,7 @@ def raw_answer(answer: Mapping[str, Any], room: int) -> dict[str, Any]:
 def told_as_arguments(denied: PolicyDenied, tool: str) -> PolicyDenied:
     """The refusal in a client's words: the arguments in place of the flags of the command line."""
     flags = {
-        "give ": "set ",
+        "use ": "set ",
         f"--allow {tool}": f"`allow` to [{json.dumps(tool, ensure_ascii=False)}]",
         "--presumed": "`presumed` to true",
         "--execute-destructive": "`execute_destructive` to true",

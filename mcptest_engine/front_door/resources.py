@@ -54,7 +54,7 @@ def read_output(workspace: Workspace, uri: str) -> str:
     """The output as JSON text, however large. Raises: UsageError for a URI that names nothing here."""
     found = _URI.fullmatch(uri)
     if found is None:
-        raise UsageError(f"{json.dumps(uri)[:120]} is no resource of mcptest", hint=f"they read {TEMPLATE}")
+        raise UsageError(f"{json.dumps(uri)[:120]} is not a resource of mcptest", hint=f"they read {TEMPLATE}")
     run_id, wanted = found[1].upper(), unquote(found[2])
     record = run_of(workspace, run_id)
     slugs = Slugs()

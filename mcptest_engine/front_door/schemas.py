@@ -1,4 +1,4 @@
-"""The JSON Schemas of what the verbs take and give. Source: agent-interface; decisions 14, Front door."""
+"""The JSON Schemas of what the verbs take and give. Source: agent-interface; decisions 14, MCP server."""
 
 from __future__ import annotations
 

@@ -342,7 +342,7 @@ def _verb(door: Door, name: str) -> verbs.Verb:
         )
     if found.gated and not door.writes_enabled:
         raise UsageError(
-            f"`{name}` starts servers and calls their tools, and this front door was started read-only",
+            f"`{name}` starts servers and calls their tools, and this MCP server was started without --enable-writes",
             hint="a person can start it with --enable-writes: mcptest mcp-server --install --enable-writes",
         )
     return found

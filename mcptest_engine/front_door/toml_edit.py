@@ -23,14 +23,14 @@ def with_table(text: str, path: tuple[str, str], values: Mapping[str, str | list
     try:
         before = tomllib.loads(text)
     except tomllib.TOMLDecodeError as wrong:
-        raise NotEditable(f"it is no TOML: {wrong}") from None
+        raise NotEditable(f"it is not TOML: {wrong}") from None
     except (ValueError, RecursionError) as wrong:  # a number of thousands of digits, arrays of thousands of levels
         raise NotEditable(str(json_fault(wrong))) from None
     holder, name = path
     tables = before.get(holder, {})
     table = tables.get(name, {}) if isinstance(tables, dict) else None
     if not isinstance(table, dict):
-        raise NotEditable(f"`{holder}.{name}` is no table")
+        raise NotEditable(f"`{holder}.{name}` is not a table")
     wanted = {**before, holder: {**tables, name: {**table, **values}}}
     if wanted == before:
         return text

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verb:
-    """One tool of the front door. `place` is "module:function" under `front_door`.
+    """One tool of the MCP server. `place` is "module:function" under `front_door`.
 
     `gated`: only with `--enable-writes`, because it changes the workspace or lets a server change something (no
     `readOnlyHint`). `starts_servers`: talks to a server under test, which is a world of its own (`openWorldHint`).

@@ -97,7 +97,7 @@ def _judge_one(
             if reason is not None:
                 mismatch = _worded(matcher, actual, reason(), context, redact) if redact else reason()
     except RecursionError:
-        mismatch = Mismatch(message="the value is nested too deeply to be judged")
+        mismatch = Mismatch(message="the value is nested too deeply to be checked")
     except Undecided as open_:
         return _open(index, label, assertion, actual, str(open_))
     if mismatch is None:

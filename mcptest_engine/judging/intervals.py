@@ -61,19 +61,19 @@ def decide_runs(passed: int, runs: int, *, min_trials: int, confidence_pct: floa
     told = f"{passed} of {counted(runs, 'run')} passed"
     needed = max(min_trials, 1)
     if runs < needed:
-        return Decided(Verdict.INCONCLUSIVE, f"{told}: too few to decide by, {needed} are needed", None)
+        return Decided(Verdict.INCONCLUSIVE, f"{told}: too few; {needed} are needed", None)
     interval = wald_interval(passed, runs, confidence_pct)
     if open_:
         worst, best = (wald_interval(count, runs + open_, confidence_pct) for count in (passed, passed + open_))
         if not (worst.low > HALF or best.high < HALF):
-            told += f", and {counted(open_, 'run')} came to no verdict: with them it may be otherwise"
+            told += f", and {counted(open_, 'run')} have no verdict, which could change the result"
             return Decided(Verdict.INCONCLUSIVE, told, interval)
     told += f" ({confidence_pct:g} % interval {interval.text})"
     if interval.low > HALF:
         return Decided(Verdict.PASS, told, interval)
     if interval.high < HALF:
         return Decided(Verdict.FAIL, told, interval)
-    return Decided(Verdict.INCONCLUSIVE, f"{told}: it may as well be half of them", interval)
+    return Decided(Verdict.INCONCLUSIVE, f"{told}: the pass rate may be one half", interval)
 
 
 def z_value(confidence_pct: float) -> float:

@@ -106,7 +106,7 @@ class CostBudget:
         if self.cap_usd is None or self._spent <= _exact(self.cap_usd):
             return None
         over = float(self._spent - _exact(self.cap_usd))
-        return f"{self.cap_name} {self.cap_usd:g} USD is overrun by {over:g} USD: {self.spent:g} USD was spent"
+        return f"{self.cap_name} {self.cap_usd:g} USD is exceeded by {over:g} USD: {self.spent:g} USD was spent"
 
     @asynccontextmanager
     async def reserve(self, payer: Payer) -> AsyncIterator[Reservation]:
@@ -205,7 +205,7 @@ class CostBudget:
             return None
         cap = f"{self.cap_name} {self.cap_usd:g} USD"
         if (name := self._untold_of(payers)) is not None:
-            return f"{cap} cannot hold {name}, whose first call told no cost"
+            return f"{cap} cannot limit {name}, whose first call reported no cost"
         amount, open_ended = self._needed(payers)
         left = self._left
         if left <= 0 and (open_ended or amount > left):

@@ -81,7 +81,7 @@ _LOOKED_INTO = frozenset(
 _RESULT_TYPE = "basic#result-responses"
 _MAY_ASK = frozenset({"tools/call", "resources/read", "prompts/get"})
 """The requests whose result may ask for input. Source: MCP 2026-07-28, basic/patterns/mrtr."""
-_SECRET = "what breaks it is secret"
+_SECRET = "the invalid value is secret"
 
 
 class Validity(NamedTuple):
@@ -120,7 +120,7 @@ def find_task_handle(result: object) -> str | None:
     promises = isinstance(task, dict) and "taskId" in task and not result.get("content")
     if result.get("resultType") != "task" and not promises:
         return None
-    return "the call is unfinished: the server answered with a task, and mcptest does not follow tasks yet"
+    return "the call is not finished: the server answered with a task, and mcptest does not support tasks yet"
 
 
 def find_invalidity(
@@ -160,7 +160,10 @@ def find_invalidity(
     try:
         is_valid = validator.is_valid(result)
     except (ValueError, OverflowError):  # half a character, or a number that no schema can judge
-        return "the result cannot be checked: it holds half a character (a lone surrogate) or a number out of range", ""
+        return (
+            "the result cannot be checked: it contains half a character (a lone surrogate) or a number out of range",
+            "",
+        )
     if not is_valid:
         from mcptest_engine.judging.matchers.json_schema import first_fault
 
@@ -204,7 +207,10 @@ def _find_error_fault(error: Any, revision: str, redact: Callable[[Any], Any]) -
         if validator.is_valid(answer):
             return None
     except (ValueError, OverflowError):
-        return "the error cannot be checked: it holds half a character (a lone surrogate) or a number out of range", ""
+        return (
+            "the error cannot be checked: it contains half a character (a lone surrogate) or a number out of range",
+            "",
+        )
     from mcptest_engine.judging.matchers.json_schema import first_fault
 
     fault = first_fault(validator, redact(answer))
@@ -221,7 +227,7 @@ def _find_output_fault(
         return None
     section = "(server/tools#output-schema)"
     if "structuredContent" not in result:
-        return f"the tool declares an `outputSchema`, and the result has no `structuredContent` {section}", ""
+        return f"the tool declares an `outputSchema`, but the result has no `structuredContent` {section}", ""
     content = result["structuredContent"]
     reason = output_schema(content)
     if reason is None:
@@ -232,7 +238,10 @@ def _find_output_fault(
         words, place = (_SECRET, "") if again is None else (again().message, again().pointer)
     else:
         words, place = fault.message, fault.pointer
-    return f"`structuredContent` breaks the tool's `outputSchema`: {words} {section}", f"/structuredContent{place}"
+    return (
+        f"`structuredContent` does not match the tool's `outputSchema`: {words} {section}",
+        f"/structuredContent{place}",
+    )
 
 
 def _section(method: str, place: str, result: Any) -> str:

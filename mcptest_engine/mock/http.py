@@ -102,7 +102,7 @@ def parse_address(text: str) -> Address:
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not (port.isascii() and port.isdigit()) or int(port) > 65535 or (colon and not host):
-        raise UsageError(f'"{text}" is no address to listen on', hint="write PORT or HOST:PORT, such as 127.0.0.1:8080")
+        raise UsageError(f'"{text}" is not an address', hint="write PORT or HOST:PORT, such as 127.0.0.1:8080")
     return Address(host or "127.0.0.1", int(port))
 
 

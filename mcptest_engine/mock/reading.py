@@ -95,7 +95,7 @@ class _Reader:
 
     def manifest(self) -> Manifest:
         if self._tree.has_non_finite:
-            self.complain((), "a NaN or an infinity stands in the manifest, and JSON has neither")
+            self.complain((), "the manifest contains NaN or infinity, which JSON does not have")
         top = self._fields(self._tree.value, (), ("mock_server",))
         if top is None:
             return Manifest()
@@ -173,7 +173,7 @@ class _Reader:
                 )
                 self.complain(line.path_of("level"), f'unknown log level "{level}"', hint=hint)
             if "data" not in line.members:
-                self.complain(line.path, "`data` is missing: what the message says")
+                self.complain(line.path, "`data` is missing: the content of the message")
             data = self._template(line.members.get("data"), line.path_of("data"))
             yield LogLine(level=level, data=data, logger=line.text("logger"))
 
@@ -233,7 +233,7 @@ class _Reader:
             by_template = any(family.pattern.fullmatch(uri) for family in manifest.resource_templates or ())
             if uri not in uris and not by_template:
                 hint = did_you_mean(uri, uris) or "declare it under `resources:`"
-                self.complain(path, f'no resource is called "{uri}"', hint=hint)
+                self.complain(path, f'there is no resource "{uri}"', hint=hint)
 
     def _cases(self, fields: Fields, known: Known) -> Iterator[Case]:
         for index, item in enumerate(fields.sequence("when")):
@@ -242,7 +242,7 @@ class _Reader:
             if case is None:
                 continue
             if "args" not in case.members:
-                self.complain(path, "`args` is missing: the arguments that this case is for")
+                self.complain(path, "`args` is missing: the arguments of this case")
             outcome = self._outcome(case, known)
             if outcome is None:
                 self.complain(path, "a case needs one of `response`, `responses`, `error`")
@@ -267,7 +267,7 @@ class _Reader:
 
     def _result(self, value: Any, path: Path, known: Known) -> Template:
         if not isinstance(value, dict):
-            hint = "write the result as it goes over the wire: `{content: [{type: text, text: …}]}`"
+            hint = "write the result as it is sent: `{content: [{type: text, text: …}]}`"
             self.complain(path, f"a response must be a mapping, found {kind_of(value)}", hint=hint)
         elif "structuredContent" in value and "content" not in value:
             value = {"content": [], **value}  # which the protocol asks for, and which says nothing more
@@ -472,7 +472,9 @@ def _from_snapshot(value: Any, *, file: str) -> Manifest:
     for index, descriptor in enumerate(listed):
         name = descriptor.get("name") if isinstance(descriptor, dict) else None
         if not isinstance(name, str):
-            message = f"tool #{index} has no name" if isinstance(descriptor, dict) else f"tool #{index} is no object"
+            message = (
+                f"tool #{index} has no name" if isinstance(descriptor, dict) else f"tool #{index} is not an object"
+            )
             problems.append(Problem(message=message, pointer=f"{pointer}/{index}", file=file))
         elif name in tools:
             message = f'duplicate tool "{name}"'

@@ -112,7 +112,7 @@ def _reference(expression: str, complain: Complain, path: Path, known: tuple[str
 
 def _unknown(expression: str, is_asked: bool, known: tuple[str, ...]) -> str:
     if is_asked:
-        return f'the template "${{{expression}}}" stands for an answer of the client, and nothing is asked: add `ask:`'
+        return f'the template "${{{expression}}}" means an answer of the client, but there is no request: add `ask:`'
     names = " and ".join(f"`${{{name}.NAME}}`" for name in known)
     return f'unknown template "${{{expression}}}"; only {names} {"is" if len(known) == 1 else "are"} known in an answer'
 

@@ -77,13 +77,13 @@ def diff_json(compared: Compared) -> dict[str, Any]:
 
 
 def sums(compared: Compared) -> str:
-    """`2 breaking changes, 1 that cannot be told, 3 others`."""
+    """`2 breaking changes, 1 unclear, 3 others`."""
     if not compared.changes:
         return "no change"
     breaking, unknown, others = (compared.count(impact) for impact in Impact)
     parts = [counted(breaking, "breaking change")]
     if unknown:
-        parts.append(f"{unknown} that cannot be told")
+        parts.append(f"{unknown} unclear")
     return ", ".join([*parts, counted(others, "other")])
 
 

@@ -29,7 +29,7 @@ ARGS_LIMIT = 300
 MODELS_SHOWN = 12
 MODEL_LIMIT = 48
 UNNAMED = "(no model named)"
-BY_WHEN = "`when` did not hold"
+BY_WHEN = "`when` was false"
 """Why a node was skipped by its own condition; a node may be called `when`."""
 _PLAIN = Ink(on=False)
 
@@ -172,7 +172,7 @@ def _unrun(trace: Mapping[str, Any], said: str) -> Iterator[str]:
     """The budget that was crossed, and nodes that nothing failed for: those it kept from running, and by their own `when`."""
     cap = trace["composition"].get("budget_tripped")
     if cap is not None and f"budget {cap}" not in said:
-        yield f"budget {cap} was crossed"
+        yield f"budget {cap} was exceeded"
     unrun = [node["id"] for node in trace["nodes"].values() if node["status"] == "skipped"]
     if cap is not None and unrun:
         yield f"not run: {_ids(unrun)}"

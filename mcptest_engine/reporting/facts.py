@@ -378,7 +378,7 @@ def listed_remark(test: TestResult) -> str:
 
 def inconclusive_text(test: TestResult) -> str:
     """Why a test is inconclusive, never empty."""
-    return remark(test) or "there was nothing to judge by"
+    return remark(test) or "there was nothing to check"
 
 
 def unchecked_text(record: RunRecord) -> str:
@@ -388,7 +388,7 @@ def unchecked_text(record: RunRecord) -> str:
         return ""
     if not record.tests:
         is_empty_part = record.shard is not None and record.exit_code != ExitCode.NO_TESTS
-        return "" if not is_empty_part else "nothing was checked: this shard holds no test"
+        return "" if not is_empty_part else "nothing was checked: this shard has no test"
     reasons: dict[tuple[str, str], int] = {}
     for test in record.tests:
         key = (
@@ -417,11 +417,7 @@ def fault_text(test: TestResult) -> str | None:
         return None
     fault, made = one_line(first.fault, 40), len(test.attempts)
     if first.verdict is not Verdict.INCONCLUSIVE:
-        return (
-            f"1st answer delayed by `fault: {fault}`"
-            if fault == "delay_ms"
-            else f"`fault: {fault}` did not come to pass"
-        )
+        return f"1st answer delayed by `fault: {fault}`" if fault == "delay_ms" else f"`fault: {fault}` had no effect"
     taken = f"1st answer {'cut off' if fault == 'disconnect' else 'dropped'} by `fault: {fault}`"
     return f"{taken}; {_ordinal(made)} attempt judged" if made > 1 else f"{taken}; `verify` alone judged"
 

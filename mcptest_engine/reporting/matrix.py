@@ -171,7 +171,7 @@ def _details(record: RunRecord, test: TestResult, options: RenderOptions) -> Ite
         text = "\n".join([failure_text(test), f"repro: {repro_line(record, test, options)}"])
         summary = facts.reasons(test)[0].text
     else:
-        text = summary = facts.remark(test) or "there was nothing to judge by"
+        text = summary = facts.remark(test) or "there was nothing to check"
     yield f"<details><summary>{_marked(one_line(summary, 120))}</summary><pre>{_html(text)}</pre></details>"
 
 
@@ -180,7 +180,7 @@ def _sums(grid: Grid) -> Iterator[str]:
     if not grid.rows:
         return
     yield "<h2>Models</h2>"
-    yield "<p>What the tests with each model came to.</p>"
+    yield "<p>The results of the tests with each model.</p>"
     yield '<div class="wide"><table><thead><tr>'
     heads = ("Model", "Passed", "Failed", "Inconclusive", "Skipped", "Time")
     yield "".join(f'<th scope="col">{head}</th>' for head in heads) + "</tr></thead><tbody>"

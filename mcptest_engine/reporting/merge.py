@@ -104,7 +104,7 @@ def _missing_shards(records: Sequence[RunRecord]) -> tuple[str, ...]:
     counts = {count for _, count in shards}
     if len(counts) > 1:
         told = ", ".join(f"{index}/{count}" for index, count in sorted(shards, key=lambda shard: shard[::-1]))
-        raise RecordError(f"the runs are shards of different divisions: {told}", hint="use `--shard i/n` with one n")
+        raise RecordError(f"the shards have different counts: {told}", hint="use `--shard i/n` with one n")
     return tuple(
         f"shard {index}/{count} is missing: its tests are not in this report"
         for count in counts
@@ -133,7 +133,7 @@ def _check_one_selection(records: Sequence[RunRecord]) -> None:
         one, other, *_ = found.values()
         raise RecordError(
             f"the runs {one.run_id} and {other.run_id} are shards of different selections of tests",
-            hint="make all shards with the same `--filter`, `--tag` and other options that choose tests, and `--repeat`",
+            hint="use the same `--filter`, `--tag`, `--repeat` and other options that choose tests for all shards",
         )
 
 
@@ -144,8 +144,8 @@ def _check_disjoint(records: Sequence[RunRecord]) -> None:
             if owners.setdefault(test.id, number) != number:
                 other = records[owners[test.id]]
                 raise RecordError(
-                    f'the test "{one_line(test.name)}" stands in both runs {other.run_id} and {record.run_id}',
-                    hint="shards of one run share no test: give each record once, and use `--shard i/n` with one n",
+                    f'the test "{one_line(test.name)}" is in both runs {other.run_id} and {record.run_id}',
+                    hint="a test is in one shard only: name each record once, and use `--shard i/n` with one n",
                 )
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MODES = {
     "live": ("live", "live: every answer came from a server during this run"),
-    "recorded": ("live", "recorded: the servers answered, and their answers were kept in a cassette"),
+    "recorded": ("live", "recorded: the servers answered, and their answers were saved in a cassette"),
     "replayed": ("replayed", "replayed: every answer was read from a cassette; no server was asked"),
 }
 """Of each mode where its answers come from, and what is said when all do."""

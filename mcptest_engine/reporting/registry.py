@@ -57,15 +57,15 @@ class Format:
 
 
 FORMATS: Mapping[str, Format] = {
-    "pretty": Format("pretty", "for people: one line a test, then failures in detail", machine=False),
-    "minimal": Format("minimal", "one line on stdout, one line a failure on stderr", machine=False),
+    "pretty": Format("pretty", "for people: one line for each test, then failures in detail", machine=False),
+    "minimal": Format("minimal", "one line on stdout, one line for each failure on stderr", machine=False),
     "json": Format("json_", "the whole run record"),
-    "ndjson": Format("ndjson", "one test a line, then a summary line"),
-    "junit": Format("junit", "JUnit XML, one suite a server"),
+    "ndjson": Format("ndjson", "one line for each test, then a summary line"),
+    "junit": Format("junit", "JUnit XML, one test suite for each server"),
     "tap": Format("tap", "Test Anything Protocol, version 14"),
     "md": Format("markdown", "Markdown for a pull request or a job summary"),
     "matrix": Format("matrix", "agent tests and evals by models, as one HTML file"),
-    "html": Format("html.page", "the auditor's report: one page that loads nothing"),
+    "html": Format("html.page", "one self-contained HTML page, for review and audit"),
     "github": Format("github", "GitHub Actions annotations at the suite's lines, and a job summary"),
     "sarif": Format("sarif_run", "SARIF 2.1.0 for code-scanning services"),
     "gitlab": Format("gitlab", "Code Quality JSON for a GitLab merge request"),
@@ -75,7 +75,7 @@ FORMATS: Mapping[str, Format] = {
 
 
 OWN_FORMATS: Mapping[str, Format] = {
-    "eval": Format("eval_lines", "one line a grading, then what it cost", machine=False)
+    "eval": Format("eval_lines", "one line for each grading, then the cost", machine=False)
 }
 """What one command prints where no `--reporter` is asked for, and no `--reporter` names."""
 

@@ -28,17 +28,17 @@ _RULES: Mapping[FailureKind, str] = {
     FailureKind.ASSERTION: "an answer is not what the test expects",
     FailureKind.TOOL_ERROR: "a tool reported an error that the test does not expect",
     FailureKind.PROTOCOL_ERROR: "the server answered with a JSON-RPC error that the test does not expect",
-    FailureKind.INVALID: "a result breaks the protocol or the tool's own output schema",
+    FailureKind.INVALID: "a result violates the protocol or the tool's output schema",
     FailureKind.BUDGET: "an answer took more time, tokens or money than the test allows",
-    FailureKind.SCORE: "a test's score is under its threshold",
-    FailureKind.METRIC: "a metric of a test is under its threshold",
-    FailureKind.SERVER: "the server did not start, died, or broke the protocol",
+    FailureKind.SCORE: "the score of a test is below its threshold",
+    FailureKind.METRIC: "a metric of a test is below its threshold",
+    FailureKind.SERVER: "the server did not start, died, or violated the protocol",
     FailureKind.TIMEOUT: "no answer came in time",
     FailureKind.AUTH: "the server refused the credentials",
     FailureKind.HOOK: "a hook failed",
     FailureKind.SCORER: "a scorer gave no verdict",
     FailureKind.POLICY: "a call was refused by policy",
-    FailureKind.SUITE: "the suite holds a fault that showed only at run time",
+    FailureKind.SUITE: "the suite has an error that appeared only at run time",
 }
 
 

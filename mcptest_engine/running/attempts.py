@@ -121,7 +121,7 @@ def _require_lost_answer(outcome: Outcome, fault: Fault | None) -> Outcome:
     """An attempt whose answer was to be taken away passes only by that having happened: green means checked."""
     if fault is None or fault.kind == "delay" or outcome.lost or outcome.verdict in (Verdict.FAIL, Verdict.SKIP):
         return outcome
-    message = f"no answer came for `fault: {fault.kind}` to strike"
+    message = f"`fault: {fault.kind}` was not applied, because no answer came"
     failure = Failure(kind=FailureKind.SERVER, message=message)
     return outcome._replace(verdict=Verdict.FAIL, message=message, failure=failure)
 
@@ -133,7 +133,7 @@ def _is_undecided(outcome: Outcome) -> bool:
 
 def _fail_unjudged(outcome: Outcome) -> Outcome:
     """The answer was taken away, and neither a retry nor a step is left to judge by (`--retries 0`)."""
-    message = f"{outcome.message}; no retry is left to be judged"
+    message = f"{outcome.message}; no retry is left"
     return outcome._replace(
         verdict=Verdict.FAIL, message=message, failure=Failure(kind=FailureKind.SUITE, message=message)
     )

@@ -105,7 +105,7 @@ class Caching(Extension):
                 key = keys.key(case, history)
             except TooMuchError as wrong:
                 advice = "" if pinned or over_http else "; with a `server_version` only what is named is looked at"
-                self._warn(f'not cached: tests of server "{case.server}", since {wrong}{advice}')
+                self._warn(f'not cached: tests of server "{case.server}", because {wrong}{advice}')
                 continue
             self._keys[case.id] = (key, history)
             entry = self._cache.get(key) if replays else None
@@ -114,7 +114,7 @@ class Caching(Extension):
         for server in unpinned:
             self._warn(f'not cached: tests of server "{server}", which has a `url` and no `server_version`')
         if self._cache.damaged:
-            self._warn(f"cannot be read and counts as not there: {counted(self._cache.damaged, 'cached result')}")
+            self._warn(f"cannot be read and is ignored: {counted(self._cache.damaged, 'cached result')}")
 
     def _warn(self, text: str) -> None:
         text = self._pool.redactor.redact_text(text)
@@ -157,7 +157,7 @@ class Caching(Extension):
         if case.id not in self._keys or not once:
             return
         if not listed:
-            self._warn(f'not cached: tests of server "{case.server}", whose list could not be read to check them')
+            self._warn(f'not cached: tests of server "{case.server}", because its list could not be read')
             return
         if outcome.warnings or not self._was_checked(case, outcome):
             return  # it is asked again, so that what is odd about it is told again

@@ -558,7 +558,9 @@ def _held_to_catalog(
 
 def _after_restart(outcome: Outcome, failure: Failure, session: Session) -> Outcome:
     """The first failure over a session whose server had to be started again, with that in its hint."""
-    told = f'server "{session.spec.name}" was started again before this call, since it {session.replaces}: its state is lost'
+    told = (
+        f'server "{session.spec.name}" was restarted before this call, because it {session.replaces}: its state is lost'
+    )
     session.replaces = None
     hint = told if failure.hint is None else f"{failure.hint}; {told}"
     return outcome._replace(failure=replace(failure, hint=hint))

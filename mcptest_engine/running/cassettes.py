@@ -195,4 +195,4 @@ class CassetteWriter(Extension):
         path = save_cassette(self._workspace, self._name, cassette)
         if models is not None:
             exchanges += len(models["exchanges"])
-        return f"{exchanges} exchanges recorded in {self._workspace.relative(path)}: look at it before you commit it"
+        return f"{exchanges} exchanges recorded in {self._workspace.relative(path)}: check it before you commit it"

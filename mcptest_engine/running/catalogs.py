@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LISTS = {"tools/call": "tools", "prompts/get": "prompts"}
 _WHAT = {"tools": "tool", "prompts": "prompt"}
 LIST_RESULT: Mapping[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
-_LATE = "no answer came in the time that a test gives to a call"
+_LATE = "no answer came within the time limit of a call"
 _ENDED = "the run was ended before an answer came"
 _MOST_DEATHS = 3
 _MOST_FAULTS = 50
@@ -103,7 +103,7 @@ class Entry:
 
     @property
     def _refusal(self) -> str:
-        return f'the `inputSchema` of "{self.descriptor["name"]}" refuses the arguments'
+        return f'the `inputSchema` of "{self.descriptor["name"]}" does not allow the arguments'
 
     def _judge_input(self, arguments: Any) -> Reason | None:
         schema = self.descriptor.get("inputSchema")
@@ -188,7 +188,7 @@ def find_call_fault(
         message, hint = listing.unknown(session.spec.name, name)
         if succeeded:
             message += ", and answered the call"
-            hint = hint or "a suite that calls it on purpose says `run_options: { catalog: off }`"
+            hint = hint or "to call it on purpose, set `run_options: { catalog: off }`"
         return CallFault(message, hint, fails=True)
     fault = entry.find_argument_fault(arguments)
     return None if fault is None else CallFault(*fault, fails=session.spec.is_strict)
@@ -303,7 +303,7 @@ class RunCatalogs:
         server, what = key
         if what in (session.capabilities or {}):  # else it never said that it had any
             unchecked = "names, arguments and output schemas" if what == "tools" else "names and arguments"
-            told = f'the {what} of server "{server}" could not be listed, so that {unchecked} are not checked'
+            told = f'the {what} of server "{server}" could not be listed, so {unchecked} are not checked'
             self.warnings[f"{told}: {reason}"] = None
 
     async def _within(
@@ -364,5 +364,7 @@ class RunCatalogs:
                 self.warnings[f'server "{server}", {what}/list: {fault[0]}'] = None
         listing = self._known[key] = Listing(what, found)
         for name in listing.twice:
-            self.warnings[f'server "{server}" lists the {_WHAT[what]} "{name}" more than once; the first counts'] = None
+            self.warnings[
+                f'server "{server}" lists the {_WHAT[what]} "{name}" more than once; the first one counts'
+            ] = None
         return listing

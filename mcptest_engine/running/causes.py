@@ -45,7 +45,7 @@ SLOW = frozenset({FailureKind.BUDGET, FailureKind.TIMEOUT})
 DEPENDS_ON_NOBODY = frozenset(
     {FailureKind.AUTH, FailureKind.HOOK, FailureKind.SCORER, FailureKind.POLICY, FailureKind.SUITE}
 )
-_FLAKY = "passes and fails by turns, also alone: the server or the test is flaky"
+_FLAKY = "passes and fails by turns, even alone: the server or the test is flaky"
 _READING = frozenset(
     {
         "tools/list",
@@ -191,7 +191,7 @@ class Causes:
                 why_not = "the suite says `restart: false`"
             hung = any(broken.hung for broken in one.decision.broken)
             if why_not is None and hung and self._hangs >= MOST_HANGS and self._is_over(_seconds(one)):
-                why_not = f"{self._hangs} calls have hung again, and the {self._most:.0f} s for that are used up"
+                why_not = f"{self._hangs} calls timed out again, and the {self._most:.0f} s for new runs are used up"
             if why_not is not None:
                 alone[one.place] = why_not
                 continue
@@ -205,7 +205,7 @@ class Causes:
         """What a test whose call was answered comes to alone, or why it was not tried."""
         why_not = self._why_not(one.case)
         if why_not is None and self._is_over(_seconds(one)):
-            why_not = f"the {self._most:.0f} s for that are used up"
+            why_not = f"the {self._most:.0f} s for new runs are used up"
         return await self._run_again(one.case) if why_not is None else why_not
 
     async def _find_partners(
@@ -308,10 +308,10 @@ class Causes:
         """Why a test must not be run again; None where it may."""
         asks_model = case.kind in (TestKind.AGENT, TestKind.EVAL)
         if asks_model or any(uses_matcher(expect, "llm-judge") for expect in case.expectations()):
-            return "that would ask a model"
+            return "it asks a model"
         composition = _composition_of(case)
         if composition is not None and composition.program.spending.has_caps:
-            return "its budget is over all cases"
+            return "its budget is for all cases"
         for server, tool in _tools_of(case):
             tool_class = self._caller.effects.class_of(server, tool) or classify({"name": tool})
             if not tool_class.only_reads:
@@ -397,7 +397,7 @@ def _failed_alone(decision: Decision) -> Decision:
 def _not_tried(one: Held, why_not: str, victims: Sequence[Held] = ()) -> Decision:
     """The test as it failed, and why it was not run again."""
     cause = Cause(kind="not_tried", beside=None, reruns=0)
-    return _with_note(one.decision, f"not tried again alone: {why_not}", cause, victims)
+    return _with_note(one.decision, f"not run again alone: {why_not}", cause, victims)
 
 
 def _with_note(decision: Decision, note: str, cause: Cause | None, victims: Sequence[Held]) -> Decision:
@@ -428,17 +428,17 @@ def _with_victims(decision: Decision, victims: Sequence[Held]) -> Decision:
 
 def _interference_words(kind: FailureKind, partner: str | None, beside: int, reruns: int, *, is_slow: bool) -> str:
     if is_slow:
-        fault = "the server delays parallel calls; where its times matter, give it `serial: true`"
+        fault = "the server delays concurrent calls; if durations matter, set `serial: true` on it"
     elif kind is FailureKind.SERVER:
-        fault = "the server does not stand parallel calls"
+        fault = "the server fails on concurrent calls"
     else:
-        fault = "the server mixes up parallel calls"
+        fault = "the server mixes up concurrent calls"
     if partner is not None:
         return f'passes alone; fails beside "{partner}": {fault}'
     others = "another test was" if beside == 1 else f"{beside} other tests were"
     tried = f", and in {counted(reruns - 1, 'more run')} no pair of tests failed twice" if reruns > 1 else ""
     if kind is FailureKind.SERVER:
-        fault += ", or it ended by itself"
+        fault += ", or the server ended by itself"
     elif not is_slow:
-        fault += ", or this test needs what another one does first (then give that one `serial: true`)"
+        fault += ", or this test needs another test to run first (then set `serial: true` on that test)"
     return f"passes alone; failed while {others} under way{tried}: {fault}"

@@ -99,9 +99,7 @@ def concluded(
     if unaffordable:
         tools = ", ".join(f"`{one_line(name, 60)}`" for name in unaffordable[:_TOOLS_SHOWN])
         more = f" and {len(unaffordable) - _TOOLS_SHOWN} more" if len(unaffordable) > _TOOLS_SHOWN else ""
-        warnings.append(
-            f"the budget of tool calls is used up, calls are left out of {tools}{more}: allow more with --max-calls"
-        )
+        warnings.append(f"the limit of tool calls is reached; not called: {tools}{more}. Allow more with --max-calls")
     if record.coverage:
         from mcptest_engine.core.coverage import short_lines
 
@@ -139,4 +137,4 @@ def _slow(record: RunRecord, cap: float | None) -> str | None:
     reached = times[max(0, -(-len(times) * 95 // 100) - 1)]
     if reached <= cap:
         return None
-    return f"p95 latency {reached:.0f}ms is over the advised {cap:g}ms (performance.p95_latency_ms)"
+    return f"p95 latency {reached:.0f}ms is above the desired {cap:g}ms (performance.p95_latency_ms)"

@@ -57,7 +57,7 @@ def baseline_of(record: RunRecord, known: Mapping[str, Cost] | None = None) -> d
 def costs_in(data: object) -> dict[str, Cost]:
     """The costs of a baseline as JSON. Raises: ValueError for what is none."""
     if not isinstance(data, dict) or data.get("schema_version") != SCHEMA_VERSION:
-        raise ValueError(f"it is not of {SCHEMA_VERSION}")
+        raise ValueError(f"its version is not {SCHEMA_VERSION}")
     tests = data.get("tests")
     if not isinstance(tests, dict):
         raise ValueError("it has no `tests`")
@@ -116,7 +116,7 @@ def _mean(group: list[TestResult]) -> Cost:
 def _cost(test_id: str, row: object) -> Cost:
     cost, tokens = (row.get("cost_usd"), row.get("tokens")) if isinstance(row, dict) else (None, None)
     if not is_amount(tokens) or not (cost is None or is_amount(cost)):
-        raise ValueError(f"what it says of `{test_id}` is no cost")
+        raise ValueError(f"its entry for `{test_id}` is not a cost")
     return Cost(cost, tokens)
 
 

@@ -184,7 +184,7 @@ class Snapshots(Extension):
             return with_warnings(record, [f"{UNSAVED_SNAPSHOTS}: {reason}"])
         if store.taken:
             place = os.path.relpath(store.path)
-            warnings.append(f"{counted(len(store.taken), 'snapshot')} written to {place}: look at it and commit it")
+            warnings.append(f"{counted(len(store.taken), 'snapshot')} written to {place}: check it and commit it")
         warnings += [f"the snapshot `{name}` is not updated: {reason}" for name, reason in store.untrusted.items()]
         if store.waiting:
             changes = f"{counted(store.waiting, 'snapshot change')} {'waits' if store.waiting == 1 else 'wait'}"

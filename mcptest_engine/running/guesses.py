@@ -98,12 +98,12 @@ def refused_guess(asked: Asked, envelope: Mapping[str, Any], redact: Callable[[A
         if asked.outcome is Wanted.ERROR or not _TRACE.search(_words_of(envelope)):
             return None
         told = told_texts(envelope["result"], _LONGEST, redact)
-        return f"the generated arguments were answered with a stack trace: {told}; replace them"
+        return f"the answer to the generated arguments is a stack trace: {told}; replace them"
     told = error_text(envelope, redact)
     if asked.outcome is Wanted.ERROR:
         if _is_about_arguments(asked, envelope):
             return None
-        return f"the call failed, and nothing shows that its invalid arguments are why: {told}"
+        return f"the call failed, but not clearly because of its invalid arguments: {told}"
     if _is_unknown(asked, envelope):
         return None
     return f"the generated arguments were refused: {told}; replace them"
@@ -113,7 +113,7 @@ def same_error(told: str, others: Iterable[str]) -> str | None:
     """Why a refusal shows nothing: its error `told` is among those of valid arguments, apart from numbers and ids."""
     if _VARYING.sub("#", told) not in {_VARYING.sub("#", other) for other in others}:
         return None
-    return f"valid arguments got the same error, so nothing shows that the invalid ones were refused: {told}"
+    return f"valid arguments got the same error, so it is not clear that the invalid ones were refused: {told}"
 
 
 def error_text(envelope: Mapping[str, Any], redact: Callable[[Any], Any]) -> str:

@@ -280,7 +280,7 @@ class Hooks:
         text = told.told
         if told.passed:
             late = "the run" if case is None else "the test"
-            text = f"{told.called} asked to skip, too late: {late} is over"
+            text = f"{told.called} requested a skip too late: {late} is over"
         warning = text if case is None else f"{case.name}: {text}"
         self.warnings.append(warning)
         self._emit(Warned(message=warning))
@@ -306,7 +306,7 @@ def _hurried(step: _Step, seconds: float) -> _Step:
     """The same step for what is left of its phase's time after an interruption."""
     if step.timeout_seconds <= seconds:
         return step
-    bound = f"the {duration(AFTER_INTERRUPT_SECONDS)} that are left after an interruption"
+    bound = f"the {duration(AFTER_INTERRUPT_SECONDS)} after an interruption"
     return step._replace(timeout_seconds=seconds, bound=bound)
 
 

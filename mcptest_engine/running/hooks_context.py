@@ -66,7 +66,7 @@ def read_patch(answer: bytes) -> Patch:
     try:
         value = parse(answer)
     except Unreadable as wrong:
-        raise BadAnswer(f"printed no JSON object: {wrong.reason}") from None
+        raise BadAnswer(f"printed something other than a JSON object: {wrong.reason}") from None
     if not isinstance(value, dict):
         raise BadAnswer(f"printed {json_type(value)} where one JSON object is expected")
     unknown = next((key for key in value if key not in KEYS), None)
@@ -95,13 +95,13 @@ def _env(value: object) -> dict[str, str]:
     for name, text in value.items():
         shown = one_line(name, 80)
         if not name or "=" in name or "\0" in name:
-            raise BadAnswer(f"printed `{shown}` in `env`, which can be no variable's name")
+            raise BadAnswer(f"printed `{shown}` in `env`, which cannot be the name of a variable")
         if not isinstance(text, str):
             raise BadAnswer(f"printed {json_type(text)} as `env.{shown}`, which must be a text")
         if "\0" in text:
-            raise BadAnswer(f"printed a NUL in `env.{shown}`, which no variable can hold")
+            raise BadAnswer(f"printed a NUL in `env.{shown}`, which a variable cannot contain")
         if not _encodable(name) or not _encodable(text):
-            raise BadAnswer(f"printed half a character in `env.{shown}`, which no variable can hold")
+            raise BadAnswer(f"printed half a character in `env.{shown}`, which a variable cannot contain")
     return value
 
 
@@ -125,5 +125,5 @@ def _skip(answer: Mapping[str, Any]) -> str | None:
     value = answer["skip"]
     reason = value.get("reason") if isinstance(value, dict) and value.keys() == {"reason"} else None
     if not isinstance(reason, str) or not reason.strip():
-        raise BadAnswer('printed a `skip` of another form than `{"reason": "a text"}`')
+        raise BadAnswer('printed a `skip` that is not of the form `{"reason": "a text"}`')
     return reason

@@ -165,7 +165,7 @@ class Judged(Extension):
         if "models" in self.__dict__:
             yield from self.models.settle()
             if self._settings.replay is not None and self._settings.max_cost_usd is not None:
-                yield f"a replay asks no model and spends nothing on any: `{MAX_COST}` holds scorers alone"
+                yield f"a replay asks no model, so `{MAX_COST}` limits only scorers"
         if self.budget.overrun is not None:
             yield self.budget.overrun
         for name, (cost, most) in sorted(self.budget.exceeded.items()):
@@ -177,9 +177,11 @@ class Judged(Extension):
         count = self.budget.unpriced
         calls = f"{count} call{'s' if count > 1 else ''} of models"
         held = (
-            "no sum holds it" if self.budget.cap_usd is None else f"neither a sum nor `{self.budget.cap_name}` holds it"
+            "it is in no sum"
+            if self.budget.cap_usd is None
+            else f"it is in no sum and not limited by `{self.budget.cap_name}`"
         )
-        return f"the price of {calls} is not known, so that {held}: `prices:` in the suite says what models cost"
+        return f"the price of {calls} is not known, so {held}; set it with `prices:` in the suite"
 
 
 def _budget(suite: LoadedSuite, settings: RunSettings) -> CostBudget:

@@ -1,4 +1,4 @@
-"""From a loaded suite to a record: the one way in for the command line, watch mode, the workbench and the front door.
+"""From a loaded suite to a record: the one way in for the command line, watch mode, the workbench and the MCP server.
 
 Servers are started first, and what the run itself needs is imported while they start: for an ordinary server that takes
 longer than all the importing, so that none of it is waited for.

@@ -102,7 +102,7 @@ def _selection_warnings(
     if focused:
         yield f"only the {len(focused)} focused of {len(declared)} tests run (`only: true`)"
     if models and selected and not any(map(_asks_model, selected)):
-        yield "`--models` changes nothing: no model answers in these tests (`judge:` names the one that judges)"
+        yield "`--models` has no effect: no model answers in these tests (`judge:` sets the model that grades)"
 
 
 def _asks_model(case: Case) -> bool:

@@ -435,9 +435,7 @@ def _find_invalid_opening(session: Session, redact: Callable[[Any], Any]) -> str
 def _idle_death(name: str, dead: Session) -> ServerDied:
     name = _name_of(name)
     clause = dead.ending.clause if dead.ending is not None else "closed its connection"
-    return ServerDied(
-        f'server "{name}" {clause} while nothing was asked of it', server=name, stderr_tail=dead.stderr_tail
-    )
+    return ServerDied(f'server "{name}" {clause} while no call was running', server=name, stderr_tail=dead.stderr_tail)
 
 
 def _given_up(name: str, error: ServerDied, restarts: int) -> ServerDied:

@@ -67,7 +67,7 @@ def with_groups(taken: list[Case], cases: Sequence[Case]) -> list[Case]:
 def why_none(cases: Sequence[Case], selection: Selection) -> str:
     """Why nothing was selected of `cases`, with the nearest name where a filter is misspelt."""
     if selection.judged and not any(map(_is_judged, cases)):
-        return f"nothing in the suite is judged: it has no evals; `mcptest run` runs its {counted(len(cases), 'test')}"
+        return f"nothing in the suite is graded: it has no evals; `mcptest run` runs its {counted(len(cases), 'test')}"
     told = f"the selection matched none of {counted(len(cases), 'test')}"
     names = [case.name for case in cases if not selection.judged or _is_judged(case)]
     if selection.filter is None or selection.filter.startswith("re:"):
@@ -142,8 +142,8 @@ def _found(pattern: str, name: str) -> bool:
         return search(pattern, name)
     except PatternTimeout as wrong:
         raise UsageError(
-            f"the filter `re:{pattern[:80]}` is no filter for `{one_line(name, 80)}`: {wrong}",
-            hint="without repeats inside of repeats it is quick; without `re:` a filter is plain text",
+            f"the filter `re:{pattern[:80]}` cannot be used for `{one_line(name, 80)}`: {wrong}",
+            hint="avoid repeats inside of repeats; without `re:`, a filter is plain text",
         ) from None
 
 

@@ -51,7 +51,7 @@ class RunSettings(NamedTuple):
     `flags` are the words of the command line that a `repro` line must repeat. `server_command` replaces the command of every
     server. `interactive` lets a missing snapshot be written; `ci` forbids it. `run_id` is a ULID for the run, one of its own
     when None. `record` and `replay` name a cassette: to be written by this run, or to answer in the servers' place.
-    `requested_by` is what the record says of who asked for the run, where that is an agent at the front door; `earlier_runs`
+    `requested_by` is what the record says of who asked for the run, where that is an agent of the MCP server; `earlier_runs`
     are the ids of the runs of the same suite in its session.
     `cache`: results are replayed from `cache_dir`, None for the workspace's own, and kept there.
     `cost_gate` is what the run's costs are held against. `models` are asked in place of those that agent tests name;

@@ -38,7 +38,9 @@ def survey_of(
     if floors is None or not whole or not plan.cases:
         note = None
         if floors and not whole and plan.cases:
-            note = f"{TOLD_AS}its floors are not judged, as {plan.selected} of {plan.declared} tests were selected"
+            note = (
+                f"{TOLD_AS}its floors are not checked, because {plan.selected} of {plan.declared} tests were selected"
+            )
         return Survey(pool=pool, servers=tuple(servers), note=note)
     split = shard is not None and shard[1] > 1
     note = SHARDED if floors and split else None
@@ -79,10 +81,10 @@ class Survey(Extension):
         rows = () if record.interrupted else self._rows(record)
         notes = [] if self.note is None else [self.note]
         if self.floors and self.judges and not rows and not record.interrupted:
-            notes.append(f"{TOLD_AS}its floors are not judged, as no test was begun")
+            notes.append(f"{TOLD_AS}its floors are not checked, because no test was started")
         idle = (row for row in rows if row.name in _OFFERED and row.floor and not row.total and row.unknown is None)
         notes += (
-            f"{TOLD_AS}no {row.name} are offered, so the floor of {row.floor:g} % demands nothing" for row in idle
+            f"{TOLD_AS}the servers offer no {row.name}, so the floor of {row.floor:g} % has no effect" for row in idle
         )
         return replace(record, coverage=rows, warnings=(*record.warnings, *notes))
 
@@ -116,7 +118,7 @@ class Survey(Extension):
         }
         floors = self.floors or {}
         for name in floors.keys() - rows.keys():
-            rows[name] = Dimension(name=name, unknown=self._unknown or "its lists are not known")
+            rows[name] = Dimension(name=name, unknown=self._unknown or "its lists are unknown")
         floored = (replace(rows[name], floor=floors.get(name)) for name in DIMENSIONS if name in rows)
         return tuple(replace(row, judged=self.judges and row.floor is not None) for row in floored)
 

@@ -30,7 +30,7 @@ _ABOUT_ASKING = frozenset(
     {("result",), ("result", "resultType"), ("result", "inputRequests"), ("result", "requestState")}
 )
 UNKNOWN_NAME_CODES = frozenset({-32601, -32602})
-VALIDITY_HINT = "the server breaks the protocol; `run_options: { validity: warn }` makes this a warning"
+VALIDITY_HINT = "the server violates the protocol; `run_options: { validity: warn }` makes this a warning"
 ERROR_HINT = "if the test expects this error, say `outcome: error`"
 
 
@@ -226,7 +226,7 @@ def _missing(scored: Scored) -> Iterator[str]:
     """References of metrics that lead nowhere, so that a typo is visible."""
     for metric in scored.metrics:
         for name in metric.missing:
-            yield f"metric `{metric.name}`: nothing is named `{name}`, so it scores 0.0"
+            yield f"metric `{metric.name}`: nothing is named `{name}`, so its score is 0.0"
 
 
 def _assertion_failure(row: AssertionResult, asked: Asked) -> Failure:
@@ -245,7 +245,7 @@ def _unanswered_failure(envelope: Mapping[str, Any], rows: tuple[AssertionResult
     requests = result.get("inputRequests")
     methods = [str(one.get("method")) for one in requests.values() if isinstance(one, dict)] if requests else []
     asked = ", ".join(f"`{method}`" for method in dict.fromkeys(methods)) or "to be called again"
-    message = f"the call ended in a question: it asked for {asked}, and `client:` does not answer that"
+    message = f"the call requires input: {asked}, and `client:` has no answer to that"
     return Failure(kind=FailureKind.ASSERTION, message=message)
 
 
@@ -330,7 +330,7 @@ def _outcome_failure(envelope: Mapping[str, Any], came: str, redact: Callable[[A
     """A call that came to another outcome than its test wants, told in the server's words."""
     if came == SUCCESS:
         return Failure(
-            kind=FailureKind.ASSERTION, message="the call succeeded, and the test wants an error (`outcome: error`)"
+            kind=FailureKind.ASSERTION, message="the call succeeded, but the test expects an error (`outcome: error`)"
         )
     from mcptest_engine.judging.circumstances import told_failure
 

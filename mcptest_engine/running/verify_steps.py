@@ -49,7 +49,7 @@ def _decided(case: Case, outcome: Outcome) -> Outcome:
         outcome = outcome._replace(verdict=Verdict.PASS, message=None)
     unsure = next((row for row in outcome.verify if row.verdict is Verdict.INCONCLUSIVE), None)
     if unsure is not None and outcome.verdict is Verdict.PASS:
-        message = f"{unsure.label}: there was nothing to judge by" if unsure.message is None else unsure.told
+        message = f"{unsure.label}: there was nothing to check" if unsure.message is None else unsure.told
         return outcome._replace(verdict=Verdict.INCONCLUSIVE, message=message)
     return outcome
 

@@ -79,12 +79,12 @@ RULES: dict[str, DescriptionRule] = {
         DescriptionRule(
             "DESC-005", "too-short", Weight.WARNING, "say what it does, when to use it and what comes back"
         ),
+        DescriptionRule("DESC-006", "too-long", Weight.WARNING, "every model reads all of it: make it shorter"),
         DescriptionRule(
-            "DESC-006", "too-long", Weight.WARNING, "every model that is shown the tool reads all of it: say less"
+            "DESC-007", "shared-description", Weight.WARNING, "describe how the tool differs from the other one"
         ),
-        DescriptionRule("DESC-007", "shared-description", Weight.WARNING, "say how the tool differs from its namesake"),
         DescriptionRule(
-            "DESC-008", "malformed-annotations", Weight.WARNING, "make each hint a boolean: clients ignore it else"
+            "DESC-008", "malformed-annotations", Weight.WARNING, "make each hint a boolean: clients ignore other values"
         ),
         DescriptionRule("DESC-009", "placeholder", Weight.CRITICAL, "write the description"),
     )
@@ -270,7 +270,7 @@ def _findings(
     text = _text(tool)
     words = _words(text)
     if not text:
-        told = "it has no description" if tool.get("description") in (None, "") else "its description is no text"
+        told = "it has no description" if tool.get("description") in (None, "") else "its description is not a text"
         yield "DESC-002", told
     elif _PLACEHOLDER.search(text):
         yield "DESC-009", "its description is a placeholder"
@@ -279,7 +279,7 @@ def _findings(
     elif words < _FEW_WORDS or len(text) < SHORTEST:
         yield "DESC-005", f"its description has {len(text)} characters"
     if _repeats(tool, text):
-        yield "DESC-003", "its description says what its name says"
+        yield "DESC-003", "its description only repeats its name"
     if len(text) > LONGEST:
         yield "DESC-006", f"its description has {len(text):,} characters"
     if text and texts[text.casefold()] > 1:
@@ -290,7 +290,7 @@ def _findings(
     if lacking:
         named = ", ".join(f"`{show(str(name))}`" for name in lacking[:_MOST_NAMED])
         more = f" and {len(lacking) - _MOST_NAMED} more" if len(lacking) > _MOST_NAMED else ""
-        yield "DESC-004", f"nothing is said of {named}{more}"
+        yield "DESC-004", f"{named}{more} not described"
     malformed = malformed_annotations(tool.get("annotations"))
     if malformed:
         yield "DESC-008", malformed[0]

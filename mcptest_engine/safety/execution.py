@@ -77,10 +77,10 @@ class ExecutionPolicy:
         named = f"--allow {name}" if self.declared_only and name not in self.allowed else ""
         if tool_class is ToolClass.DESTRUCTIVE:
             flags = " and ".join(filter(None, (named, "" if self.execute_destructive else "--execute-destructive")))
-            return f"give {flags} to allow exactly one call, against a target that may be destroyed"
+            return f"use {flags} to allow exactly one call, with a server whose data may be destroyed"
         if tool_class is ToolClass.MUTATING:
-            return f"give {named} to allow exactly one call"
-        return f"give {named}, or --presumed for all tools that are presumed read-only"
+            return f"use {named} to allow exactly one call"
+        return f"use {named}, or --presumed for all tools that are presumed read-only"
 
 
 DEFAULT_POLICY = ExecutionPolicy()

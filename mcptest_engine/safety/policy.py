@@ -231,9 +231,9 @@ def malformed_annotations(annotations: object) -> list[str]:
     if annotations is None:
         return []
     if not isinstance(annotations, Mapping):
-        return ["`annotations` is no object"]
+        return ["`annotations` is not an object"]
     return [
-        f"`annotations.{hint}` is no boolean"
+        f"`annotations.{hint}` is not a boolean"
         for hint in _HINTS
         if not isinstance(annotations.get(hint), (bool, NoneType))
     ]

@@ -50,10 +50,10 @@ def _servers(servers: Any, file: str) -> list[tuple[str, Any]]:
         return [(one["name"], one) for one in servers]
     if isinstance(servers, Mapping):
         if any(isinstance(held, Mapping) and ("command" in held or "url" in held) for held in servers.values()):
-            hint = "look at a server of it: mcptest security --config FILE --server NAME"
+            hint = "check a server of it: mcptest security --config FILE --server NAME"
             raise UsageError(f"{file} is a suite, not a catalog", hint=hint)
         return list(servers.items())
-    raise UsageError(f"{file}: `servers` is no object of servers", hint=_HINT)
+    raise UsageError(f"{file}: `servers` is not an object of servers", hint=_HINT)
 
 
 def _surface(held: Any, what: str) -> Surface:
@@ -66,7 +66,7 @@ def _surface(held: Any, what: str) -> Surface:
     if isinstance(held, list):
         held = {"tools": held}
     if not isinstance(held, Mapping) or not any(key in held for key in (*_LISTS, "instructions")):
-        raise UsageError(f"{what} holds no list `tools`", hint=_HINT)
+        raise UsageError(f"{what} has no list `tools`", hint=_HINT)
     instructions = held.get("instructions")
     return Surface(
         **{member: _entries(held.get(key), f"{what}: `{key}`") for key, member in _LISTS.items()},
@@ -78,8 +78,8 @@ def _entries(listed: Any, what: str) -> tuple[Mapping[str, Any], ...]:
     if listed is None:
         return ()
     if not isinstance(listed, list):
-        raise UsageError(f"{what} is no list", hint=_HINT)
+        raise UsageError(f"{what} is not a list", hint=_HINT)
     for at, entry in enumerate(listed):
         if not isinstance(entry, Mapping):
-            raise UsageError(f"{what}: entry {at} is no object", hint=_HINT)
+            raise UsageError(f"{what}: entry {at} is not an object", hint=_HINT)
     return tuple(listed)

@@ -58,7 +58,7 @@ def _check_proxy(spec: ServerSpec, what: str) -> None:
         return
     raise AuthFailed(
         f"auth failed: {what} not sent to {shown_url(spec.url or '')} through the proxy {shown_url(proxy)}, "
-        "which would get it in the clear: tokens go only to https or to this machine",
+        "which could read it: tokens go only to https or to this machine",
         server=spec.name,
         hint="use an https URL, or no `http.proxy`",
     )
@@ -124,7 +124,7 @@ def _input_to_mend(spec: ServerSpec, challenge: str | None) -> _Mend:
         return _of_login(stored, challenge)
     if spec.secret_headers:
         names = ", ".join(f"`{name}`" for name in sorted(spec.secret_headers))
-        return _Mend(f"the credentials in {names} (from `headers`) were not accepted", "mend what `headers` names")
+        return _Mend(f"the credentials in {names} (from `headers`) were not accepted", "correct what `headers` names")
     remedy = "name the env var that holds one with `bearer_token_env`"
     if spec.url is not None and challenge_parameter(challenge, "resource_metadata") is not None:
         remedy += f", or log in with: {login_command(spec.url)}"
@@ -137,8 +137,8 @@ def _of_client_credentials(oauth: Mapping[str, Any], challenge: str | None) -> _
     what = f"the token that client `{oauth.get('client_id')}` was given (`auth.oauth`, client credentials) was not accepted"
     wanted = challenge_parameter(challenge, "scope")
     if challenge_parameter(challenge, "error") == "insufficient_scope" and wanted:
-        return _Mend(what, f'let the client have the scope "{wanted}" and name it with `scope`')
-    return _Mend(what, f"mend `client_id`, the secret in {secret}, or the `scope` asked for")
+        return _Mend(what, f'give the client the scope "{wanted}" and name it with `scope`')
+    return _Mend(what, f"correct `client_id`, the secret in {secret}, or the `scope`")
 
 
 def _of_login(stored: StoredToken, challenge: str | None) -> _Mend:

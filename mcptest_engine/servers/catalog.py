@@ -117,7 +117,7 @@ async def list_all(session: OpenSession, what: str, *, timeout_seconds: float | 
             held += parsed_bytes(page if held else entries)
             if held > MAX_LIST_BYTES:
                 limit = MAX_LIST_BYTES // (1024 * 1024)
-                raise _broken(session, f'"{method}" lists more than is read: its pages take over {limit} MiB of memory')
+                raise _broken(session, f'"{method}" lists too much: its pages take more than {limit} MiB of memory')
         if not cursor:
             return entries
         if cursor in seen:
@@ -139,10 +139,12 @@ def _page(
     page, cursor = answer["result"].get(member), answer["result"].get("nextCursor")
     if not isinstance(page, list):
         told = f"it is {kind_of(page)}" if member in answer["result"] else "it is missing"
-        raise _broken(session, f'the result of "{method}" holds no list `{member}`: {told}')
+        raise _broken(session, f'the result of "{method}" has no list `{member}`: {told}')
     for index, entry in enumerate(page):
         if not isinstance(entry, dict):
-            raise _broken(session, f'in the result of "{method}" `{member}[{index}]` is {kind_of(entry)} and no object')
+            raise _broken(
+                session, f'in the result of "{method}" `{member}[{index}]` is {kind_of(entry)}, not an object'
+            )
     if cursor is not None and not isinstance(cursor, str):
         shown = clip(json.dumps(cursor).encode(), 100, session.spec.redact)
         raise _broken(session, f'"{method}" gave a `nextCursor` that is not a string: {shown}')

@@ -27,7 +27,7 @@ def trusted_certificates(spec: ServerSpec) -> ssl.SSLContext:
     except FileNotFoundError:
         raise cannot_start(spec, f'{_source(verify)} "{_named(verify)}", which does not exist') from None
     except ssl.SSLError:
-        raise cannot_start(spec, f'{_source(verify)} "{_named(verify)}", which holds no certificate') from None
+        raise cannot_start(spec, f'{_source(verify)} "{_named(verify)}", which contains no certificate') from None
     except OSError as wrong:
         raise cannot_start(
             spec, f'{_source(verify)} "{_named(verify)}", which cannot be read: {wrong.strerror}'

@@ -140,7 +140,7 @@ class ClientCredentials:
         if not same_origin(httpx2.URL(endpoint), httpx2.URL(self._spec.url or "")):
             self.remarks.append(
                 f"had the client secret sent to the token endpoint {shown_url(endpoint)}, which is of another origin; "
-                "where tokens come from is the suite's to say: `token_endpoint`"
+                f"set `token_endpoint` in the suite to decide that"
             )
 
     def _redact(self, text: str) -> str:
@@ -148,9 +148,9 @@ class ClientCredentials:
 
     def _failed(self, wrong: OAuthTrouble) -> AuthFailed:
         secret = f"the secret in env var `{self._secret_env}` (named by `client_secret_env`)"
-        hint = wrong.hint if self._endpoint is not None else "name where tokens come from with `token_endpoint`"
+        hint = wrong.hint if self._endpoint is not None else "set `token_endpoint`"
         if wrong.code in _MENDED_BY_CLIENT:
-            hint = f"mend `client_id` (`{self._client.client_id}`) or {secret}"
+            hint = f"correct `client_id` (`{self._client.client_id}`) or {secret}"
         elif wrong.code == "invalid_scope":
             hint = "mend `scope`"
         return AuthFailed(f"auth failed: {wrong.message}", server=self._spec.name, hint=hint)

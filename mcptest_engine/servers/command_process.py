@@ -364,11 +364,11 @@ def _by_interpreter(program: str) -> str:
 def _missing(program: str, cwd: str | None) -> str:
     if not _SHELL.isdisjoint(program):
         return (
-            f"there is no program `{program}` (a line for a shell is run by one: {json.dumps(['sh', '-c', program])})"
+            f"there is no program `{program}` (run a shell command with a shell: {json.dumps(['sh', '-c', program])})"
         )
     if " " in program and not Path(cwd or "", program).exists():
         words = json.dumps(program.split())
-        return f"there is no program `{program}` (each word is an element of its own: {words})"
+        return f"there is no program `{program}` (each word is a list item of its own: {words})"
     if "/" not in program:
         beside = f" (a file here is named by its path: `./{program}`)" if Path(cwd or "", program).is_file() else ""
         return f"there is no program `{program}` on PATH{beside}"

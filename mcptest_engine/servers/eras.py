@@ -60,7 +60,7 @@ async def open_session(session: OpenSession) -> Opened:
     if asked is None and _wants_stateless(exchange.answer):
         found = await _ask_discover(session, NEWEST_STATELESS, seconds)
         if "result" in found.answer:
-            session.remarked(f'refused `initialize`, and is spoken to in the stateless revision "{NEWEST_STATELESS}"')
+            session.remarked(f'refused `initialize`; mcptest uses the stateless revision "{NEWEST_STATELESS}"')
             return _discovered(session, found, NEWEST_STATELESS)
     return _shaken(session, exchange)
 
@@ -99,7 +99,7 @@ async def _ask_discover(session: OpenSession, revision: str, seconds: float) -> 
     params = {"_meta": request_meta(session.spec.client, revision)}
     exchange = await session.ask("server/discover", params, seconds)
     if revision in _supported(exchange.answer.get("error")):
-        session.remarked(f'refused the protocol version "{revision}" and offered it in one breath, and was asked again')
+        session.remarked(f'refused the protocol version "{revision}" although it offers it, so mcptest asked again')
         exchange = await session.ask("server/discover", params, seconds)
     return exchange
 
@@ -178,7 +178,7 @@ def _shaken(session: OpenSession, exchange: Exchange) -> Opened:
     opened = _opened(exchange, result.get("serverInfo"), version)
     # A revision unknown to us is told and not refused: what its answers are worth is the suite's to judge.
     if opened.protocol_version is None:
-        told = "without a `protocolVersion`" if version is None else "with a `protocolVersion` that is no text"
+        told = "without a `protocolVersion`" if version is None else "with a `protocolVersion` that is not a text"
         session.remarked(f"answered `initialize` {told}")
     elif version not in HANDSHAKE_REVISIONS:
         session.remarked(
@@ -195,7 +195,7 @@ def _discovered(session: OpenSession, exchange: Exchange, revision: str) -> Open
     versions = result.get("supportedVersions")
     if not isinstance(versions, list) or revision not in versions:
         told = ", ".join(f"`{version}`" for version in versions[:10]) if isinstance(versions, list) else "no list"
-        clause = f"does not speak {revision}: its `supportedVersions` are {told}"
+        clause = f"does not support {revision}: its `supportedVersions` are {told}"
         hint = "offer one of these with `protocol:`, or leave `protocol:` out"
         raise CallFailed(ServerDidNotStart, clause, hint=hint)
     meta = result.get("_meta")

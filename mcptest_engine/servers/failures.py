@@ -122,9 +122,9 @@ def timed_out(
     `noise` is what came instead, `unfinished` the start of a line whose end did not come, `refused` the request that the server
     made meanwhile and that this client had not declared.
     """
-    hint = None if noise is None else f"what came instead of an answer: {noise}"
+    hint = None if noise is None else f"output in place of an answer: {noise}"
     if refused is not None:
-        hint = f"it asked for `{refused}`, which this client did not declare: declare and answer it under `client:`"
+        hint = f"it asked for `{refused}`, which is not declared: declare and answer it under `client:`"
     if unfinished is not None:
         hint = f"an unfinished line is waiting: {unfinished}; a message ends with a newline"
     return CallFailed(CallTimeout, f'did not answer "{method}" within {duration(seconds)}', hint=hint)
@@ -144,7 +144,7 @@ def broken_answer(method: str, fault: str, shown: str) -> CallFailed:
 def too_large(limit_bytes: int) -> CallFailed:
     """A message that is not read to its end."""
     limit = f"{limit_bytes // (1024 * 1024)} MiB" if limit_bytes >= 1024 * 1024 else f"{limit_bytes} bytes"
-    return CallFailed(ProtocolBroken, f"sent a message of over {limit}, which is more than is read")
+    return CallFailed(ProtocolBroken, f"sent a message of more than {limit}, which is too large")
 
 
 def out_of_memory() -> CallFailed:
@@ -154,8 +154,8 @@ def out_of_memory() -> CallFailed:
 
 def sent_back(method: str) -> CallFailed:
     """The request itself came in the place of its answer, as from `cat`."""
-    hint = "it is no MCP server, or a terminal in between repeats what it reads: is this the command that serves MCP?"
-    return CallFailed(ProtocolBroken, f'sends back what it gets: the request "{method}" itself came back', hint=hint)
+    hint = "it is not an MCP server, or a terminal in between repeats its input: check the command"
+    return CallFailed(ProtocolBroken, f'sends its input back: the request "{method}" itself came back', hint=hint)
 
 
 def could_not_spawn(spec: ServerSpec, wrong: OSError | ValueError) -> ServerDidNotStart:
@@ -190,7 +190,7 @@ def _spawn_reason(spec: ServerSpec, program: str, wrong: OSError | ValueError) -
     if isinstance(wrong, ValueError):
         return f"its command cannot be run: {wrong}", None
     if spec.cwd is not None and wrong.filename == spec.cwd:
-        return f'its cwd "{spec.cwd}" is not a directory that can be entered', None
+        return f'its cwd "{spec.cwd}" is not an accessible directory', None
     if isinstance(wrong, FileNotFoundError):
         return _not_found(spec, program)
     if isinstance(wrong, PermissionError):
@@ -204,9 +204,9 @@ def _spawn_reason(spec: ServerSpec, program: str, wrong: OSError | ValueError) -
         )
     if wrong.errno == _ENOEXEC:
         if _magic(spec, program) in _BINARY_MAGICS:
-            return f'"{program}" is a program for another kind of machine', "use one that is built for this machine"
+            return f'"{program}" is a program for another type of machine', "use one that is built for this machine"
         return (
-            f'"{program}" is no program: it has no `#!` line',
+            f'"{program}" is not a program: it has no `#!` line',
             f"name its interpreter: [{_interpreter(program)}, {program}]",
         )
     return f'"{program}" cannot be run: {wrong.strerror or wrong}', None

@@ -192,5 +192,5 @@ def _found(listing: Listing, name: str) -> tuple[Mapping[str, Any], ...]:
     if tools is None:
         count = "1 tool" if len(listing.tools) == 1 else f"{len(listing.tools)} tools"
         hint = did_you_mean(name, listing.tools) or f"it lists {count}; `mcptest tools` shows them"
-        raise UsageError(f'the server lists no tool "{name}", so nothing says whether it is safe to call', hint=hint)
+        raise UsageError(f'the server lists no tool "{name}", so it is unknown whether it is safe to call', hint=hint)
     return tools

@@ -253,7 +253,7 @@ class HttpTransport:
         elif isinstance(failure, AuthFailed):
             self._notification_failure = failure
         elif isinstance(failure, CallFailed):
-            http.receiver.remarked(f"did not take a notification: it {failure.clause}")
+            http.receiver.remarked(f"did not accept a notification: it {failure.clause}")
 
 
 async def _end_session(http: HttpContext, seconds: float) -> None:

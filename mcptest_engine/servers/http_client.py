@@ -57,7 +57,7 @@ class HttpClient:
         try:
             self._url = httpx2.URL(spec.url)
         except httpx2.InvalidURL as wrong:
-            raise cannot_start(spec, f'"{shown_url(spec.url)}" is no URL: {wrong}') from None
+            raise cannot_start(spec, f'"{shown_url(spec.url)}" is not a URL: {wrong}') from None
         self._timeout = self._client.timeout.as_dict()
 
     @property
@@ -126,7 +126,7 @@ class HttpClient:
 
 
 def _parts(spec: ServerSpec) -> Any:
-    """Raises: ServerDidNotStart for what is no http or https URL."""
+    """Raises: ServerDidNotStart for what is not an http or https URL."""
     assert spec.url is not None
     try:
         parts = urlsplit(spec.url)
@@ -134,7 +134,7 @@ def _parts(spec: ServerSpec) -> Any:
     except ValueError:  # such as an unclosed bracket in an IPv6 address, or a port of 70000
         fine = False
     if not fine:
-        raise cannot_start(spec, f'"{shown_url(spec.url)}" is no http or https URL')
+        raise cannot_start(spec, f'"{shown_url(spec.url)}" is not an http or https URL')
     return parts
 
 
@@ -177,9 +177,9 @@ def _proxy(spec: ServerSpec, proxy: str, certificates: ssl.SSLContext | None) ->
         url = httpx2.URL()
     usable = url.scheme in ("http", "https") and bool(url.host)
     if not usable and spec.http.proxy is not None:
-        raise cannot_start(spec, f'`http.proxy` is "{shown_url(proxy)}", which is no http or https URL')
+        raise cannot_start(spec, f'`http.proxy` is "{shown_url(proxy)}", which is not an http or https URL')
     if not usable:
-        raise ValueError(f'"{shown_url(proxy)}" is no http or https URL')
+        raise ValueError(f'"{shown_url(proxy)}" is not an http or https URL')
     return httpx2.Proxy(url, ssl_context=certificates or trusted_certificates(spec) if url.scheme == "https" else None)
 
 

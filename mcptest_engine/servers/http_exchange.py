@@ -173,7 +173,7 @@ class HttpExchange:
         if not body.strip():
             raise self._broken(call, f"HTTP {status} with an empty body")
         if kind == "application/json":
-            raise self._broken(call, f"HTTP {status} with a body that is no answer to it", body)
+            raise self._broken(call, f"HTTP {status} with a body that does not answer it", body)
         told = f'the content type "{kind}"' if kind else "no content type"
         raise self._broken(call, f"HTTP {status} with {told}", body)
 
@@ -233,7 +233,7 @@ class HttpExchange:
         if events.unfinished:
             fault = "its event stream ended in the middle of an event, before the answer"
         if not cannot:
-            fault += f", and {MAX_FRUITLESS} connections in a row brought nothing more of it"
+            fault += f", and {MAX_FRUITLESS} connections in a row delivered nothing more"
         raise self._broken(call, fault, events.unfinished)
 
     async def _resumed(self) -> _Again | None:

@@ -95,14 +95,14 @@ def redirected(response: httpx2.Response, target: httpx2.URL | None, *, same_ori
     """A redirect that was not followed."""
     status = response.status_code
     if target is None:
-        return CallFailed(ProtocolBroken, f"answered with a redirect (HTTP {status}) to what is no URL")
+        return CallFailed(ProtocolBroken, f"answered with a redirect (HTTP {status}) to something that is not a URL")
     where = shown_url(str(target))
     if same_origin and status in (307, 308):
-        return CallFailed(ProtocolBroken, f'answered with redirects that come to no end, the last to "{where}"')
+        return CallFailed(ProtocolBroken, f'answered with endless redirects, the last to "{where}"')
     return CallFailed(
         ProtocolBroken,
         f'answered with a redirect (HTTP {status}) to "{where}", which is not followed',
-        hint=f"if that is the server you mean, make it the `url`: {where}",
+        hint=f"if that is the right server, use this `url`: {where}",
     )
 
 
@@ -118,9 +118,9 @@ def endpoint_hint(url: str, http: Mapping[str, Any]) -> str | None:
         return None
     parts = urlsplit(url)
     if parts.path.rstrip("/") == _USUAL_PATH:
-        return "is the path right, and is this the server that you mean?"
+        return "check the path, and whether this is the right server"
     usual = shown_url(f"{parts.scheme}://{parts.netloc}{_USUAL_PATH}")
-    return f"is the path right? most servers answer at {_USUAL_PATH}: try {usual}"
+    return f"check the path: most servers use {_USUAL_PATH}, so try {usual}"
 
 
 def quoted(body: bytes, redact: Redact) -> str:
@@ -180,7 +180,7 @@ def _cause_told(cause: BaseException, where: str, spec: ServerSpec) -> CallFaile
             hint += ": in a suite, under the server; --url alone has no such setting"
         return _unreached(f"TLS failed: {cause.verify_message}{where}", hint)
     if isinstance(cause, ssl.SSLError):
-        way_on = "it may speak plain HTTP: try an http URL" if cause.reason in _SPOKE_PLAIN else None
+        way_on = "it may use plain HTTP: try an http URL" if cause.reason in _SPOKE_PLAIN else None
         return _unreached(f"TLS failed: {cause.reason or cause.args[-1]}{where}", way_on)
     return None
 
@@ -190,20 +190,18 @@ def _no_http(message: str, spec: ServerSpec, where: str, *, answering: bool, ope
     if "disconnected" in message or "closed connection" in message:
         return _closed(spec, where, answering=answering, opening=opening)
     if _TLS_ALERT.search(message):
-        return CallFailed(
-            ProtocolBroken, "answered with TLS where plain HTTP was spoken", hint="it may speak TLS: try an https URL"
-        )
+        return CallFailed(ProtocolBroken, "answered with TLS to plain HTTP", hint="it may use TLS: try an https URL")
     if "too long" in message:
-        return CallFailed(ProtocolBroken, "answered with HTTP headers of over 100 KiB, which is more than is read")
+        return CallFailed(ProtocolBroken, "answered with HTTP headers of more than 100 KiB, which is too large")
     told = spec.redact(_QUOTED_BYTES.sub(r"\1", message))
-    return CallFailed(ProtocolBroken, f"answered with what is no HTTP: {told[:300]}")
+    return CallFailed(ProtocolBroken, f"answered with something other than HTTP: {told[:300]}")
 
 
 def _closed(spec: ServerSpec, where: str, *, answering: bool, opening: bool) -> CallFailed:
     if answering:
         return CallFailed(ServerDied, f"closed the connection in the middle of its answer{where}")
     plain = opening and (spec.url or "").startswith("http:")
-    hint = "a port that speaks TLS does so to plain HTTP: perhaps it wants an https URL" if plain else None
+    hint = "a port with TLS does this to plain HTTP: try an https URL" if plain else None
     return CallFailed(ServerDied, f"closed the connection without an answer{where}", hint=hint)
 
 

@@ -110,9 +110,9 @@ def header_fault(headers: Mapping[str, str]) -> str | None:
     """Why HTTP cannot carry `headers`, as a clause that quotes no value, since it may be a secret; None when it can."""
     for name, value in headers.items():
         if not TOKEN.fullmatch(name):
-            return f"`{name}` is no name of an HTTP header"
+            return f"`{name}` is not the name of an HTTP header"
         if not value.isascii():
-            return f"the value of the header `{name}` holds a character that is not ASCII"
+            return f"the value of the header `{name}` contains a character that is not ASCII"
         if not _VALUE.fullmatch(value):
             what = "a line break" if "\n" in value or "\r" in value else "a control character"
             what = what if value == value.strip(" \t") else "a blank at its start or end"

@@ -60,7 +60,7 @@ class Retries:
             return None
         left = (self._deadline if self._call is None else self._call.deadline) - monotonic()
         if len(self.kept) >= MAX_RETRIES:
-            self.refusal = f"; it was asked {MAX_RETRIES + 1} times, each time after the wait it asked for"
+            self.refusal = f"; mcptest asked {MAX_RETRIES + 1} times, each time after the requested pause"
         elif asked >= left:
             whose = "there are" if self._call is None else "the call has"
             self.refusal = f"; it asks to wait {duration(asked)}, and {whose} {_left(left)}"
@@ -70,7 +70,7 @@ class Retries:
             and response.status_code == _UNAVAILABLE
             and (danger := await self._danger_of_repeating(self._call))
         ):
-            self.refusal = f"; it asks for another call in {duration(asked)}, which is not made: {danger}"
+            self.refusal = f"; it asks to call again in {duration(asked)}, which is not done: {danger}"
         else:
             self.kept.append(
                 {

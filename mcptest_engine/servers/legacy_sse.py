@@ -135,7 +135,7 @@ class LegacyStream:
         try:
             there = here.join(endpoint[:_LONGEST_ENDPOINT])
         except (httpx2.InvalidURL, ValueError):
-            raise CallFailed(ProtocolBroken, "named an endpoint for messages that is no URL") from None
+            raise CallFailed(ProtocolBroken, "named an endpoint for messages that is not a URL") from None
         if not same_origin(here, there):
             shown = shown_url(str(there))
             told = f'named an endpoint for messages at another origin, "{shown}", to which nothing is sent'

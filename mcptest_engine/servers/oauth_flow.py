@@ -264,7 +264,7 @@ class Flow:
             told = "is missing" if methods is None else f"is {one_line(self._redact(json.dumps(methods)[:1024]), 100)}"
             raise OAuthTrouble(
                 f"{shown_url(url)} does not say that PKCE with S256 is supported: "
-                f"`code_challenge_methods_supported` {told}; MCP has a client refuse that",
+                f"`code_challenge_methods_supported` {told}; MCP requires that a client refuses that",
                 hint='the authorization server\'s metadata needs `"code_challenge_methods_supported": ["S256"]`',
             )
         self.metadata = found
@@ -321,7 +321,7 @@ class Flow:
         if not isinstance(name, str) or not name:
             raise OAuthTrouble(f"{who} answered without a `client_id` that is a text")
         if secret is not None and not isinstance(secret, str):
-            raise OAuthTrouble(f"{who} answered with a `client_secret` that is no text")
+            raise OAuthTrouble(f"{who} answered with a `client_secret` that is not a text")
         method = members.get("token_endpoint_auth_method") or self._supported_method(secret)
         if method not in _KNOWN_METHODS:
             raise OAuthTrouble(

@@ -155,7 +155,7 @@ def check_endpoint(url: str, role: str) -> None:
     except (httpx2.InvalidURL, ValueError):
         sound = False
     if not sound:
-        raise OAuthTrouble(f'the {role} "{one_line(url.partition("?")[0], 100)}" is no http or https URL')
+        raise OAuthTrouble(f'the {role} "{one_line(url.partition("?")[0], 100)}" is not an http or https URL')
     if not may_take_secrets(url):
         clause = "tokens and secrets go only to https or to this machine"
         raise OAuthTrouble(f"the {role} {shown_url(url)} is not asked: {clause}", hint="use an https URL")

@@ -64,12 +64,12 @@ def schema_fault(schema: Any) -> str | None:
             continue
         header = node[ANNOTATION]
         if not path:
-            return f"`{ANNOTATION}` stands where no plain property is"
+            return f"`{ANNOTATION}` is not at a plain property"
         where = ".".join(path)
         if not isinstance(header, str) or not TOKEN.fullmatch(header):
-            return f"`{ANNOTATION}` of `{where}` is no name of a header"
+            return f"`{ANNOTATION}` of `{where}` is not the name of a header"
         if node.get("type") not in _TYPES:
-            return f"`{ANNOTATION}` of `{where}` stands at a value that is no text, integer or boolean"
+            return f"`{ANNOTATION}` of `{where}` is at a value that is not a text, integer or boolean"
         if header.lower() in seen:
             return f"`{ANNOTATION}` of `{where}` is that of `{'.'.join(seen[header.lower()])}` too"
         seen[header.lower()] = path

@@ -31,7 +31,7 @@ async def wait_until_ready(spec: ServerSpec) -> None:
     ready = spec.wait_for_ready
     assert ready is not None
     deadline = monotonic() + ready.timeout_seconds
-    pause, reason = _FIRST_PAUSE_SECONDS, "there was no time to ask it"
+    pause, reason = _FIRST_PAUSE_SECONDS, "there was no time left"
     while (left := deadline - monotonic()) > 0:
         wrong = await _tried(spec, ready, min(left, _TRY_SECONDS))
         if wrong is None:

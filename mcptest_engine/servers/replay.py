@@ -44,7 +44,7 @@ def replaying(cassette: Mapping[str, Any], *, name: str, redact: Callable[[Any],
 
         if spec.name not in tapes:
             raise NotRecorded(
-                f'the cassette `{name}` holds nothing of server "{spec.name}"',
+                f'the cassette `{name}` has nothing of server "{spec.name}"',
                 server=spec.name,
                 hint=f"record it again: mcptest run --record {name}",
             )
@@ -149,7 +149,7 @@ class _Transport:
         """Nothing is on its way."""
 
     async def close(self) -> Ending:
-        return Ending(clause="was replayed to its end")
+        return Ending(clause="has no more recorded answers")
 
     def stderr_since(self, at: float) -> str:  # noqa: ARG002
         return ""

@@ -133,5 +133,7 @@ async def _look_up_headers(session: OpenSession, left: Callable[[], float]) -> f
         if not isinstance(cursor, str) or not cursor or cursor == params.get("cursor"):
             break
         params = {"cursor": cursor}
-    session.remarked("refused a call for lack of headers; its tools were listed to learn which it expects")
+    session.remarked(
+        "refused a call because of missing headers; its tools were listed to find out which headers it requires"
+    )
     return taken_ms

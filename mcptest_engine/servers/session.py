@@ -75,7 +75,7 @@ async def connect(spec: ServerSpec, *, made: Callable[[Session], None] | None = 
         return await _opened(spec, made)
     except _ended_by_probe():
         session = await _opened(replace(spec, protocol=None), made)
-        session.remarked("ended when it was asked `server/discover`, and was started again without that")
+        session.remarked("ended when it got `server/discover`, and was restarted without that")
         return session
 
 
@@ -294,8 +294,12 @@ class Session:
         self._calls.stop()
         if self._noise_lines:
             first = self._shown(self._noise_lines[0][1], 160)
-            lines = "a line that is" if self.noise_count == 1 else f"{self.noise_count} lines that are"
-            told = f"wrote {lines} no message to stdout" if self.transport == "stdio" else f"sent {lines} no message"
+            lines = (
+                "a line that is not a message"
+                if self.noise_count == 1
+                else f"{self.noise_count} lines that are not messages"
+            )
+            told = f"wrote {lines} to stdout" if self.transport == "stdio" else f"sent {lines}"
             self._find("stdout_noise", f"{told}, such as: {first}")
         before = self.ending
         closed = await self._transport.close()
@@ -446,7 +450,7 @@ class Session:
             self.remarks.append(self.spec.redact(f'server "{self.spec.name}" {text}'))
         elif len(self.remarks) == _MOST_REMARKS:
             self.remarks.append(
-                f'server "{self.spec.name}" gave cause for more remarks than the {_MOST_REMARKS} that are kept'
+                f'server "{self.spec.name}" caused more than {_MOST_REMARKS} remarks; the others are not saved'
             )
 
     def _shown(self, line: bytes, limit: int = 300) -> str:
@@ -478,7 +482,7 @@ class Session:
             # Half an answer is no wrong answer: what ended the connection will end the call.
             call = None if wrong.call_id is None or cut_off else self._calls.get(wrong.call_id)
             if call is None and wrong.is_too_much:
-                self.overflowed(CallFailed(ProtocolBroken, f"sent a message that is not read: {wrong.reason}"))
+                self.overflowed(CallFailed(ProtocolBroken, f"sent a message that cannot be read: {wrong.reason}"))
             elif call is None:
                 self._noise(line, at)
             else:
@@ -501,7 +505,7 @@ class Session:
             return
         self._told_repeated.update((where, name) for name in names)
         twice = ", ".join([json.dumps(name[:40]) for name in names])
-        told = f"sent an object that holds {twice} twice{where}; the last one counts here, another client may take the first"
+        told = f"sent an object with {twice} twice{where}; mcptest uses the last one, another client may use the first"
         self._remark(f"{told}: {self._shown(line, 160)}")
 
     def _came_in(self, message: Any) -> dict[str, Any] | None:
@@ -569,9 +573,9 @@ class Session:
         try:
             tools = descriptors_by_name(await list_all(self, "tools") if self.spec.reads_catalog else ())
         except ServerError:
-            return f'the server does not list its tools, so that nothing says what "{shown}" changes'
+            return f'the server does not list its tools, so it is unknown what "{shown}" changes'
         if name not in tools:
-            return f'no list of tools says what "{shown}" changes'
+            return f'no list contains the tool, so it is unknown what "{shown}" changes'
         tool_class = class_of(tools[name])
         return "" if tool_class.only_reads else f'the tool "{shown}" is {tool_class.described}'
 
@@ -731,9 +735,7 @@ class Session:
         self._notification_bytes += size
         is_full = self._notification_bytes > _KEPT_NOTIFICATION_BYTES
         if is_full and not was_full:
-            self._remark(
-                "sent more unasked than 64 MiB of memory hold: notifications and requests after that are not kept"
-            )
+            self._remark("sent more than 64 MiB of notifications and requests; the rest is not saved")
         return not is_full
 
     def _reply(self, message: dict[str, Any], *, size: int) -> None:

@@ -45,12 +45,12 @@ class Tape:
         what = f'"{method}"' + (f" of `{name}`" if isinstance(name, str) else "")
         alike = [key for key in self._waiting if key[0] == method]
         if not alike:
-            return f"the cassette holds no {what}"
+            return f"the cassette has no {what}"
         used_up = _key(method, params) in self._waiting
         return (
-            f"every recorded answer to this {what} has been given"
+            f"every recorded answer to this {what} has been used"
             if used_up
-            else f"the cassette holds no {what} with these params"
+            else f"the cassette has no {what} with these params"
         )
 
 

@@ -99,8 +99,8 @@ def load(url: str) -> StoredToken | None:
         raise _trouble("cannot be read", path, wrong) from wrong
     token = _read(data)
     if token is None or token.url != url:
-        what = "holds no token that mcptest wrote" if token is None else "belongs to another URL"
-        hint = f"`{login_command(url)}` writes it anew, with `--logout` it is removed"
+        what = "contains no token of mcptest" if token is None else "belongs to another URL"
+        hint = f"`{login_command(url)}` writes it again; `--logout` removes it"
         raise StoreTrouble(f"the file of the stored token, {shown_path(path)}, {what}", hint=hint)
     return token
 

@@ -20,7 +20,7 @@ MAX_WAITING_REPLIES = 256
 """So many answers to a server that does not take them wait; it gets no more."""
 MAX_WAITING_REPLY_BYTES = 64 * 1024 * 1024
 """So many bytes of them may wait; more, and the session is ended."""
-UNREAD_REPLIES = "asked without end and did not read the answers: over 64 MiB of them were waiting"
+UNREAD_REPLIES = "sent requests without reading the answers: more than 64 MiB of them were waiting"
 """How a session ended that is over that."""
 
 

@@ -100,7 +100,7 @@ def parse(line: bytes, decode: Callable[[str], Any] | None = None) -> Any:
     size = len(line)
     if size >= _LARGE and is_too_much(line):
         limit = MAX_VALUE_BYTES // (1024 * 1024)
-        reason = f"it would take over {limit} MiB of memory, which is more than is read"
+        reason = f"it would take more than {limit} MiB of memory, which is too much"
         raise Unreadable(reason, id_within(line), is_too_much=True)
     try:
         return (decode or decode_json)(line.decode()) if size < _LARGE else _decode_large(line.decode())
@@ -146,10 +146,10 @@ def answer_fault(message: Mapping[str, Any], redact: Redact = as_it_is) -> str |
         if type(result) is dict:
             return None
         if result is _MISSING:
-            return "it holds neither `result` nor `error`"
+            return "it has neither `result` nor `error`"
         return f"its `result` is {json_type(result)}, not an object"
     if result is not _MISSING:
-        return "it holds both `result` and `error`"
+        return "it has both `result` and `error`"
     return _error_fault(error, redact)
 
 
@@ -324,7 +324,7 @@ def _error_fault(error: object, redact: Redact) -> str | None:
 
 
 def _code_type(code: object, redact: Redact) -> str:
-    return f"{_encode_clipped(code, redact)}, {json_type(code)} and not an integer"
+    return f"{_encode_clipped(code, redact)}, {json_type(code)}, not an integer"
 
 
 def _encode_clipped(value: object, redact: Redact) -> str:

@@ -235,7 +235,7 @@ def _root_hint(first: object, target: str, roots: tuple[str, ...]) -> str:
         if near := did_you_mean(first[:80], roots):
             return near
         if first in (*ROOTS, *_RESULT_MEMBERS):
-            return "an agent test makes many calls: they stand in `tool_calls`, what the model said in `final_response`"
+            return "an agent test makes many calls: they stand in `tool_calls`, the answer of the model in `final_response`"
     elif isinstance(first, str):
         plain = target.removeprefix(".")
         if first in _RESULT_MEMBERS:

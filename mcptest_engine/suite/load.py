@@ -169,7 +169,7 @@ def check_suite(path: Path, options: LoadOptions) -> CheckedSuite:
 
 
 def check_text(text: str, options: LoadOptions, *, name: str = "<inline>", base_dir: Path) -> CheckedSuite:
-    """The same for text that is no file. Messages call it `name`; imports, `.env` and `${CONFIG_DIR}` are of `base_dir`."""
+    """The same for text that is not a file. Messages call it `name`; imports, `.env` and `${CONFIG_DIR}` are of `base_dir`."""
     data = text.encode("utf-8", "surrogatepass")
     path = Path(os.path.abspath(base_dir / name))  # noqa: PTH100  (resolve() would follow links)
     return _Load(options, base_dir).run(lambda reader: reader.read_text(data, file=name, path=path), file=name)

@@ -60,7 +60,7 @@ class Reader:
         self._read(Path(os.path.abspath(path)), file)  # noqa: PTH100  (resolve() would follow links)
 
     def read_text(self, data: bytes, *, file: str, path: Path) -> None:
-        """The same for a suite that is no file; its imports are relative to the directory of `path`."""
+        """The same for a suite that is not a file; its imports are relative to the directory of `path`."""
         self._take(path, file, data)
 
     def _read(self, path: Path, file: str) -> None:

@@ -1,4 +1,4 @@
-"""What agents did in a workspace through the front door, from the files that are left of it: runs, inline suites, proposals.
+"""What agents did in a workspace through the MCP server, from the files that remain: runs, inline suites, proposals.
 
 Ids are ULIDs, so that names alone give the order in time; of a record only its head is read, and only once. Whoever asks for
 the newest ones pays for those, however many there are.
@@ -37,7 +37,7 @@ class Activity:
     def rows(self, newest: int = NEWEST) -> tuple[list[Row], bool]:
         """What there is, newest first, and whether older files were left out.
 
-        A row has `id`, `at` (seconds since 1970) and `kind`: "run", of the front door; "inline", a suite that came as text and
+        A row has `id`, `at` (seconds since 1970) and `kind`: "run", of the MCP server; "inline", a suite that came as text and
         has no record, or none yet; "proposal", which waits for a person; "unreadable", a file that is none of these.
         """
         runs, more = _newest(self.workspace.runs_dir, ".json", newest)
@@ -76,7 +76,7 @@ def _newest(folder: Path, suffix: str, most: int) -> tuple[list[Path], bool]:
 
 
 def _run(path: Path, head: Row) -> Row | None:
-    """A record's row: None when the front door did not make it."""
+    """A record's row: None when the MCP server did not make it."""
     suite, totals, by = head.get("suite"), head.get("totals"), head.get("requested_by")
     if not isinstance(suite, dict) or not isinstance(totals, dict) or head.get("run_id") != path.stem:
         return _unreadable(path, None)

@@ -44,7 +44,7 @@ def cassette_path(workspace: Workspace, name: str) -> Path:
     """Where the cassette of this name is kept. Raises: UsageError for a name that could lead elsewhere."""
     if _NAME.fullmatch(name) is None or name.endswith((".json", ".", FROZEN_SUFFIX)):
         raise UsageError(
-            f"`{name[:120]}` is no name for a cassette",
+            f"`{name[:120]}` is not a name for a cassette",
             hint="letters, digits, `.`, `_` and `-`, beginning with a letter or digit; without `.json`",
         )
     return cassettes_dir(workspace) / f"{name}.json"
@@ -121,21 +121,21 @@ def read_cassette(path: Path) -> dict[str, Any]:
     except OSError as wrong:
         raise UsageError(f"cannot read {path}: {wrong.strerror or wrong}") from None
     except ValueError as wrong:
-        raise UsageError(f"{path} is no cassette: {wrong}") from None
+        raise UsageError(f"{path} is not a cassette: {wrong}") from None
     if nested_deeper_than(told, DEEPEST):
-        raise UsageError(f"{path} is no cassette that can be replayed: it is nested more than {DEEPEST} levels deep")
+        raise UsageError(f"{path} cannot be replayed: it is nested more than {DEEPEST} levels deep")
     if not isinstance(told, dict) or told.get("schema_version") != SCHEMA_VERSION:
         version = told.get("schema_version") if isinstance(told, dict) else None
         raise UsageError(
-            f"{path} is no cassette of this version: `schema_version` is {json.dumps(version)}",
+            f"{path} is not a cassette of this version: `schema_version` is {json.dumps(version)}",
             hint=f"this mcptest reads {SCHEMA_VERSION}",
         )
     stand_ins = told.get("stand_ins", [])
     if not isinstance(stand_ins, list) or not all(isinstance(one, dict) and _is_stand_in(one) for one in stand_ins):
-        raise UsageError(f"{path} is no cassette: `stand_ins` is no list of objects with a `text`")
+        raise UsageError(f"{path} is not a cassette: `stand_ins` is not a list of objects with a `text`")
     problem = _problem(told.get("servers")) or _problem_of_models(told.get("models"))
     if problem is not None:
-        raise UsageError(f"{path} is no cassette: {problem}")
+        raise UsageError(f"{path} is not a cassette: {problem}")
     return told
 
 
@@ -154,7 +154,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 def _problem(servers: object) -> str | None:
     """What is wrong with the exchanges; None when nothing is."""
     if not isinstance(servers, dict):
-        return "`servers` is no object"
+        return "`servers` is not an object"
     for name, server in servers.items():
         exchanges = server.get("exchanges") if isinstance(server, dict) else None
         if not isinstance(exchanges, list):
@@ -168,7 +168,7 @@ def _problem(servers: object) -> str | None:
                 return f"{place} has a `{wrong}` of the wrong type"
             unasked = [*(exchange.get("notifications") or ()), *(exchange.get("server_requests") or ())]
             if not all(isinstance(one, dict) for one in unasked):
-                return f"{place} has a notification or server request that is no object"
+                return f"{place} has a notification or server request that is not an object"
             refusal = exchange.get("refusal")
             if isinstance(refusal, dict) and isinstance(refusal.get("message"), str):
                 continue
@@ -186,7 +186,7 @@ def _problem_of_models(models: object) -> str | None:
     if not isinstance(models, dict) or not isinstance(exchanges, list):
         return "`models` has no `exchanges`"
     if not all(isinstance(models.get(name, {}), dict) for name in ("chosen", "tools")):
-        return "`models` has a `chosen` or `tools` that is no object"
+        return "`models` has a `chosen` or `tools` that is not an object"
     for number, exchange in enumerate(exchanges):
         place = f"exchange {number} of `models`"
         request = exchange.get("request") if isinstance(exchange, dict) else None

@@ -26,7 +26,7 @@ LARGEST = 1 << 30
 _DIRECTORY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe without a writer would be waited for
 _PIECE = 1 << 20
-_LINK = "is a link, and links are not followed there; replace it by"
+_LINK = "is a link, and links are not followed there; replace it with"
 _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
 
 
@@ -81,7 +81,7 @@ def open_file(path: StrPath, *, largest: int | None = None) -> BinaryIO:
             if wrong.errno == errno.ELOOP and not follow:
                 raise OSError(errno.ELOOP, f"{name} {_LINK} the file") from None
             if wrong.errno == errno.ENXIO:  # a socket
-                raise OSError(errno.EINVAL, f"{name} is a socket or device, no file") from None
+                raise OSError(errno.EINVAL, f"{name} is a socket or device, not a file") from None
             raise
     try:
         found = os.fstat(descriptor)

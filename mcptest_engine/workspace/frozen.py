@@ -75,7 +75,7 @@ def load_frozen(path: Path) -> Frozen:
     document = read_cassette(path)
     entries = document.get("nodes")
     if not isinstance(entries, list):
-        raise UsageError(f"{path} holds no results of nodes: `nodes` is no list")
+        raise UsageError(f"{path} has no results of nodes: `nodes` is not a list")
     for number, entry in enumerate(entries):
         if not _is_sound(entry):
             raise UsageError(

@@ -34,7 +34,7 @@ def save_inline(workspace: Workspace, run_id: str, text: str) -> Path:
         make_directory(folder, mode=0o700)
         write_atomic(path, text.encode("utf-8", "surrogatepass"), mode=0o600)
     except OSError as wrong:
-        raise McptestError(f"cannot keep the suite as {path}: {wrong.strerror or wrong}") from wrong
+        raise McptestError(f"cannot save the suite as {path}: {wrong.strerror or wrong}") from wrong
     for old in sorted(list_files(folder, ".yml"), reverse=True)[KEEP_INLINE:]:
         with contextlib.suppress(OSError):
             remove_file(folder / old)

@@ -76,18 +76,18 @@ def read_proposals(workspace: Workspace) -> tuple[StoredProposal, ...]:
 
 
 def drop_proposal(workspace: Workspace, proposal_id: str) -> None:
-    """Forget one; nothing happens when it is gone already. Raises: OSError, also for an id that is no file's name there."""
+    """Forget one; nothing happens when it is gone already. Raises: OSError, also for an id that is not a file's name there."""
     remove_file(_place(workspace, proposal_id))
 
 
 def _place(workspace: Workspace, proposal_id: str) -> Path:
     if not is_ulid(proposal_id):
-        raise OSError(errno.EINVAL, f"`{proposal_id[:120]}` is no proposal's id")
+        raise OSError(errno.EINVAL, f"`{proposal_id[:120]}` is not the id of a proposal")
     return proposals_dir(workspace) / f"{proposal_id}.json"
 
 
 def proposal_in(told: Any) -> StoredProposal | None:
-    """The proposal in a value that was read from a file; None for another shape, and for an id that is no file's name."""
+    """The proposal in a value that was read from a file; None for another shape, and for an id that is not a file's name."""
     try:
         found = StoredProposal(
             **{**told, "left_out": tuple(told.get("left_out", ())), "notes": tuple(told.get("notes", ()))}

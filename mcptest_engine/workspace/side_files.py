@@ -51,7 +51,7 @@ class SideFiles:
                 self._workspace.hold_side_files(self._run_id)
                 write_atomic_pieces(path, counted)
             except OSError as wrong:
-                self.problem = f'the output of "{name}" was not kept: {wrong.strerror or wrong}: {path}'
+                self.problem = f'the output of "{name}" was not saved: {wrong.strerror or wrong}: {path}'
                 place = None
         for _ in counted:  # what was not written still counts
             pass

@@ -75,7 +75,7 @@ def demo_suite(folder: Path) -> Path:
     own = folder / "mcptest-demo.yml"
     with suppress(FileExistsError), own.open("xb") as file:
         before, tools, after = original.read_text(encoding="utf-8").partition("tools:\n")
-        told = before.replace("# Everything passes; one", "# One test is wrong on purpose, for you to mend; one")
+        told = before.replace("# Everything passes; one", "# One test is wrong on purpose, for you to correct; one")
         file.write(f"{told}{tools}{_LESSON}\n{after}".encode())
     return own
 

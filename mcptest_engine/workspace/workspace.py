@@ -178,9 +178,9 @@ class Workspace:
                 try:
                     with open_file(self.runs_dir / name):
                         year = time.gmtime(ulid_seconds(name[:-5])).tm_year
-                        notes.append(f"{name} is dated in the future ({year}), so it is not taken for the latest run")
+                        notes.append(f"{name} has a date in the future ({year}), so it is not the latest run")
                 except OSError as wrong:
-                    notes.append(f"{name} is no run record: {wrong.strerror}")
+                    notes.append(f"{name} is not a run record: {wrong.strerror}")
         return path, notes
 
     def load_run(self, id_or_path: str | Path) -> dict[str, Any]:
@@ -200,7 +200,7 @@ class Workspace:
         except ValueError as wrong:
             raise RecordError(f"{path} is not a run record: {wrong}") from wrong
         if not isinstance(record, dict):
-            raise RecordError(f"{path} is not a run record: it holds no JSON object")
+            raise RecordError(f"{path} is not a run record: it is not a JSON object")
         return record
 
     def last_verdicts(self, suite_path: str) -> dict[str, str]:

@@ -78,7 +78,7 @@ def test_a_model_that_never_ends_is_ended_by_max_turns(agent, models):
     models.answer_with(lambda _: Reply(uses=[Use("say", {"text": "again"})]))
     test = agent(max_turns=3)
     assert (test.verdict, test.trace["stop"], test.trace["turns"]) == (Verdict.FAIL, "max_turns", 3)
-    assert test.message == "the conversation did not come to its end: `max_turns` (3) were used up"
+    assert test.message == "the conversation did not end by itself: `max_turns` (3) was reached"
     assert len(test.trace["tool_calls"]) == 3
 
 
@@ -87,7 +87,7 @@ def test_what_was_not_said_is_not_judged(agent, models):
     models.answer_with(lambda _: Reply(uses=[Use("say", {})]))
     test = agent(max_turns=2, expect=[holds("final_response", {"not": {"contains": "secret"}})])
     assert test.verdict is Verdict.FAIL
-    assert "`max_turns` (2) were used up" in test.message
+    assert "`max_turns` (2) was reached" in test.message
 
 
 def test_a_choice_of_tools_can_be_judged_after_a_single_turn(agent, models):
@@ -334,7 +334,7 @@ def test_a_model_without_a_price_is_asked_once_under_a_cap(record_of, models, wo
     record = record_of(suite, workers=workers, max_cost_usd=1.0, environ=environ)
     assert [test.verdict.value for test in record.tests].count("pass") == len(models.questions) == 1
     told = {test.message for test in record.tests if test.verdict.value == "skip"}
-    assert told == {"not run: --max-cost 1 USD cannot hold `local`, whose first call told no cost"}
+    assert told == {"not run: --max-cost 1 USD cannot limit `local`, whose first call reported no cost"}
     assert (
         record_of(
             {**suite, "prices": {"local": {"input_usd_per_mtok": 0, "output_usd_per_mtok": 0}}},
@@ -382,7 +382,7 @@ def test_a_cap_that_held_nothing_is_named(record_of, models):
     record = record_of({"servers": {"s": {"command": json.loads(shed())}}, "agents": tests}, max_cost_usd=0.01)
     (warning,) = record.warnings
     assert warning.startswith(
-        "the price of 1 call of models is not known, so that neither a sum nor `--max-cost` holds it"
+        "the price of 1 call of models is not known, so it is in no sum and not limited by `--max-cost`"
     )
 
 
@@ -446,7 +446,7 @@ def test_runs_that_leave_it_open_are_inconclusive(agent, models):
 
 
 def test_too_few_runs_are_inconclusive(agent, models):
-    assert trials(agent, models, "yes", "yes").message == "2 of 2 runs passed: too few to decide by, 5 are needed"
+    assert trials(agent, models, "yes", "yes").message == "2 of 2 runs passed: too few; 5 are needed"
 
 
 def test_runs_that_fail_say_how_the_first_one_did(agent, models):

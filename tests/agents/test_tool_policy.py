@@ -89,8 +89,8 @@ def test_a_denial_by_class_is_a_warning_that_says_what_decides_otherwise(agent, 
     )
     (warning,) = [text for text in record.warnings if "delete_thing" in text]
     assert warning == (
-        "asks: the model asked for `delete_thing`, which was not executed: it is classified as destructive; "
-        "`tools: { allow: [...] }` or `dry` decides otherwise"
+        "asks: the model called `delete_thing`, which was not executed: it is classified as destructive; "
+        "use `tools: { allow: [...] }` or `dry` to change that"
     )
 
 
@@ -200,7 +200,7 @@ def test_a_name_that_begins_with_a_server_means_its_tools_alone(lists, decided):
 def test_a_name_without_its_server_that_allows_nothing_is_warned_of():
     box = Toolbox({"a": [{"name": "look"}], "b": [{"name": "seek"}]})
     assert list(unknown_names({"allow": ["look"], "deny": ["seek"]}, box.tools, box.servers)) == [
-        "`tools.allow` names `look` without its server, which allows nothing; write `a__look`"
+        "`tools.allow` names `look` without its server, so it allows nothing; write `a__look`"
     ]
 
 
@@ -233,9 +233,7 @@ def test_a_tool_that_the_server_does_not_list_any_more_is_not_executed(agent, mo
         ("executed", "suite"),
         ("denied", "policy"),
     ]
-    assert record.warnings == (
-        "asks: the model asked for `look`, which was not executed: the server does not list it any more",
-    )
+    assert record.warnings == ("asks: the model called `look`, which was not executed: the server no longer lists it",)
 
 
 @pytest.fixture

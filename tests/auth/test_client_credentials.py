@@ -133,7 +133,8 @@ def test_a_wrong_secret_is_told_with_the_servers_words_and_without_the_secret(ma
         f'auth failed: the token endpoint {realm.token_endpoint} refused: invalid_client "got {MASK}"'
     )
     assert (
-        told.hint == "mend `client_id` (`me`) or the secret in env var `CLIENT_SECRET` (named by `client_secret_env`)"
+        told.hint
+        == "correct `client_id` (`me`) or the secret in env var `CLIENT_SECRET` (named by `client_secret_env`)"
     )
 
 
@@ -213,7 +214,8 @@ def test_no_proxy_of_the_environment_sees_a_secret_for_this_machine(
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"), [("file", "holds no certificate"), ("directory", "holds no certificate"), ("nothing", "exist")]
+    ("kind", "words"),
+    [("file", "contains no certificate"), ("directory", "contains no certificate"), ("nothing", "exist")],
 )
 def test_certificates_that_are_none_are_told(make_realm: MakeRealm, tmp_path: Path, kind: str, words: str) -> None:
     place = tmp_path / "authorities"
@@ -240,7 +242,7 @@ def test_a_token_endpoint_that_is_not_there_is_told(make_realm: MakeRealm) -> No
 )
 def test_a_token_endpoint_that_is_no_url_is_told(make_realm: MakeRealm, endpoint: str) -> None:
     told = failure(make_realm().url, oauth(token_endpoint=endpoint))
-    assert told.message == f'auth failed: the token endpoint "{endpoint}" is no http or https URL'
+    assert told.message == f'auth failed: the token endpoint "{endpoint}" is not an http or https URL'
 
 
 def test_a_token_endpoint_that_never_answers_is_told_before_the_handshake_is_out_of_time(make_realm: MakeRealm) -> None:
@@ -308,7 +310,7 @@ def test_a_token_endpoint_of_another_origin_that_the_server_named_is_remarked_up
     where = realm.token_endpoint.replace("127.0.0.1", "localhost")
     assert remark == (
         f'server "api" had the client secret sent to the token endpoint {where}, which is of another origin; '
-        "where tokens come from is the suite's to say: `token_endpoint`"
+        "set `token_endpoint` in the suite to decide that"
     )
 
 
@@ -323,7 +325,7 @@ def test_discovery_that_finds_nothing_is_told_with_its_remedy(make_realm: MakeRe
     realm = make_realm(clients=CLIENT, metadata=False)
     told = failure(realm.url, oauth())
     assert f"nothing says where tokens for {realm.url} come from" in told.message
-    assert told.hint == "name where tokens come from with `token_endpoint`"
+    assert told.hint == "set `token_endpoint`"
 
 
 @pytest.mark.parametrize(
@@ -408,4 +410,4 @@ def test_a_run_whose_client_is_refused_fails_its_tests_for_auth(
     failed = json.loads(done.stdout)["tests"][0]["failure"]
     assert failed["kind"] == "auth"
     assert "refused: invalid_client" in failed["message"]
-    assert failed["hint"].startswith("mend `client_id` (`me`) or the secret in env var `CLIENT_SECRET`")
+    assert failed["hint"].startswith("correct `client_id` (`me`) or the secret in env var `CLIENT_SECRET`")

@@ -75,9 +75,9 @@ def test_without_a_browser_the_address_is_printed_and_its_answer_taken(
     first, second, third = out.splitlines()
     assert first == f"logged in at {realm.url}"
     assert second.startswith(f"the token is stored in ~/.mcptest/auth/{path.name} and holds until 20")
-    assert second.endswith(" UTC; it is refreshed by itself")
-    assert third == "every run on this URL uses it, unless its suite says how to log in"
-    assert err == "open this address in a browser on this machine to log in; the answer is waited for here\n"
+    assert second.endswith(" UTC; it is refreshed automatically")
+    assert third == "every run on this URL uses it, unless its suite has an `auth`"
+    assert err == "open this address in a browser on this machine to log in\n"
     stored = token_store.load(realm.url)
     assert stored is not None
     assert not any(secret in out + err for secret in stored.secrets())
@@ -103,7 +103,7 @@ def test_a_device_prints_where_to_go_and_what_to_type(make_realm: MakeRealm, mcp
         f"or, with the code in it: {uri}?code=WDJB-MJHT",
         f"logged in at {realm.url}",
     ]
-    assert "it holds for 300 s" in done.stderr
+    assert "it is valid for 300 s" in done.stderr
 
 
 def test_a_login_that_fails_says_why_in_one_line_and_stores_nothing(make_realm: MakeRealm, mcptest: Command) -> None:
@@ -167,7 +167,7 @@ def test_logging_out_removes_the_token(mcptest: Command) -> None:
     done = mcptest("login", url, "--logout")
     assert (done.returncode, done.stdout) == (
         0,
-        f"the token for {url} is removed; the server may still honour it until it ends\n",
+        f"the token for {url} is removed; the server may still accept it until it expires\n",
     )
     assert token_store.load(url) is None
     assert mcptest("login", url, "--logout").stdout == f"no token is stored for {url}\n"
@@ -176,13 +176,13 @@ def test_logging_out_removes_the_token(mcptest: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("api.example.com",), "takes the http or https URL of a server"),
+        (("api.example.com",), "needs the http or https URL of a server"),
         (("https://me:pass@api.example.com/mcp",), "must not contain a user name or password"),
         (("http://api.example.com/mcp",), "tokens go only to https or to this machine"),
-        (("https://a.example/mcp", "--status", "--logout"), "--status looks and --logout removes"),
-        (("https://a.example/mcp", "--client-secret-env", "X"), "--client-secret-env goes with --client-id"),
+        (("https://a.example/mcp", "--status", "--logout"), "--status and --logout cannot be combined"),
+        (("https://a.example/mcp", "--client-secret-env", "X"), "--client-secret-env requires --client-id"),
         (("https://a.example/mcp", "--client-id", "x", "--client-secret-env", "NOT_SET"), "env var `NOT_SET`"),
-        (("https://a.example/mcp", "--scope", 'a" b'), "--scope takes scopes"),
+        (("https://a.example/mcp", "--scope", 'a" b'), "--scope needs scopes"),
         (("https://a.example/mcp", "--timeout", "0"), "--timeout"),
     ],
 )

@@ -47,14 +47,14 @@ def test_client_credentials_that_are_not_accepted_are_named_by_their_keys() -> N
     assert lines(OAUTH, "Bearer") == [
         "auth failed: HTTP 401 from https://mcp.example.com, server advertises Bearer.",
         "the token that client `me` was given (`auth.oauth`, client credentials) was not accepted;",
-        "mend `client_id`, the secret in env var `CLIENT_SECRET` (named by `client_secret_env`), or the `scope` asked for. "
+        "correct `client_id`, the secret in env var `CLIENT_SECRET` (named by `client_secret_env`), or the `scope`. "
         + DOCTOR,
     ]
 
 
 def test_client_credentials_that_lack_a_scope_are_told_which() -> None:
     assert lines(OAUTH, NEEDS_WRITE, 403)[2] == (
-        f'let the client have the scope "read write" and name it with `scope`. {DOCTOR}'
+        f'give the client the scope "read write" and name it with `scope`. {DOCTOR}'
     )
 
 

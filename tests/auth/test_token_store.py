@@ -62,9 +62,9 @@ def test_a_file_that_is_torn_or_foreign_is_told_with_its_place(text: str) -> Non
     with pytest.raises(StoreTrouble) as caught:
         token_store.load(URL)
     assert caught.value.message == (
-        f"the file of the stored token, ~/.mcptest/auth/{path.name}, holds no token that mcptest wrote"
+        f"the file of the stored token, ~/.mcptest/auth/{path.name}, contains no token of mcptest"
     )
-    assert caught.value.hint == f"`mcptest login {URL}` writes it anew, with `--logout` it is removed"
+    assert caught.value.hint == f"`mcptest login {URL}` writes it again; `--logout` removes it"
 
 
 def test_a_token_of_another_url_is_not_taken() -> None:

@@ -55,7 +55,7 @@ def test_conformance_is_not_pinned_to_a_revision_that_is_not_known() -> None:
     for revision in (None, "1999-01-01"):
         found = scaffold_conformance(replace(catalog(), protocol_version=revision), TARGET)
         assert "spec_version" not in written(found.suite)["compliance"][0]
-        assert "pinned to no revision" in found.notes[0]
+        assert "have no `spec_version`" in found.notes[0]
         assert problems(found.suite) == ()
 
 
@@ -119,7 +119,8 @@ def test_a_case_executes_its_own_tool_or_has_a_stub_answer_for_it(scaffold: Call
     assert [case["tools"]["allow"] for case in written(allowed.suite)["agents"]] == [["b"], ["create_page"], []]
     header = " ".join(line.removeprefix("# ") for line in found.suite.partition("servers:")[0].splitlines())
     assert (
-        "Answered by a stub and not executed, as they do not declare `readOnlyHint: true`: `b`, `create_page`" in header
+        "Answered by a stub and not executed, because they do not declare `readOnlyHint: true`: `b`, `create_page`"
+        in header
     )
     assert "Data cleanup is your responsibility: mcptest never removes what a test has made." in header
     assert errors(found.suite) == []
@@ -160,7 +161,7 @@ def test_cases_come_in_pages_for_all_tools_or_for_named_ones(scaffold: Callable[
     assert scaffold(listed, TARGET, ScaffoldOptions(all=True)).tools_covered == 30
     named = scaffold(listed, TARGET, ScaffoldOptions(tools=("tool_03", "tool_3")))
     assert named.tools_covered == 1
-    assert "no tool is called `tool_3`" in named.notes[0]
+    assert "no tool is named `tool_3`" in named.notes[0]
 
 
 def test_a_scaffold_of_evals_or_probes_is_sound_and_falls_into_rows() -> None:

@@ -298,7 +298,7 @@ def test_nothing_that_looks_secret_is_written_down(of: Of, tmp_path: Path) -> No
     assert exacts(proposed) == {"result.structuredContent.plain": "fine"}
     told = " ".join((proposed.test, *proposed.notes, *proposed.excluded_volatile))
     assert not re.search("s3cr3t|1234|ghp_abc|one-two", told)
-    assert "looks secret, and is not written down: `result.structuredContent.api_key`" in told
+    assert "looks secret, and is not written: `result.structuredContent.api_key`" in told
     assert problems(proposed, tmp_path) == ()
 
 
@@ -313,7 +313,7 @@ def test_a_secret_argument_is_not_written_down(of: Of) -> None:
     proposed = of(text_result("x"), arguments={"api_key": "s3cr3t-value-1", "q": "x"})
     assert "s3cr3t" not in proposed.test
     assert proposed.mapping["args"] == {"api_key": "[REDACTED]", "q": "x"}
-    assert "put a variable in its place" in " ".join(proposed.notes)
+    assert "use a variable" in " ".join(proposed.notes)
 
 
 TEXTS = [
@@ -376,7 +376,7 @@ def test_half_a_character_and_a_text_beyond_measure_are_told_and_left_out(of: Of
     proposed = of(structured({"half": "\ud800", "long": "word " * 500, "n": 1, "huge": 10**400}))
     assert exacts(proposed) == {"result.structuredContent.n": 1}
     told = " ".join(proposed.notes)
-    assert "too long to be written down: `result.structuredContent.long`" in told
+    assert "too long: `result.structuredContent.long`" in told
     assert "cannot be written into a suite: `result.structuredContent." in told
     assert problems(proposed, tmp_path) == ()
 
@@ -447,7 +447,7 @@ def test_an_answer_of_megabytes_is_described_in_bounds(of: Of, tmp_path: Path) -
     assert len(proposed.test) < 20_000
     assert exacts(proposed)["result.structuredContent.total"] == 60_000
     assert schema(proposed)["required"] == ["rows", "total"]
-    assert "too large to look into: `result.structuredContent.rows`" in " ".join(proposed.notes)
+    assert "too large: `result.structuredContent.rows`" in " ".join(proposed.notes)
     assert problems(proposed, tmp_path) == ()
 
 
@@ -465,7 +465,7 @@ def test_a_single_call_proposes_the_flag_and_the_structure_and_says_why(of: Of) 
     assert [one["target"] for one in assertions(proposed)] == ["result.isError", "result.content"]
     assert proposed.calls_made == 1
     assert proposed.notes[0] == (
-        "one call only was asked for; no exact values are proposed, since nothing says which are stable"
+        "one call only was asked for; no exact values are proposed, because it is unknown which are stable"
     )
     assert "max_duration_ms" in proposed.mapping["expect"]
 
@@ -473,7 +473,7 @@ def test_a_single_call_proposes_the_flag_and_the_structure_and_says_why(of: Of) 
 def test_a_budget_of_one_call_makes_a_single_observation(of: Of) -> None:
     proposed = of(text_result("x"), policy=ExecutionPolicy(max_calls=1))
     assert proposed.calls_made == 1
-    assert proposed.notes[0].startswith("the budget of 1 tool call left none for a second call; ")
+    assert proposed.notes[0].startswith("the budget of 1 tool call leaves none for a second call; ")
     assert exacts(proposed) == {}
 
 
@@ -534,7 +534,7 @@ def test_a_result_without_content_is_told(of: Of) -> None:
 def test_nothing_is_proposed_from_an_answer_that_is_not_valid(tmp_path: Path, answer: Any, fault: str) -> None:
     declared = {"type": "object", "properties": {"n": {"type": "integer"}}}
     listed = [tool("look", outputSchema=declared) if "structuredContent" in answer["result"] else tool("look")]
-    with pytest.raises(InvalidResult, match="this answer is not trusted: ") as told:
+    with pytest.raises(InvalidResult, match="this answer may be wrong: ") as told:
         Scripted(tmp_path, listed, {"look": [answer, answer]}).propose("look")
     assert fault in told.value.message
 

@@ -232,7 +232,7 @@ def test_undo_writes_no_proposal_whose_id_is_no_id(bench: Bench, name: str) -> N
     undo(bench.workspace)
     after = sorted(bench.workspace.root.parent.rglob("*.json"))
     assert set(after) <= set(before)
-    with pytest.raises(OSError, match="no proposal's id"):
+    with pytest.raises(OSError, match="not the id of a proposal"):
         drop_proposal(bench.workspace, name)
 
 
@@ -265,7 +265,7 @@ def test_an_edit_elsewhere_meanwhile_is_no_hindrance(bench: Bench) -> None:
         (RAIN.replace("rain", "snow"), "has changed since it was proposed"),
         (RAIN.replace("name: forecast", "name: renamed"), "is not in the file any more"),
         ("tools: [", "cannot be read"),
-        (None, "is not there any more"),
+        (None, "no longer exists"),
     ],
 )
 def test_what_is_no_longer_as_it_was_is_refused_and_nothing_is_written(
@@ -589,7 +589,7 @@ def test_an_edited_fragment_is_written_as_it_was_typed(bench: Bench) -> None:
     ("typed", "reason"),
     [
         ("- target: [", "cannot be read"),
-        ("- just text", "no mapping"),
+        ("- just text", "not a mapping"),
         ('- { target: "result", matcher: { contians: x } }', "contians"),
         ('- { target: "result[", matcher: { exact: x } }', "result["),
         ("", "cannot be read"),

@@ -142,7 +142,7 @@ def test_one_test_calls_a_tool_with_valid_arguments_and_looks_at_its_output_sche
 @pytest.mark.parametrize(
     ("schema", "why"),
     [
-        ({"$ref": "https://example.com/schema.json"}, "nothing outside the schema is ever fetched"),
+        ({"$ref": "https://example.com/schema.json"}, "nothing outside of the schema is fetched"),
         ({"type": "objekt"}, "is not valid"),
         (["array"], "it is not an object"),
         ({"$ref": "#/$defs/missing"}, "missing"),
@@ -231,7 +231,7 @@ def test_tests_of_a_mutating_tool_are_serial() -> None:
 
 
 def test_a_tool_s_class_is_the_tag_of_its_tests_unless_it_only_reads() -> None:
-    """So that `--skip-tag mutating` leaves out what changes something."""
+    """So that `--skip-tag mutating` leaves out tests that change something."""
     tools = (text_tool("write_page"), text_tool("delete_page"), text_tool("get_page"))
     suite = scaffold_suite(catalog(*tools), TARGET).suite
     assert all(test["tags"] == ["mutating"] for test in called(suite, "write_page"))
@@ -255,7 +255,7 @@ def test_a_page_holds_25_tools_in_the_order_of_their_names() -> None:
     found = scaffold_suite(catalog(*reversed(MANY)), TARGET)
     assert [one.name for one in found.tools] == [f"tool_{number:02}" for number in range(PAGE)]
     assert found.next_cursor == 25
-    assert found.notes == ("the catalog is truncated: the first 25 of 37 tools are covered; go on with cursor 25",)
+    assert found.notes == ("the catalog is truncated: the first 25 of 37 tools are covered; continue with cursor 25",)
 
 
 def test_a_cursor_goes_on_where_the_page_before_ended() -> None:
@@ -285,7 +285,7 @@ def test_a_cursor_may_be_a_number_or_its_text(given: int | str) -> None:
 
 @pytest.mark.parametrize("given", [-1, "", "two", "2.5", True, "٣", "9" * 30])
 def test_what_is_no_cursor_is_refused(given: int | str) -> None:
-    with pytest.raises(UsageError, match="is no cursor"):
+    with pytest.raises(UsageError, match="is not a cursor"):
         cursor_of(given)
 
 
@@ -328,7 +328,7 @@ def test_named_tools_are_the_only_ones() -> None:
 
 def test_a_name_that_no_tool_has_is_told_with_the_nearest() -> None:
     found = scaffold_suite(catalog(tool("search")), TARGET, ScaffoldOptions(tools=("saerch", "search")))
-    assert found.notes == ("no tool is called `saerch`: did you mean `search`?",)
+    assert found.notes == ("no tool is named `saerch`: did you mean `search`?",)
 
 
 def test_a_list_that_failed_is_told() -> None:

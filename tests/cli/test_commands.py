@@ -53,7 +53,7 @@ def test_the_demo_runs_a_copy_that_may_be_changed(mcptest: Command, tmp_path: Pa
     done = mcptest("demo")
     assert done.returncode == 0
     assert "mcptest run mcptest-demo.yml" in done.stderr
-    assert "One test in it is wrong on purpose and was left out: mend it." in done.stderr
+    assert "One test in it is wrong on purpose and was left out: correct it." in done.stderr
     lesson = mcptest("run", "mcptest-demo.yml")
     assert lesson.returncode == 1
     assert "15 passed, 1 failed" in lesson.stdout
@@ -99,7 +99,7 @@ def test_list_takes_other_models_and_validate_counts_what_a_run_takes(mcptest: C
 
 def test_models_that_nothing_asks_are_told(mcptest: Command, write: Write, suite_with: Write) -> None:
     write()
-    told = "`--models` changes nothing: no model answers in these tests"
+    told = "`--models` has no effect: no model answers in these tests"
     assert told in mcptest("list", "--models", "one").stdout
     assert told in mcptest("run", "--models", "one", "--reporter", "json").stdout
     suite_with(ASKING)
@@ -214,7 +214,7 @@ def test_call_says_what_is_invalid_as_a_run_does(
     (tmp_path / "mcptest.yml").write_text(json.dumps({"name": "s", "servers": servers, "tools": []}))
     for tool, told in (
         ("bad_block", 'the result is not valid MCP 2025-11-25: /content/0/text: 5 is not of type "string" (server'),
-        ("bad_output", "`structuredContent` breaks the tool's `outputSchema`: "),
+        ("bad_output", "`structuredContent` does not match the tool's `outputSchema`: "),
     ):
         done = mcptest("call", tool, "--format", "json")
         assert (done.returncode, "content" in json.loads(done.stdout)) == (code, True)

@@ -119,7 +119,7 @@ def test_an_estimate_says_what_is_known_and_what_is_not(mcptest: Command, packag
     }
     assert breaks["unknown"] == ["a", "b"]
     text = mcptest("run", "--dry-run", "--estimate-cost").stdout
-    assert "unknown and left out of what is expected: `a`, `b`" in text
+    assert "unknown, and not part of the estimate: `a`, `b`" in text
     assert "in all: expected $0.036 and 600 tokens and what is unknown, no upper limit is known" in text
     refused = mcptest("run", "--estimate-cost")
     assert (refused.returncode, "add --dry-run" in refused.stderr) == (2, True)
@@ -146,7 +146,7 @@ def test_costs_are_held_against_a_baseline(mcptest: Command, packages: Path, tmp
 
 @pytest.mark.parametrize(
     ("flags", "told"),
-    [(("--cost-baseline", "manifest.yml"), "is no cost baseline"), (("--cost-tolerance", "5"), "without a")],
+    [(("--cost-baseline", "manifest.yml"), "is not a cost baseline"), (("--cost-tolerance", "5"), "without a")],
 )
 def test_a_baseline_that_makes_no_sense_is_refused(
     mcptest: Command,
@@ -254,4 +254,4 @@ compositions:
         ["a", "1", "$0.02", "7"], ["list", "1", "$0.00", "0"], ["b", "4", "$0.08", "28"]
     ]  # fmt: skip
     assert "  expected $0.10 and 35 tokens, at most $0.03 and 35 tokens" in lines
-    assert "  over the budget, which will end it: max_cost_usd" in lines
+    assert "  over the budget, which will stop it: max_cost_usd" in lines

@@ -51,14 +51,14 @@ def test_the_suites_floors_are_not_held_against_a_part_of_its_tests(
     path = write(FLOORED)
     ran = mcptest("run", "--filter", "memo reads", "--reporter", "agent")
     assert ran.returncode == 0
-    assert "\nNOTE coverage: its floors are not judged, as 1 of 4 tests were selected\n" in ran.stdout
+    assert "\nNOTE coverage: its floors are not checked, because 1 of 4 tests were selected\n" in ran.stdout
     told = mcptest("coverage", "--tools-from", catalog)
     assert told.returncode == 0
-    assert told.stderr == "note: that run holds 1 of the suite's 4 tests; the floors of its `coverage` are not judged\n"
+    assert told.stderr == "note: that run has 1 of the suite's 4 tests; the floors of its `coverage` are not checked\n"
     assert mcptest("coverage", "--tools-from", catalog, "--threshold", "10").returncode == 6
     mcptest("run")
     path.write_text(FLOORED.replace("memo reads", "memo is another test"))
-    assert "that run holds 3 of the suite's 4 tests" in mcptest("coverage", "--tools-from", catalog).stderr
+    assert "that run has 3 of the suite's 4 tests" in mcptest("coverage", "--tools-from", catalog).stderr
     lost = mcptest("coverage", "--tools-from", "nowhere.json")
     assert (lost.returncode, "`nowhere.json` cannot be read: No such file" in lost.stderr) == (2, True)
 
@@ -73,7 +73,7 @@ def test_shards_pass_and_their_report_ends_with_6(mcptest: Run, write: Callable[
     assert "--merge" not in merged.stderr
     assert mcptest("report", "1.json", "--format", "minimal").returncode == 0
     alone = mcptest("report", "--merge", "1.json", "--format", "minimal")
-    assert (alone.returncode, "as not all shards are here" in alone.stderr) == (6, True)
+    assert (alone.returncode, "because shards are missing" in alone.stderr) == (6, True)
 
 
 def test_a_replay_counts_by_the_lists_that_were_recorded(mcptest: Run, write: Callable[..., Path]) -> None:
@@ -95,8 +95,8 @@ def test_a_replay_counts_by_the_lists_that_were_recorded(mcptest: Run, write: Ca
     [
         (("--floor", "tolls=5"), "there is no `tolls`\n  did you mean `tools`?"),
         (("--floor", "tools"), "is not of the form KIND=PERCENT"),
-        (("--floor", "tools=101"), "a percentage lies between 0 and 100"),
-        (("--floor", "tools=nan"), "a percentage lies between 0 and 100"),
+        (("--floor", "tools=101"), "write a percentage from 0 to 100"),
+        (("--floor", "tools=nan"), "write a percentage from 0 to 100"),
         (("--threshold", "-1"), "'--threshold'"),
     ],
 )

@@ -88,7 +88,7 @@ def test_a_terminal_without_utf_8_is_a_warning_and_no_traceback(mcptest: Run) ->
     done = mcptest("doctor", PYTHONIOENCODING="ascii", PYTHONUTF8="0", LC_ALL="C")
     assert "Traceback" not in done.stderr
     assert done.returncode == 0
-    assert "may be garbled" in done.stdout
+    assert "may look wrong" in done.stdout
 
 
 def test_a_workspace_that_is_a_link_fails(mcptest: Run, tmp_path: Path) -> None:
@@ -203,10 +203,10 @@ def test_stored_logins_are_told_with_how_long_they_hold(mcptest: Run, tmp_path: 
     (home / ".mcptest" / "auth" / "torn.json").write_text("{")
     done = mcptest("doctor")
     assert done.returncode == 0
-    assert "✓ login           https://a.example/mcp: holds for 2 more hours" in done.stdout
+    assert "✓ login           https://a.example/mcp: valid for 2 more hours" in done.stdout
     assert "! login           https://b.example/mcp: has expired" in done.stdout
     assert "log in again with: mcptest login https://b.example/mcp" in done.stdout
-    assert "torn.json holds no token that mcptest wrote" in done.stdout
+    assert "torn.json contains no token of mcptest" in done.stdout
     assert "hunter2" not in done.stdout
 
 
@@ -322,8 +322,8 @@ def test_the_timeout_holds_for_each_layer(mcptest: Run) -> None:
     ("arguments", "told"),
     [
         (("--url", "http://x/mcp", "--command", "y"), "both --url and --command are given"),
-        (("--bearer-token-env", "T"), "--bearer-token-env goes with a server"),
-        (("--env", "K=V"), "--env goes with a server"),
+        (("--bearer-token-env", "T"), "--bearer-token-env requires a server"),
+        (("--env", "K=V"), "--env requires a server"),
         (("--server", "x"), "no server is named"),
         (("--url", "http://me:pw@x/mcp"), "must not contain a user name or password"),
     ],
@@ -458,7 +458,7 @@ def test_descriptions_below_the_gate_end_with_the_code_of_a_gate(mcptest: Run, t
     told = mcptest("doctor", "--command", "mcptest mock --tools-from terse.yaml", "--lint-descriptions")
     assert told.returncode == 6
     assert "DESC-001 one-word-description: its description is one word" in told.stdout
-    assert told.stdout.splitlines()[-1].startswith("the descriptions miss the gate: min_score 0.11 < 0.50")
+    assert told.stdout.splitlines()[-1].startswith("the descriptions are below the gate: min_score 0.11 < 0.50")
     assert "\x1b" not in told.stdout
     done = mcptest(
         "doctor", "--command", "mcptest mock --tools-from terse.yaml", "--lint-descriptions", "--format", "json"

@@ -95,7 +95,7 @@ def test_a_run_of_the_workspace_is_named_by_its_id(tmp_path, capsys):
     [
         (["nowhere.json"], 'there is no run "nowhere.json" here'),
         (["findings.json"], "not a run record of mcptest.run/v1"),
-        (["run.json", "--security", "run.json"], "`run.json` holds no findings of `mcptest security`"),
+        (["run.json", "--security", "run.json"], "`run.json` has no findings of `mcptest security`"),
         (["run.json", "--security", "nowhere.json"], "`nowhere.json` cannot be read"),
         (["run.json", "--sign"], "mcptest does not sign"),
     ],

@@ -180,7 +180,7 @@ def test_a_saved_catalog_may_be_a_list_an_object_or_an_answer(mcptest: Command, 
     ("text", "told"),
     [
         ("{", "c.json:1:2: it is not JSON: "),
-        ("7", "`c.json` holds no list `tools`"),
+        ("7", "`c.json` has no list `tools`"),
         ('{"tools": {}}', "`c.json`: `tools` is not a list of objects"),
         ('{"tools": [1]}', "`c.json`: `tools` is not a list of objects"),
         ("[" * 100_000, "c.json: it is nested too deeply to be read"),
@@ -196,7 +196,7 @@ def test_a_saved_catalog_that_is_none_is_refused(mcptest: Command, tmp_path: Pat
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
-        (("--cursor", "x"), "`x` is no cursor"),
+        (("--cursor", "x"), "`x` is not a cursor"),
         (("--cursor", "99"), "the cursor 99 is behind the last of"),
         (("--tools", " , "), "--tools names no tool"),
         (("--into", "a.yml", "--output", "b.yml"), "both --into and --output are given"),
@@ -233,7 +233,7 @@ def test_tests_are_added_to_a_suite_for_its_own_server(mcptest: Command, tmp_pat
 
 def test_an_unknown_tool_is_told_on_stderr_with_the_nearest(mcptest: Command) -> None:
     done = mcptest("generate", "suite", *DEMO, "--tools", "staus,status")
-    assert done.stderr == "note: no tool is called `staus`: did you mean `status`?\n"
+    assert done.stderr == "note: no tool is named `staus`: did you mean `status`?\n"
     assert {test["tool"] for test in declared(done.stdout)} == {"status"}
 
 
@@ -241,7 +241,7 @@ def test_a_secret_given_for_the_command_is_not_written_down(mcptest: Command, tm
     done = mcptest("generate", "suite", "--command", recorder(tmp_path), "--env", "API_TOKEN=hunter2-hunter2")
     assert "hunter2" not in done.stdout + done.stderr
     assert read_tree(done.stdout, file="").value["servers"]["target"]["env"] == {"API_TOKEN": "${var.API_TOKEN}"}
-    assert "note: the value of `API_TOKEN` is not written down" in done.stderr
+    assert "note: the value of `API_TOKEN` is not written:" in done.stderr
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -253,7 +253,7 @@ def test_a_generated_suite_validates_where_the_variables_of_its_secrets_are_not_
     assert done.returncode == ExitCode.PASSED, done.stderr
     text = (tmp_path / "s.yml").read_text(encoding="utf-8")
     assert "hunter" not in text + done.stdout + done.stderr
-    assert "  # The values are not written down: set these variables where the suite runs." in text
+    assert "  # The values are not written: set these variables where the suite runs." in text
     assert mcptest("validate", "s.yml", "--strict").returncode == ExitCode.PASSED
     ready = mcptest("run", "s.yml", "--dry-run", API_TOKEN="hunter2-hunter2", PASSWORD="hunter3-hunter3")
     assert ready.returncode == ExitCode.PASSED, ready.stderr
@@ -319,7 +319,7 @@ def test_it_is_told_what_a_server_out_of_another_suite_leaves_behind(mcptest: Co
     suite = VARIABLES.replace("tools:", "env: { MODE: fast }\ntools:").replace('"${HOME}"', '"${CONFIG_DIR}"')
     (tmp_path / "theirs.yml").write_text(suite, encoding="utf-8")
     done = mcptest("generate", "suite", "--config", "theirs.yml")
-    assert "note: `theirs.yml` gives the server more by its own `env:`, which is not copied\n" in done.stderr
+    assert "note: `theirs.yml` gives the server more variables in its `env:`, which are not copied\n" in done.stderr
     assert "note: `${CONFIG_DIR}` means the folder of the new suite there\n" in done.stderr
 
 
@@ -337,7 +337,7 @@ def test_a_reference_to_a_variable_is_kept_and_the_server_gets_its_value(
         text = (tmp_path / name).read_text(encoding="utf-8")
         assert read_tree(text, file="").value["servers"]["target"]["env"] == {"API_TOKEN": written}
         assert "hunter2" not in text + done.stdout + done.stderr
-        assert "note: the value of `MYSECRET_TOKEN` is not written down" in done.stderr
+        assert "note: the value of `MYSECRET_TOKEN` is not written:" in done.stderr
         assert mcptest("validate", name, MYSECRET_TOKEN="hunter2-hunter2").returncode == ExitCode.PASSED
     sent = (tmp_path / "token.txt").read_text(encoding="utf-8")
     assert sent == written.replace("${env.", "${").replace("${MYSECRET_TOKEN}", "hunter2-hunter2")
@@ -451,13 +451,13 @@ def test_a_saved_catalog_without_a_server_says_what_the_server_is_for(mcptest: C
     done = mcptest("generate", "suite", "--from", "tools.json")
     assert done.returncode == 2
     assert "no server is named" in done.stderr
-    assert "name what is to stand under `servers:`" in done.stderr
+    assert "name the server for `servers:`" in done.stderr
 
 
 def test_a_folder_that_is_made_is_told(mcptest: Command, tmp_path: Path) -> None:
     """Its name may be misspelt."""
     done = mcptest("generate", "conformance", *DEMO, "--output", "tset/c.yml")
-    assert "note: the folder `tset` was not there and is made\n" in done.stderr
+    assert "note: the folder `tset` is created\n" in done.stderr
     assert (tmp_path / "tset" / "c.yml").exists()
 
 

@@ -65,7 +65,7 @@ def test_a_command_and_yes_lead_from_nothing_to_verdicts(mcptest: Run, tmp_path:
 def test_what_destroys_is_held_back_and_said_to_be(mcptest: Run) -> None:
     """Its tests are skipped also in the run that `--yes` makes."""
     done = mcptest("init", "--command", DEMO, "--yes")
-    assert "held back until you have looked at them" in done.stdout
+    assert "held back until you have checked them" in done.stdout
     assert "  delete_record: " in done.stdout
     assert "SKIP  delete_record: valid arguments" in done.stdout
 
@@ -73,8 +73,8 @@ def test_what_destroys_is_held_back_and_said_to_be(mcptest: Run) -> None:
 def test_what_changes_something_is_named_before_it_runs(mcptest: Run) -> None:
     """Mutating tools run where they are allowed; whose data they touch is for the person to know."""
     done = mcptest("init", "--command", DEMO, "--no-run", "--allow", "create_record")
-    assert "these change something when the suite runs: create_record\n" in done.stdout
-    assert "  run what only reads   mcptest run --skip-tag mutating\n" in done.stderr
+    assert "these tools change something when the suite runs: create_record\n" in done.stdout
+    assert "  run only read-only tests  mcptest run --skip-tag mutating\n" in done.stderr
 
 
 def diarist(folder: Path) -> tuple[str, Callable[[], list[str]]]:
@@ -108,7 +108,7 @@ def test_only_tools_that_declare_to_be_read_only_or_are_allowed_are_called(
     assert set(made()) == called, done.stdout
     assert all(made().count(name) == 1 for name in called & {"write_page", "delete_page"})
     held = {"get_page", "write_page", "delete_page"} - called
-    listed = done.stdout.partition("held back until you have looked at them")[2].partition("or allow them:")[0]
+    listed = done.stdout.partition("held back until you have checked them")[2].partition("or allow them:")[0]
     assert {line.split(":")[0].strip() for line in listed.splitlines()[1:]} == held
 
 
@@ -136,9 +136,9 @@ def test_the_one_call_of_a_destructive_tool_is_repeated_by_no_later_run(mcptest:
     command, made = diarist(tmp_path)
     done = mcptest("init", "--command", command, "--yes", *DESTROYING)
     assert made().count("delete_page") == 1
-    told = "these destroy something, called once if the suite runs now and held back after that: delete_page\n"
+    told = "these tools destroy something; they are called once if the suite runs now, and held back after that: delete_page\n"
     assert told in done.stdout.partition("PASS")[0]
-    assert "  run what only reads   mcptest run --skip-tag mutating\n" in done.stderr
+    assert "  run only read-only tests  mcptest run --skip-tag mutating\n" in done.stderr
     for flags in ((), ("--skip-tag", "mutating")):
         mcptest("run", *flags)
     assert made().count("delete_page") == 1
@@ -172,10 +172,10 @@ def test_how_a_destructive_tool_is_allowed_is_said_where_allow_alone_was_given(m
     command, _ = diarist(tmp_path)
     done = mcptest("init", "--command", command, "--yes", "--allow", "delete_page")
     assert "  delete_page: classified as destructive by its name\n" in done.stdout
-    assert "one that is destructive needs --execute-destructive too" in done.stdout
+    assert "a destructive tool also needs --execute-destructive" in done.stdout
     for kind in ("suite", "redteam", "eval"):
         done = mcptest("generate", kind, "--command", command, "--allow", "delete_page", "--output", f"{kind}.yml")
-        assert "--allow delete_page does not release a tool that is destructive: " in done.stderr, kind
+        assert "--allow delete_page is not enough for a destructive tool: " in done.stderr, kind
 
 
 def test_what_is_held_back_is_listed_with_its_class_before_anything_runs(mcptest: Run, tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_what_is_held_back_is_listed_with_its_class_before_anything_runs(mcptest
     command, made = diarist(tmp_path)
     done = mcptest("init", "--command", command, "--yes")
     listed = done.stdout.partition("PASS")[0]
-    assert "  get_page: presumed read-only by its name, and not declared so\n" in listed
+    assert "  get_page: presumed read-only by its name, but not declared\n" in listed
     assert "  write_page: classified as mutating by its name\n" in listed
     assert "  delete_page: classified as destructive by its name\n" in listed
     assert "or allow them: --allow TOOL for one, --presumed for all that are presumed read-only\n" in listed
@@ -214,7 +214,7 @@ def test_the_knobs_bound_what_is_called(mcptest: Run, tmp_path: Path) -> None:
     assert "not run: the budget of 1 tool call is used up" in done.stdout
     assert done.returncode == 5
     uncalled = ", ".join(f"`{name}`" for name in {"get_page", "read_page"}.difference(made()))
-    assert f"calls are left out of {uncalled}: allow more with --max-calls" in done.stdout + done.stderr
+    assert f"not called: {uncalled}. Allow more with --max-calls" in done.stdout + done.stderr
 
 
 def test_a_tool_to_allow_that_is_not_there_is_refused(mcptest: Run, tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_without_yes_and_terminal_no_tool_is_called(mcptest: Run, tmp_path: Path
     assert done.returncode == 0
     assert "tools/list" in log.read_text()
     assert "tools/call" not in log.read_text()
-    assert "  run it                mcptest run\n" in done.stderr
+    assert "  run it              mcptest run\n" in done.stderr
 
 
 def test_the_run_s_verdict_is_the_exit_code(mcptest: Run) -> None:
@@ -266,7 +266,7 @@ def test_a_secret_given_as_env_is_used_and_not_written_down(mcptest: Run, tmp_pa
     done = mcptest("init", "--command", server("echo"), "--env", "API_KEY=hunter2-hunter2", "--env", "MODE=x", *ONE)
     assert suite_of(tmp_path)["servers"]["target"]["env"] == {"API_KEY": "${API_KEY}", "MODE": "x"}
     assert "hunter2" not in (tmp_path / "mcptest.yml").read_text() + done.stdout + done.stderr
-    assert "note: the value of `API_KEY` is not written down" in done.stdout
+    assert "note: the value of `API_KEY` is not written:" in done.stdout
     assert "PASS  echo: " in done.stdout
     assert not [path for path in (tmp_path / ".mcptest").rglob("*.json") if "hunter2" in path.read_text()]
     again = mcptest("run")
@@ -280,7 +280,7 @@ def test_output_names_another_file_also_in_a_folder_to_be_made(mcptest: Run, tmp
     assert suite_of(tmp_path, "tests/first.yml")["tools"]
     assert "mcptest run tests/first.yml" in done.stderr
     assert "--config tests/first.yml" in done.stderr
-    assert "note: the folder `tests` was not there and is made\n" in done.stderr
+    assert "note: the folder `tests` is created\n" in done.stderr
 
 
 @pytest.mark.parametrize("there", ["mcptest.yml", "mcptest.yaml"])
@@ -289,7 +289,7 @@ def test_a_suite_that_is_there_is_never_overwritten_unasked(there: str, mcptest:
     (tmp_path / there).write_text("mine\n")
     done = mcptest("init", "--command", server("diary", tmp_path / "diary"), "--yes")
     assert done.returncode == 2
-    assert f"`{there}` is there already" in done.stderr
+    assert f"`{there}` exists already" in done.stderr
     assert (tmp_path / there).read_text() == "mine\n"
     assert not (tmp_path / "diary").exists()
 
@@ -306,7 +306,7 @@ def test_the_next_step_shows_no_secret_that_stands_in_a_path(mcptest: Run, tmp_p
     token = "sk-ant-api03-Zq81LmXv20Rt56Yp93Kd"
     done = mcptest("init", "--url", f"http://127.0.0.1:1/{token}/mcp", "--yes")
     assert (done.returncode, is_empty(tmp_path)) == (1, True)
-    assert "look closer with: mcptest doctor --url 'http://127.0.0.1:[REDACTED]" in done.stderr
+    assert "find the cause with: mcptest doctor --url 'http://127.0.0.1:[REDACTED]" in done.stderr
     assert token not in done.stderr
 
 
@@ -317,10 +317,10 @@ def test_a_server_that_does_not_start_leaves_nothing_and_names_the_next_step(mcp
     assert (done.returncode, is_empty(tmp_path)) == (1, True)
     assert "exited with code 3" in done.stderr
     assert "  cannot open the database" in done.stderr
-    assert "nothing was written; look closer with: mcptest doctor --command" in done.stderr
+    assert "nothing was written; find the cause with: mcptest doctor --command" in done.stderr
     assert "hunter2" not in done.stderr
     line = next(line for line in done.stderr.splitlines() if "mcptest doctor" in line)
-    looked = mcptest(*shlex.split(line.partition("look closer with: ")[2])[1:])
+    looked = mcptest(*shlex.split(line.partition("find the cause with: ")[2])[1:])
     assert (looked.returncode, "✗ start" in looked.stdout) == (1, True)
 
 
@@ -335,24 +335,24 @@ def test_a_server_that_offers_nothing_gets_no_suite(mcptest: Run, tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ((), "no server is named, and there is no terminal to ask on"),
+        ((), "no server is named, and there is no terminal for a question"),
         (("--yes",), "no server is named"),
         (("--command", "a", "--url", "http://x/mcp"), "both --url and --command are given"),
         (("--command", "a", "--from-config", "b"), "both --command and --from-config are given"),
         (("--command", ""), "--command is empty"),
         (("--command", "'a"), "--command cannot be split"),
         (("--command", "a", "--env", "K"), "is not of the form K=V"),
-        (("--url", "http://x/mcp", "--env", "K=V"), "--env goes with --command"),
-        (("--command", "a", "--bearer-token-env", "T"), "--bearer-token-env goes with --url"),
-        (("--command", "a", "--wait-for-ready", "60s"), "--wait-for-ready goes with --url"),
+        (("--url", "http://x/mcp", "--env", "K=V"), "--env requires --command"),
+        (("--command", "a", "--bearer-token-env", "T"), "--bearer-token-env requires --url"),
+        (("--command", "a", "--wait-for-ready", "60s"), "--wait-for-ready requires --url"),
         (("--url", "http://x/mcp", "--wait-for-ready", "soon"), "--wait-for-ready: "),
         (("--url", "http://x/mcp", "--auth", "bearer"), "--auth bearer and --auth-env NAME go together"),
         (("--url", "http://x/mcp", "--auth-env", "T"), "--auth bearer and --auth-env NAME go together"),
-        (("--url", "http://x/mcp", "--auth", "custom-header"), "--auth custom-header goes with"),
-        (("--url", "http://x/mcp", "--header-name", "X-Key"), "--auth custom-header goes with"),
+        (("--url", "http://x/mcp", "--auth", "custom-header"), "--auth custom-header, --header-name"),
+        (("--url", "http://x/mcp", "--header-name", "X-Key"), "--auth custom-header, --header-name"),
         (("--url", "http://x/mcp", "--auth", "oauth2", "--bearer-token-env", "T"), "two ways to log in"),
         (("--url", "http://me:pw@x/mcp"), "must not contain a user name or password"),
-        (("--command", "a", "--install-from", "x"), "--install-from goes with --ci"),
+        (("--command", "a", "--install-from", "x"), "--install-from requires --ci"),
         (("--command", "a", "--run", "--no-run"), "--run runs the suite and --no-run does not"),
         (("--from-config", "nope"), "no coding agent's settings here name a server `nope`"),
         (("--command", "a", "--output", "."), "is a directory"),
@@ -439,7 +439,7 @@ def test_a_server_of_an_agent_s_settings_comes_with_its_command_and_no_secret(mc
     written = suite_of(tmp_path)["servers"]["weather"]
     assert written == {"command": words, "env": {"API_KEY": "${API_KEY}", "MODE": "fast"}}
     assert "hunter2" not in (tmp_path / "mcptest.yml").read_text() + done.stdout + done.stderr
-    assert "note: the value of `API_KEY` is not written down" in done.stdout
+    assert "note: the value of `API_KEY` is not written:" in done.stdout
 
 
 def test_a_secret_among_a_command_s_words_becomes_a_variable(mcptest: Run, tmp_path: Path) -> None:
@@ -479,7 +479,7 @@ def test_a_secret_in_a_typed_command_is_used_and_not_written_down(mcptest: Run, 
     ]
     assert "PASS  echo: " in done.stdout, done.stderr
     assert "hunter" not in (tmp_path / "mcptest.yml").read_text() + done.stdout + done.stderr
-    assert "note: the value of `TOKEN_2` is not written down" in done.stdout
+    assert "note: the value of `TOKEN_2` is not written:" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -537,7 +537,7 @@ def test_a_variable_that_holds_another_secret_here_is_not_sent_to_the_server(mcp
     command = shlex.join([sys.executable, "-S", str(script), "--api-key", "Zebra-fish-12"])
     done = mcptest("init", "--command", command, *ONE, API_KEY="unrelated-key")
     assert (tmp_path / "argv").read_text() == "Zebra-fish-12"
-    assert "note: `API_KEY` has another value here, so the suite reads `TARGET_API_KEY` instead" in done.stdout
+    assert "note: `API_KEY` has another value here, so the suite reads `TARGET_API_KEY`" in done.stdout
     assert suite_of(tmp_path)["servers"]["target"]["command"][-1] == "${env.TARGET_API_KEY}"
     refused = mcptest("run", API_KEY="unrelated-key")
     assert "TARGET_API_KEY" in refused.stderr
@@ -614,7 +614,7 @@ def test_a_suite_that_is_there_is_asked_around(terminal: Callable[..., Terminal]
     screen = terminal("--command", DEMO, "--no-run")
     screen.wait_for("write it to [first.yml]:")
     screen.press("mcptest.yml\n")
-    screen.wait_for("is there already")
+    screen.wait_for("exists already")
     screen.press("other.txt\n")
     screen.wait_for("ends in .yml or .yaml")
     screen.press("\n")
@@ -662,7 +662,7 @@ def test_a_person_is_asked_about_tools_that_are_presumed_read_only(
     """Findings, S2: each is listed with its class first, and the default is no."""
     command, made = diarist(tmp_path)
     screen = terminal("--command", command, "--output", "mcptest.yml")
-    screen.wait_for("call those that are presumed read-only too, 1 of 3? [y/N]:")
+    screen.wait_for("also call those that are presumed read-only, 1 of 3? [y/N]:")
     assert "write_page: classified as mutating" in screen.text
     screen.press(f"{answer}\n")
     screen.wait_for("run it now?")
@@ -693,7 +693,7 @@ def test_a_server_that_asks_for_a_token_is_given_a_variable(
 ) -> None:
     """Asked only then."""
     screen = terminal("--url", guarded_url, "--output", "mcptest.yml", "--no-run", MY_TOKEN="right-right")
-    screen.wait_for("the variable that holds the token")
+    screen.wait_for("the variable that contains the token")
     screen.press("MY_TOKEN\n")
     assert screen.wait_for_end() == 0
     assert suite_of(tmp_path)["servers"]["target"]["auth"] == {"bearer_token_env": "MY_TOKEN"}
@@ -816,7 +816,7 @@ def test_a_pipeline_that_is_there_stays_as_it_is_and_nothing_is_started(mcptest:
     (tmp_path / ".gitlab-ci.yml").write_text("mine: { script: [ls] }\n")
     done = mcptest("init", "--command", DEMO, "--yes", "--force", "--ci", "gitlab")
     assert done.returncode == 2
-    assert "`.gitlab-ci.yml` is there already, and is not changed" in done.stderr
+    assert "`.gitlab-ci.yml` exists already, and is not changed" in done.stderr
     assert not (tmp_path / "mcptest.yml").exists()
 
 
@@ -833,7 +833,7 @@ def test_on_a_server_whose_every_tool_is_broken_no_generated_test_passes(mcptest
     assert {verdicts.pop(name) for name in ("list_books: valid arguments", "find_books: valid arguments")} == {"fail"}
     assert verdicts.pop("find_books: last choice of `shelf`") == "fail"
     assert set(verdicts.values()) == {"inconclusive", "skip"}
-    assert "\n3 checked, 5 need arguments, 3 failed for another reason than invalid arguments\n" in done.stdout
+    assert "\n3 checked, 5 need arguments, 3 failed for a reason other than invalid arguments\n" in done.stdout
     assert done.returncode == 1
 
 
@@ -845,7 +845,7 @@ def test_init_says_at_its_end_how_many_tests_need_arguments(mcptest: Run) -> Non
     assert any(
         "INCONC  get_chapter: highest `chapter`" in line and refused in line for line in done.stdout.splitlines()
     )
-    assert "need arguments, 1 failed for another reason than invalid arguments\n" in done.stdout
+    assert "need arguments, 1 failed for a reason other than invalid arguments\n" in done.stdout
 
 
 def calls_in(diary: Path) -> list[str]:

@@ -33,7 +33,7 @@ def run(argv: list[str], *, env: dict[str, str] | None = None, stdin: str = "") 
         (["--preset", "demo", "--log-level", "dbug"], 'unknown log level "dbug"\n  did you mean `debug`?\n'),
         (
             ["--preset", "demo", "--http", "x:y"],
-            '"x:y" is no address to listen on\n  write PORT or HOST:PORT, such as 127.0.0.1:8080\n',
+            '"x:y" is not an address\n  write PORT or HOST:PORT, such as 127.0.0.1:8080\n',
         ),
         (
             ["--preset", "demo", "--require-bearer-env", "T"],

@@ -188,8 +188,8 @@ def test_validate_prints_no_secret_of_the_suite(mcptest: Command, suite_with: Wr
     ("arguments", "told"),
     [
         (("tools", "--command", "x", "--env", "FOO"), "`--env FOO` is not of the form K=V"),
-        (("tools", "--command", "x", "--config", "s.yml"), "--config names a suite"),
-        (("call", "t", "--url", "http://127.0.0.1:1/", "--config", "s.yml"), "--config names a suite"),
+        (("tools", "--command", "x", "--config", "s.yml"), "--config has no effect"),
+        (("call", "t", "--url", "http://127.0.0.1:1/", "--config", "s.yml"), "--config has no effect"),
         (("validate", "a.yml", "--config", "b.yml"), "both suites as FILE and `--config b.yml` are given"),
     ],
 )
@@ -220,8 +220,8 @@ def test_a_server_of_the_suite_is_started_as_a_run_would_start_it(mcptest: Comma
         (lambda record: record["tests"][0].update(name=5), "`/tests/0/name`: 5 is not of type"),
         (lambda record: record["tests"][0].update(extra=1), "`/tests/0`: "),
         (lambda record: record["tests"][0].update(output={"result": json.loads("[" * 400 + "]" * 400)}), "levels deep"),
-        (lambda record: record["totals"].update(passed=99), "its `totals` are not those of its tests"),
-        (lambda record: record.update(verdict="pass", exit_code=1), "its verdict is `pass`, and its exit code 1"),
+        (lambda record: record["totals"].update(passed=99), "its `totals` do not match its tests"),
+        (lambda record: record.update(verdict="pass", exit_code=1), "its verdict is `pass`, but its exit code is 1"),
     ],
 )
 def test_a_damaged_record_is_told_with_the_place_of_the_damage(
@@ -319,7 +319,7 @@ def test_a_member_that_comes_twice_is_a_finding_in_every_report(
     done = mcptest("run", "--reporter", reporter)
     assert done.returncode == 0, done.stdout
     said = json.loads(done.stdout)["warnings"][0] if reporter == "json" else done.stdout + done.stderr
-    assert 'sent an object that holds "text", "content" twice in its answer to "tools/call" of "line"' in said
+    assert 'sent an object with "text", "content" twice in its answer to "tools/call" of "line"' in said
 
 
 def test_arguments_that_are_not_utf_8_are_refused(mcptest_command: str, tmp_path: Path) -> None:

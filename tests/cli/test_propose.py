@@ -82,7 +82,7 @@ def test_a_destructive_tool_is_refused_with_exit_code_5_and_not_called(propose: 
     assert (done.returncode, done.stdout) == (5, "")
     assert done.stderr == (
         'error: the tool "delete_x" is classified as destructive and is not called\n'
-        "  give --execute-destructive to allow exactly one call, against a target that may be destroyed\n"
+        "  use --execute-destructive to allow exactly one call, with a server whose data may be destroyed\n"
     )
     assert server.called == []
     assert propose("delete_x", "--execute-destructive").returncode == 0
@@ -102,8 +102,8 @@ def test_an_unknown_tool_is_a_usage_error(propose: Mcptest) -> None:
         (("--args", "[]"), 2, "--args is not a JSON object"),
         (("--max-calls", "0"), 5, "the budget of 0 tool calls is used up"),
         (("--max-calls", "-1"), 2, "--max-calls"),
-        (("--replace",), 2, "--replace goes with --write"),
-        (("--call-delay", "soon"), 2, "is no duration"),
+        (("--replace",), 2, "--replace requires --write"),
+        (("--call-delay", "soon"), 2, "is not a duration"),
     ],
 )
 def test_a_call_that_cannot_be_made_says_why(
@@ -118,7 +118,7 @@ def test_a_call_that_cannot_be_made_says_why(
 def test_a_budget_of_one_call_is_kept(propose: Mcptest, server: Scripted) -> None:
     done = propose("get_status", "--max-calls", "1")
     assert done.returncode == 0
-    assert "the budget of 1 tool call left none for a second call" in done.stderr
+    assert "the budget of 1 tool call leaves none for a second call" in done.stderr
     assert server.called == ["get_status"]
 
 
@@ -157,7 +157,7 @@ def test_a_test_is_added_and_every_other_byte_is_kept(
     before = ("\ufeff" + suite(server, "  - { name: other, tool: get_status, args: { a: 1 } }\n")).replace("\n", "\r\n")
     path.write_bytes(before.encode())
     done = propose("get_status", "--write", "s.yml")
-    assert done.stderr.endswith("s.yml has the test now, on line 6\n")
+    assert done.stderr.endswith("s.yml now has the test, on line 6\n")
     after = path.read_bytes().decode()
     assert after.startswith(before)
     block = after[len(before) :].replace("\r\n", "\n")
@@ -190,7 +190,7 @@ def test_the_expectation_of_a_test_of_the_same_call_waits_for_a_person(
     before = path.read_bytes()
     done = propose("get_status", "--write", "s.yml")
     assert done.returncode == 0
-    assert "s.yml tests this call already, on line 5; the new `expect` waits for a person" in done.stderr
+    assert "s.yml already tests this call, on line 5; the new `expect` waits for your decision" in done.stderr
     assert "mcptest review s.yml" in done.stderr
     assert path.read_bytes() == before
     (proposal,) = read_proposals(Workspace(tmp_path))
@@ -214,7 +214,7 @@ def test_with_replace_only_the_expectation_changes(
     before = path.read_text()
     assert mcptest("run", "s.yml").returncode == 1
     done = propose("get_status", "--write", "s.yml", "--replace")
-    assert "s.yml has the new `expect` now, in the test on line 5" in done.stderr
+    assert "s.yml now has the new `expect`, in the test on line 5" in done.stderr
     after = path.read_text()
     start, end = before.index("    expect:"), before.index("  - { name: other")
     assert after.startswith(before[:start])
@@ -223,7 +223,7 @@ def test_with_replace_only_the_expectation_changes(
     after = with_time_enough(path).read_text()
     assert mcptest("run", "s.yml").returncode == 0
     again = propose("get_status", "--write", "s.yml")
-    assert again.stderr.endswith("s.yml expects that already, on line 5; nothing is changed\n")
+    assert again.stderr.endswith("s.yml already expects that, on line 5; nothing is changed\n")
     assert path.read_text() == after
 
 
@@ -232,9 +232,9 @@ def test_arguments_that_variables_make_are_the_same_call(propose: Mcptest, serve
     test = '  - { name: mine, tool: get_status, args: { n: "${n}", d: "$${x}" }, expect: [] }\n'
     path.write_text(suite(server, test, head="variables: { n: 5 }\n"))
     done = propose("get_status", "--args", '{"d": "${x}", "n": 5}', "--write", "s.yml")
-    assert "tests this call already" in done.stderr
+    assert "already tests this call" in done.stderr
     done = propose("get_status", "--args", '{"d": "${x}", "n": true}', "--write", "s.yml")
-    assert "has the test now" in done.stderr
+    assert "now has the test" in done.stderr
 
 
 def test_a_name_that_is_taken_gets_a_number(propose: Mcptest, server: Scripted, tmp_path: Path) -> None:
@@ -436,10 +436,7 @@ def test_what_still_holds_of_a_test_stays_with_its_comments_and_only_what_fails_
     path = tmp_path / "s.yml"
     path.write_text(suite(server, WRITTEN))
     done = propose("get_status", "--write", "s.yml", "--replace")
-    assert (
-        "does not hold any more, and is replaced or dropped: `result.content[0].text` exact `status: fine`"
-        in done.stderr
-    )
+    assert "no longer holds, and is replaced or removed: `result.content[0].text` exact `status: fine`" in done.stderr
     assert "loosens" not in done.stderr
     after = path.read_text()
     assert (
@@ -460,7 +457,7 @@ def test_what_still_holds_of_a_test_stays_with_its_comments_and_only_what_fails_
     )
     with_time_enough(path)
     assert mcptest("run", "s.yml").returncode == 0
-    assert "expects that already" in propose("get_status", "--write", "s.yml").stderr
+    assert "already expects that" in propose("get_status", "--write", "s.yml").stderr
 
 
 def test_an_assertion_that_is_lost_is_told_and_left_out_of_accept_all(
@@ -551,7 +548,7 @@ def test_a_number_that_json_does_not_have_is_refused(propose: Mcptest, server: S
 def test_a_name_that_no_suite_has_is_refused(propose: Mcptest, server: Scripted, tmp_path: Path, name: str) -> None:
     done = propose("get_status", "--write", name)
     assert (done.returncode, done.stdout, server.called) == (2, "", [])
-    assert ("there is no suite" if name == "x.json" else "is no name of a suite") in done.stderr
+    assert ("there is no suite" if name == "x.json" else "is not the name of a suite") in done.stderr
     assert not (tmp_path / "x.txt").exists()
 
 

@@ -120,11 +120,11 @@ def test_a_server_is_listed_and_none_of_its_tools_is_called(mcptest: Command, tm
     ("arguments", "said"),
     [
         (["absent.json"], "error: `absent.json` cannot be read: No such file or directory"),
-        (["mcptest.yaml"], "error: `mcptest.yaml` looks like a suite, and a catalog is JSON"),
+        (["mcptest.yaml"], "error: `mcptest.yaml` looks like a suite, but a catalog is JSON"),
         (["a.json", "--catalog", "b.json"], "error: two catalogs are named: `a.json` and `b.json`"),
         (["a.json", "--url", "http://127.0.0.1:1/mcp"], "error: both a saved catalog and a server are named"),
         (["bad.json"], "error: bad.json:2:1: it is not JSON: "),
-        (["empty.json"], "error: `empty.json` holds no list `tools`"),
+        (["empty.json"], "error: `empty.json` has no list `tools`"),
         (["bytes.json"], "error: bytes.json: it is not UTF-8"),
         (["digits.json"], "error: digits.json: it holds an integer of more than 4,300 digits, which is not read"),
     ],
@@ -277,9 +277,9 @@ def test_a_baseline_needs_a_reason_and_a_day_to_come(mcptest: Command, catalog: 
     file = catalog([POISONED])
     for flags, message in (
         (("--write-baseline",), "--write-baseline needs a reason"),
-        (("--write-baseline", "--reason", "r", "--expires", "soon"), "--expires `soon` is no day"),
+        (("--write-baseline", "--reason", "r", "--expires", "soon"), "--expires `soon` is not a day"),
         (("--write-baseline", "--reason", "r", "--expires", "2020-01-01"), "--expires `2020-01-01` is past"),
-        (("--reason", "r"), "--reason and --expires go with --write-baseline"),
+        (("--reason", "r"), "--reason and --expires require --write-baseline"),
     ):
         done = mcptest("security", file, *flags, CI="")
         assert (done.returncode, done.stderr.startswith(f"error: {message}")) == (2, True), done.stderr

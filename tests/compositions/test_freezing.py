@@ -35,7 +35,7 @@ def test_what_was_recorded_is_given_again_and_no_server_is_started(run: Run, log
     recorded = run(composition("record"))
     assert [test.verdict for test in recorded.tests] == [Verdict.PASS, Verdict.PASS]
     assert any(
-        "6 results of 4 nodes kept in .mcptest/cassettes/mcptest.frozen.json" in text for text in recorded.warnings
+        "6 results of 4 nodes saved in .mcptest/cassettes/mcptest.frozen.json" in text for text in recorded.warnings
     )
     log.unlink()
     golden = run(composition("golden"))
@@ -62,7 +62,7 @@ def test_a_result_that_was_not_kept_fails_its_node_with_the_way_out(run: Run, lo
     record = run(composition("golden"))
     assert record.tests[0].verdict is Verdict.FAIL
     assert record.tests[0].message == (
-        "node `search` failed: `freeze: golden`: no result of this node was kept (1 node skipped)"
+        "node `search` failed: `freeze: golden`: there is no saved result of this node (1 node skipped)"
     )
     assert record.tests[0].failure is not None
     assert record.tests[0].failure.hint is not None
@@ -74,7 +74,7 @@ def test_a_result_for_other_args_is_not_taken(run: Run) -> None:
     run(composition("record"))
     record = run(composition("golden", q="other"))
     assert record.tests[0].message is not None
-    assert "no result of this node with these args was kept" in record.tests[0].message
+    assert "there is no saved result of this node with these args" in record.tests[0].message
 
 
 def test_a_result_of_another_tool_is_not_taken(run: Run) -> None:
@@ -83,7 +83,7 @@ def test_a_result_of_another_tool_is_not_taken(run: Run) -> None:
     run({"nodes": [{**asked, "freeze": "record"}]})
     record = run({"nodes": [{**asked, "tool": "refuse", "freeze": "golden"}]})
     assert nodes_of(record)["a"]["message"] == (
-        "`freeze: golden`: what was kept of this node came from `give` of server `shop`"
+        "`freeze: golden`: the saved result of this node came from `give` of server `shop`"
     )
 
 
@@ -109,7 +109,7 @@ def test_what_is_nested_too_deeply_to_be_kept_is_told_and_fails_nothing(run: Run
     asked = {"id": "b", "tool": "give", "needs": ["a"], "args": {"value": {"deep": "${a}"}}}
     record = run({"nodes": [over, {**asked, "freeze": "record"}]})
     assert record.tests[0].verdict is Verdict.PASS, record.tests[0].message
-    assert record.warnings == ("nothing was kept of `b` of `c0`: its args or results are nested too deeply",)
+    assert record.warnings == ("no result of `b` of `c0` was saved: its args or results are nested too deeply",)
 
 
 def test_half_of_a_node_does_not_take_the_place_of_the_whole(run: Run, tmp_path: Path) -> None:
@@ -164,8 +164,8 @@ def test_a_file_that_is_no_cassette_is_told_before_anything_is_called(run: Run, 
     kept = tmp_path / ".mcptest" / "cassettes" / "mcptest.frozen.json"
     kept.parent.mkdir(parents=True)
     for text, told in (
-        ("not json", "is no cassette"),
-        ('{"schema_version": "mcptest.cassette/v1", "servers": {}}', "`nodes` is no list"),
+        ("not json", "is not a cassette"),
+        ('{"schema_version": "mcptest.cassette/v1", "servers": {}}', "`nodes` is not a list"),
         ('{"schema_version": "mcptest.cassette/v1", "servers": {}, "nodes": [{"node": 3}]}', "node 0 needs texts"),
     ):
         kept.write_text(text)
@@ -191,7 +191,7 @@ def test_a_file_of_frozen_results_is_no_recording_of_servers(run: Run, tmp_path:
     run(composition("record"), record="tape")
     workspace = Workspace(tmp_path)
     assert cassette_names(workspace) == ["tape"]
-    with pytest.raises(UsageError, match="is no name for a cassette"):
+    with pytest.raises(UsageError, match="is not a name for a cassette"):
         cassette_path(workspace, "mcptest.frozen")
 
 

@@ -45,10 +45,10 @@ def test_an_amount_that_nobody_has_is_not_believed(run: Run, amount: Any) -> Non
 @pytest.mark.parametrize(
     ("usage", "budget", "told"),
     [
-        ({"cost_usd": "12"}, {"max_cost_usd": 0.01}, "no price, so that it may be over 0.01"),
-        ({"tokens": 1_000_000, "model": "gpt-x"}, {"max_cost_usd": 0.0001}, "no price, so that it may be over 0.0001"),
-        ({"cost_usd": 3}, {"max_tokens": 5}, "no tokens, so that it may be over 5"),
-        ({"cost_usd": 3, "tokens": 1.5}, {"max_tokens": 5}, "no tokens, so that it may be over 5"),
+        ({"cost_usd": "12"}, {"max_cost_usd": 0.01}, "no price, so the total may exceed 0.01"),
+        ({"tokens": 1_000_000, "model": "gpt-x"}, {"max_cost_usd": 0.0001}, "no price, so the total may exceed 0.0001"),
+        ({"cost_usd": 3}, {"max_tokens": 5}, "no tokens, so the total may exceed 5"),
+        ({"cost_usd": 3, "tokens": 1.5}, {"max_tokens": 5}, "no tokens, so the total may exceed 5"),
     ],
 )
 def test_what_a_call_does_not_say_of_its_costs_may_be_over_any_cap(
@@ -57,13 +57,13 @@ def test_what_a_call_does_not_say_of_its_costs_may_be_over_any_cap(
     test = run({"nodes": [spend(**usage)], "budget": budget}).tests[0]
     assert test.failure is not None
     assert (test.verdict, test.failure.kind) == (Verdict.FAIL, FailureKind.BUDGET)
-    assert test.message == f"budget {next(iter(budget))}: a call told what it used, and {told}"
+    assert test.message == f"budget {next(iter(budget))}: a call reported its use, but {told}"
 
 
 def test_what_a_call_does_not_say_of_its_tokens_may_be_over_the_cap_of_a_node(run: Run) -> None:
     test = run({"nodes": [{**spend(cost_usd=3), "max_tokens_per_call": 5}]}).tests[0]
     assert test.message is not None
-    assert "how many tokens the call took is unknown, and may be over `max_tokens_per_call: 5`" in test.message
+    assert "the number of tokens of the call is unknown, and may exceed `max_tokens_per_call: 5`" in test.message
 
 
 def test_what_a_program_says_of_an_answer_is_short(run: Run) -> None:

@@ -493,7 +493,7 @@ def test_a_case_that_is_out_of_time_leaves_the_others_theirs(run: Run) -> None:
 def test_a_budget_that_no_call_counts_towards_is_told(run: Run) -> None:
     """Decisions 14: no attribution counts zero with a note."""
     record = run({"nodes": [node("a")], "budget": {"max_cost_usd": 1, "max_tokens": 1}})
-    assert any("no call said what it cost" in warning for warning in record.warnings)
+    assert any("no call reported its cost" in warning for warning in record.warnings)
 
 
 def test_one_call_over_its_own_cap_fails_its_node(run: Run) -> None:
@@ -509,7 +509,7 @@ def test_one_call_over_its_own_cap_fails_its_node(run: Run) -> None:
     assert [told[name]["message"] for name in "abc"] == [
         "the call cost $0.2, over `max_cost_per_call_usd: 0.1`",
         "the call took 9 tokens, over `max_tokens_per_call: 8`",
-        "what the call cost is unknown, and may be over `max_cost_per_call_usd: 0.1`",
+        "the cost of the call is unknown, and may exceed `max_cost_per_call_usd: 0.1`",
     ]
 
 
@@ -527,7 +527,7 @@ def test_a_loop_over_its_own_cap_fails_its_node(run: Run, log: Path) -> None:
     assert [told[name]["message"] for name in "abc"] == [
         "the calls of the loop cost $0.6, over `loop.max_cost_usd: 0.5`",
         "item 1: the calls of the loop took 18 tokens, over `loop.max_tokens: 16`",
-        "what the calls of the loop cost is unknown, and may be over `loop.max_cost_usd: 0.5`",
+        "the cost of the calls of the loop is unknown, and may exceed `loop.max_cost_usd: 0.5`",
     ]
     assert [call[0] for call in calls_in(log)].count("start") == 3 + 4 + 1
 
@@ -566,7 +566,7 @@ def test_an_assembled_output_is_what_is_judged(run: Run) -> None:
         {"nodes": nodes, "output": assemble, "expect": wanted}, {"nodes": nodes, "output": {"assemble": ".nodes[]"}}
     )
     assert record.tests[0].verdict is Verdict.PASS, record.tests[0].message
-    assert record.tests[1].message == "`output.assemble` has to give one value, and gave 2"
+    assert record.tests[1].message == "`output.assemble` must give one value, but gave 2"
 
 
 def test_judged_metrics_are_deferred_and_never_a_pass(run: Run) -> None:
@@ -640,7 +640,7 @@ def test_a_failed_call_that_no_assertion_looks_at_is_warned_of(run: Run) -> None
     record = run({"nodes": nodes, "expect": [wants("nodes.b.status", "ok")]}, looked_at)
     assert {test.verdict for test in record.tests} == {Verdict.PASS}
     (warning,) = record.warnings
-    assert warning.startswith("c0: node `a` failed, and no assertion looks at it: the ")
+    assert warning.startswith("c0: node `a` failed, and no assertion checks it: the ")
 
 
 def test_a_composition_in_which_no_call_succeeded_is_not_green(run: Run) -> None:

@@ -91,7 +91,7 @@ async def call_and_call_again(session: Session) -> None:
 
 
 async def use_everything(session: Session) -> None:
-    """One of each kind of request that names what it is about."""
+    """One of each kind of request that names the text that it changes."""
     await list_and_call_all(session)
     for resource in (await request(session, "resources/list"))["resources"]:
         await request(session, "resources/read", uri=resource["uri"])

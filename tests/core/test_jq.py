@@ -72,7 +72,7 @@ def test_what_json_cannot_say_goes_in_as_jq_would_say_it():
         (") | (1", "unexpected character (line 1, column 1)"),
         ('import "x" as x; 1', "unexpected import (line 1, column 1)"),
         ('include "x"; 1', "unexpected include (line 1, column 1)"),
-        ("a\0b", "a program cannot hold a NUL character"),
+        ("a\0b", "a program cannot contain a NUL character"),
     ],
 )
 def test_a_program_that_does_not_compile_says_where(program, message):

@@ -66,9 +66,9 @@ def test_a_target_is_read_as_its_segments(text, segments):
         (r'result["\q"]', 9, "not a JSON string"),
         ("result]", 7, "`]` closes nothing"),
         ("result[0]x", 10, "`.` or `[` is expected after `]`"),
-        ("result.a b", 9, "a name cannot hold a space"),
+        ("result.a b", 9, "a name cannot contain a space"),
         (" result", 1, "starts with a name"),
-        ("result.a'b", 9, "a name cannot hold `'`"),
+        ("result.a'b", 9, "a name cannot contain `'`"),
         (f"a[{'9' * 5000}]", 3, "too large"),
     ],
 )

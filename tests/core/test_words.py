@@ -27,7 +27,7 @@ def test_a_json_pointer_escapes_tilde_and_slash() -> None:
 
 def test_an_error_is_told_with_its_code_and_its_message_quoted() -> None:
     assert told_error({"code": -32602, "message": "Unknown tool: x"}) == 'error -32602 "Unknown tool: x"'
-    assert told_error("no object") == 'error "no object"'
+    assert told_error("not an object") == 'error "not an object"'
 
 
 @pytest.mark.parametrize("before", range(150, 200, 7))

@@ -85,7 +85,7 @@ def test_from_the_list_to_a_test_and_to_a_comparison(
     page.wait_for_url("**/compare?run=*&run=*")
     assert page.get_by_role("heading", name="Compare two runs").is_visible()
     with page.expect_navigation():
-        page.get_by_role("link", name="The other way round").click()
+        page.get_by_role("link", name="Swap the runs").click()
     assert is_as_wide_as(page, width)
     assert watch.said == []
     assert all(url.startswith((viewed.url, "data:")) for url in watch.asked)
@@ -177,7 +177,7 @@ def test_it_is_used_with_keys_alone_and_without_a_script(watched: Callable[..., 
     for at in (0, 1):
         plain.get_by_role("checkbox").nth(at).check()
     plain.locator("#compare").click()
-    plain.get_by_role("link", name="The other way round").wait_for()
+    plain.get_by_role("link", name="Swap the runs").wait_for()
 
 
 @pytest.fixture(scope="module")

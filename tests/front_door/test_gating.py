@@ -194,10 +194,10 @@ def test_a_variable_that_a_server_here_declares_goes_to_its_origin_alone(
     [
         ({}, "neither `url` nor `command`"),
         ({"url": "http://127.0.0.1:9/mcp", "command": ["x"]}, "both `url` and `command`"),
-        ({"command": DEMO, "bearer_token_env": "T"}, "goes with `url`"),
-        ({"url": "file:///etc/passwd"}, "no http or https URL"),
+        ({"command": DEMO, "bearer_token_env": "T"}, "requires `url`"),
+        ({"url": "file:///etc/passwd"}, "not an http or https URL"),
         ({"url": "http://me:pw@127.0.0.1:9/mcp"}, "user name or password"),
-        ({"url": "http://127.0.0.1:9/mcp", "env": {"A": "b"}}, "goes with `command`"),
+        ({"url": "http://127.0.0.1:9/mcp", "env": {"A": "b"}}, "requires `command`"),
         ({"command": []}, "command"),
         ({"comand": ["x"]}, "did you mean `command`?"),
         ({"command": "node server.js"}, "its arguments, as a list"),
@@ -317,7 +317,7 @@ def test_a_scaffold_of_a_server_with_secrets_validates_as_it_is(open_door: Calla
     for verb in ("scaffold_suite", "scaffold_conformance"):
         made = door.call(verb, command=DEMO, env=env)
         assert "caller-secret-7" not in made["suite"]
-        assert any("`API_KEY` is not written down" in note for note in made["notes"])
+        assert any("`API_KEY` is not written:" in note for note in made["notes"])
         assert door.call("validate_suite", suite=made["suite"])["errors"] == []
 
 

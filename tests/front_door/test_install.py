@@ -247,7 +247,7 @@ def test_nothing_is_written_through_a_link_that_came_with_the_repository(
         (place.parent / "mcp.json").write_text(FOREIGN)
     done = mcptest(*words, cwd=repository)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert " link" in done.stderr or "is there already" in done.stderr
+    assert " link" in done.stderr or "exists already" in done.stderr
     assert list(outside.iterdir()) == []
     assert place.is_symlink()
 

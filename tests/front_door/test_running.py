@@ -59,7 +59,7 @@ def test_a_run_answers_with_the_cause_of_a_failure_beside_other_calls(writer: Do
     answer = writer.call("run_tool_test", suite=mixing_suite)
     (failure,) = answer["failures"]
     other = {"ann": "bob", "bob": "ann"}[failure["test"]]
-    assert f'passes alone; fails beside "{other}": the server mixes up parallel calls' in failure["assert"]
+    assert f'passes alone; fails beside "{other}": the server mixes up concurrent calls' in failure["assert"]
     (test,) = writer.call("get_run", run_id=answer["run_id"], only="failed")["tests"]
     cause = test["failure"]["cause"]
     assert (cause["kind"], cause["with"]) == ("interference", other)
@@ -262,7 +262,7 @@ def test_answers_fit_the_schemas_that_are_declared(open_door: Callable[..., Door
         ("list_runs", {"limit": 0}, "limit"),
         ("list_runs", {"cursor": "abc"}, "cursor"),
         ("list_runs", {"cursor": -1}, "cursor"),
-        ("get_cassette", {"name": "../../mcptest"}, "no cassette"),
+        ("get_cassette", {"name": "../../mcptest"}, "not a cassette"),
         ("get_run", {"run_id": "x", "only": "passed"}, "only"),
     ],
 )

@@ -11,7 +11,7 @@ BROKE = f'server "{SERVER}" broke the protocol in its answer to "tools/call": '
 DIED = ' while "tools/call" waited for its answer'
 UNANSWERED = f'server "{SERVER}" did not answer "tools/call" within '
 SILENT = 'it did not answer "initialize" within '
-INSTEAD = "what came instead of an answer: "
+INSTEAD = "output in place of an answer: "
 UNFINISHED = (
     'an unfinished line is waiting: {"jsonrpc": "2.0", "id": 2, "result": {"content": [{"type": "text", "text": "good"}]}}; '
     "a message ends with a newline"
@@ -116,7 +116,7 @@ BEHAVIOURS = (
     waited("ping-flood", "sends `ping` without end", "answer the call"),
     waited("asks-for-sampling", "asks for sampling that was not declared, and waits for it",
            "do as the hint says, or have the server go on when it is refused",
-           "it asked for `sampling/createMessage`, which this client did not declare: declare and answer it under `client:`"),
+           "it asked for `sampling/createMessage`, which is not declared: declare and answer it under `client:`"),
     waited("wrong-id", "answers under a wrong id", ECHO_ID, INSTEAD + '{"jsonrpc":"2.0","id":99,"result":{"content":[]}}'),
     waited("big-id", "answers under an enormous id", ECHO_ID,
            INSTEAD + '{"jsonrpc":"2.0","id":1180591620717411303424,"result":{"content":[]}}'),
@@ -141,15 +141,15 @@ BEHAVIOURS = (
     broke("array-result", "makes the result an array",
           'its `result` is an array, not an object: {"jsonrpc":"2.0","id":2,"result":[]}', "make the result an object"),
     broke("neither-member", "sends neither result nor error",
-          'it holds neither `result` nor `error`: {"jsonrpc":"2.0","id":2}', "send one of the two"),
+          'it has neither `result` nor `error`: {"jsonrpc":"2.0","id":2}', "send one of the two"),
     broke("both-members", "sends both result and error",
-          'it holds both `result` and `error`: {"jsonrpc":"2.0","id":2,"result":{},"error":null}',
+          'it has both `result` and `error`: {"jsonrpc":"2.0","id":2,"result":{},"error":null}',
           "leave `error` out, also when it is null"),
     broke("float-code", "sends an error whose code is a fraction",
-          "its `error.code` is -1.5, a number and not an integer: "
+          "its `error.code` is -1.5, a number, not an integer: "
           '{"jsonrpc":"2.0","id":2,"error":{"code":-1.5,"message":"m"}}', "make the code an integer"),
     broke("string-code", "sends an error whose code is text",
-          "its `error.code` is \"-1\", a string and not an integer: "
+          "its `error.code` is \"-1\", a string, not an integer: "
           '{"jsonrpc":"2.0","id":2,"error":{"code":"-1","message":"m"}}', "make the code an integer"),
     broke("no-jsonrpc", "leaves `jsonrpc` out", 'it has no `jsonrpc` member: {"id":2,"result":{"content":[]}}',
           'send `"jsonrpc": "2.0"`'),
@@ -159,7 +159,7 @@ BEHAVIOURS = (
           'it came in an array of messages: [{"jsonrpc":"2.0","id":2,"result":{"content":[]}}]',
           "send it bare: only the revision 2025-03-26 has batches"),
     Behaviour("endless-line", "writes a line of 2 GB", "server",
-              f'server "{SERVER}" sent a message of over 256 MiB, which is more than is read', "send less"),
+              f'server "{SERVER}" sent a message of more than 256 MiB, which is too large', "send less"),
     # --- what fails nothing
     passed("text-beside", "prints text beside a valid answer", "better print to stderr"),
     passed("not-utf8-beside", "prints bytes that are no UTF-8 beside a valid answer", "better print to stderr"),

@@ -225,7 +225,7 @@ def test_a_newest_record_that_is_no_file_is_passed_over_and_told_of(
         assert main(command) == 0, command
         told = capsys.readouterr().err
         if "latest" in command:
-            assert f"note: {place.name} is no run record: {place.name} is a" in told
+            assert f"note: {place.name} is not a run record: {place.name} is a" in told
     assert main(["report", place.stem]) == 2
     assert f"{place.name} is a" in capsys.readouterr().err
     assert main(["report", f".mcptest/runs/{place.name}"]) == 2

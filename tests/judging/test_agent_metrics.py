@@ -36,7 +36,7 @@ def test_a_set_is_used_up_by_the_first_call_in_it():
     members, failure = measured("equal_function_sets", [["a", "b"], ["c"]], "a", "b")
     assert (members["true_positives"], members["false_positives"], members["false_negatives"]) == (1, 1, 1)
     assert (members["precision"], members["recall"], members["f1"]) == (0.5, 0.5, 0.5)
-    assert failure == "equal_function_sets: f1 0.5 is below 1: nothing was called for `c`; `b` was of no use"
+    assert failure == "equal_function_sets: f1 0.5 is below 1: no call of `c`; `b` was not needed"
 
 
 def test_either_of_two_equal_tools_will_do():
@@ -202,7 +202,10 @@ def test_the_straight_way_is_all_efficiency():
 def test_a_detour_is_told_with_what_may_be():
     members, failure = measured("golden_path", {"calls": ["a", "b"], "max_wasted": 1, "max_repeats": 0}, *"axxb")
     assert (members["wasted"], members["repeats"], members["efficiency"]) == (2, 1, 0.5)
-    assert failure == "golden_path: the golden path was left: 2 calls beside it, 1 may be; 1 call made again, 0 may be"
+    assert (
+        failure
+        == "golden_path: the calls differ from the golden path: 2 calls beside it, 1 may be; 1 call made again, 0 may be"
+    )
 
 
 def test_going_back_is_counted():
@@ -211,7 +214,7 @@ def test_going_back_is_counted():
 
 def test_a_step_left_out_fails_however_much_waste_is_allowed():
     told = measured("golden_path", {"calls": ["a", "b"], "max_wasted": 9}, "a")[1]
-    assert told == "golden_path: the golden path was left: `b` is missing in its place"
+    assert told == "golden_path: the calls differ from the golden path: `b` is missing in its place"
 
 
 # tool_edges
@@ -261,7 +264,7 @@ def test_tokens_and_cost_are_reckoned_for_each_right_choice():
         0.005,
     )
     assert members["grade"] == "A"
-    assert failure == "token_efficiency: it took 500 tokens for each tool chosen rightly, 400 are allowed"
+    assert failure == "token_efficiency: 500 tokens for each call of a right tool, 400 are allowed"
 
 
 def test_a_cost_that_nobody_knows_stays_unknown():

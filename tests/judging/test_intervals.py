@@ -21,7 +21,7 @@ def test_seven_of_ten_may_as_well_be_half():
     """0.7 ± 1.96·√(0.021) straddles a half."""
     found = decided(7, 10)
     assert found.verdict is Verdict.INCONCLUSIVE
-    assert found.message == "7 of 10 runs passed (95 % interval 0.42 to 0.98): it may as well be half of them"
+    assert found.message == "7 of 10 runs passed (95 % interval 0.42 to 0.98): the pass rate may be one half"
 
 
 def test_eight_of_ten_are_above_a_half_at_95_and_not_at_99_percent():
@@ -43,7 +43,7 @@ def test_all_runs_alike_leave_no_doubt(passed, verdict):
 def test_fewer_runs_than_are_needed_are_inconclusive_however_they_went():
     found = decided(4, 4)
     assert found.verdict is Verdict.INCONCLUSIVE
-    assert found.message == "4 of 4 runs passed: too few to decide by, 5 are needed"
+    assert found.message == "4 of 4 runs passed: too few; 5 are needed"
     assert decided(0, 0).verdict is Verdict.INCONCLUSIVE
 
 
@@ -51,7 +51,7 @@ def test_runs_without_a_verdict_decide_nothing_that_they_could_turn():
     """Of ten runs five passed, and a judge came to no verdict on the others: that is no pass."""
     found = decide_runs(5, 5, min_trials=5, confidence_pct=95, open_=5)
     assert found.verdict is Verdict.INCONCLUSIVE
-    assert found.message == "5 of 5 runs passed, and 5 runs came to no verdict: with them it may be otherwise"
+    assert found.message == "5 of 5 runs passed, and 5 runs have no verdict, which could change the result"
     assert decide_runs(0, 5, min_trials=5, confidence_pct=95, open_=5).verdict is Verdict.INCONCLUSIVE
     assert decide_runs(9, 9, min_trials=5, confidence_pct=95, open_=1).verdict is Verdict.PASS
     assert decide_runs(0, 9, min_trials=5, confidence_pct=95, open_=1).verdict is Verdict.FAIL

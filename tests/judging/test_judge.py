@@ -125,17 +125,17 @@ def test_an_answer_that_is_no_grade_is_asked_for_once_more(
     models.answers("I would say it is quite good.", said(0.9))
     assert ask().verdict is Verdict.PASS
     assert len(models.questions) == 2
-    assert "That is no grade: it is not one JSON object with nothing before or after it" in models.questions[1].last
+    assert "That is not a grade: it is not one JSON object with nothing before or after it" in models.questions[1].last
     assert "I would say it is quite good." in json.dumps(models.questions[1].body["messages"])
 
 
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (said(8), "has to be from 0 to 1"),
+        (said(8), "but must be from 0 to 1"),
         (said("1.0"), "a string, not a number"),
         ('{"score": NaN}', "not a finite number"),
-        ("1.0", "no JSON object"),
+        ("1.0", "not a JSON object"),
         ("", "not one JSON object"),
         ('{"score": 1', "not one JSON object"),
     ],
@@ -229,7 +229,7 @@ def test_a_juror_without_a_grade_counts_for_nobody(ask: Callable[..., Judgement]
     assert [row["passed"] for row in judgement.jury].count(None) == 1
     models.reset()
     models.answer_with(lambda _: said(1.0) if len(models.questions) <= 1 else "no idea")
-    with pytest.raises(JudgeError, match="no grade"):
+    with pytest.raises(JudgeError, match="not a grade"):
         ask(judge=Judge(model=CLAUDE, jury=2))
 
 
@@ -288,7 +288,7 @@ def test_a_juror_without_a_key_has_a_seat_and_no_vote(
 def test_a_jury_that_can_reach_no_majority_is_deferred_and_nobody_is_asked(
     ask: Callable[..., Judgement], models: ModelEndpoint
 ) -> None:
-    with pytest.raises(ModelError, match=r"1 of 2 jurors can be asked, which is no majority") as missing:
+    with pytest.raises(ModelError, match=r"1 of 2 jurors can be asked; that is not a majority") as missing:
         ask(judge=Judge(models=(CLAUDE, GPT)), environ=without_openai(models))
     assert missing.value.defers
     assert not models.questions
@@ -340,7 +340,7 @@ def test_a_verdict_that_hangs_on_the_order_is_none(ask: Callable[..., Judgement]
     models.answer_with(lambda question: said(0.9 if material_first(question) else 0.3))
     judgement = ask(judge=Judge(model=CLAUDE, guarded=True))
     assert (judgement.verdict, judgement.score) == (Verdict.INCONCLUSIVE, 0.6)
-    assert judgement.reasoning == "the verdict hangs on the order: 0.3 one way round, 0.9 the other"
+    assert judgement.reasoning == "the verdict depends on the order: 0.3 in one order, 0.9 in the other"
     assert len(models.questions) == 2
 
 

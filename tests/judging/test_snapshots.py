@@ -48,7 +48,7 @@ def test_a_missing_snapshot_is_a_failure_under_ci_and_nothing_is_written(path):
     """Decisions 9."""
     mismatch = judge(path, VALUE)
     assert mismatch.message == (
-        "no snapshot `a test / result` is stored yet; accept what comes now with `--update-snapshots`"
+        "no snapshot `a test / result` is stored yet; accept the current value with `--update-snapshots`"
     )
     assert not path.parent.exists()
 
@@ -97,7 +97,7 @@ def test_an_update_refuses_a_second_value_of_the_same_name(path):
 
     assert compared("one", 1) is None
     told = (
-        "the snapshot `x` has one value, and two came in this run: `1` in assertion 1 of `one`, value 1, `2` in"
+        "the snapshot `x` has one value, but this run produced two: `1` in assertion 1 of `one`, value 1, `2` in"
         " assertion 1 of `two`, value 1; give each its own `name`"
     )
     assert compared("two", 2) == told
@@ -149,7 +149,7 @@ def test_a_file_that_cannot_be_read_is_an_error_with_a_way_out(path):
 
 def test_a_value_too_deep_to_be_written_fails_and_no_file_is_torn(path, deep):
     """The value could not be stored, so a run that stored it would not be a pass."""
-    assert judge(path, deep, create=True).message == "the value is nested too deeply to be kept as a snapshot"
+    assert judge(path, deep, create=True).message == "the value is nested too deeply for a snapshot"
     assert not path.exists()
 
 

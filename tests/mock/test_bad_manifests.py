@@ -79,7 +79,7 @@ BAD = {
         "mock_server:\n  tools:\n    - { name: a, response: hello }\n",
         (
             'm.yml:3:28: a response must be a mapping, found the text "hello"\n  at /mock_server/tools/0/response\n'
-            "  write the result as it goes over the wire: `{content: [{type: text, text: …}]}`"
+            "  write the result as it is sent: `{content: [{type: text, text: …}]}`"
         ),
     ),
     "response and error": (
@@ -120,7 +120,7 @@ BAD = {
     ),
     "log without data": (
         "mock_server:\n  tools:\n    - { name: a, log: [{ level: info }] }\n",
-        "m.yml:3:24: `data` is missing: what the message says\n  at /mock_server/tools/0/log/0",
+        "m.yml:3:24: `data` is missing: the content of the message\n  at /mock_server/tools/0/log/0",
     ),
     "log with more keys": (
         "mock_server:\n  tools:\n    - { name: a, log: [{ level: info, dat: x, data: x }] }\n",
@@ -141,7 +141,7 @@ BAD = {
     "asked without ask": (
         'mock_server:\n  tools:\n    - { name: a, response: { x: "${asked.action}" } }\n',
         (
-            'm.yml:3:33: the template "${asked.action}" stands for an answer of the client, and nothing is asked: add `ask:`\n'
+            'm.yml:3:33: the template "${asked.action}" means an answer of the client, but there is no request: add `ask:`\n'
             "  at /mock_server/tools/0/response/x"
         ),
     ),
@@ -165,11 +165,11 @@ BAD = {
     ),
     "touches nothing": (
         "mock_server:\n  tools:\n    - { name: a, touches: memo://on }\n  resources: [{ uri: memo://one }]\n",
-        'm.yml:3:27: no resource is called "memo://on"\n  at /mock_server/tools/0/touches\n  did you mean `memo://one`?',
+        'm.yml:3:27: there is no resource "memo://on"\n  at /mock_server/tools/0/touches\n  did you mean `memo://one`?',
     ),
     "case without args": (
         "mock_server:\n  tools:\n    - { name: a, when: [{ response: {} }] }\n",
-        "m.yml:3:25: `args` is missing: the arguments that this case is for\n  at /mock_server/tools/0/when/0",
+        "m.yml:3:25: `args` is missing: the arguments of this case\n  at /mock_server/tools/0/when/0",
     ),
     "case without an outcome": (
         "mock_server:\n  tools:\n    - { name: a, when: [{ args: {} }] }\n",
@@ -226,7 +226,7 @@ BAD = {
     ),
     "NaN": (
         "mock_server:\n  tools:\n    - { name: a, response: { x: .nan } }\n",
-        "m.yml:1:1: a NaN or an infinity stands in the manifest, and JSON has neither",
+        "m.yml:1:1: the manifest contains NaN or infinity, which JSON does not have",
     ),
     "duplicate key": ("mock_server: {}\nmock_server: {}\n", "m.yml:2:1: duplicate key `mock_server`"),
 }
@@ -273,7 +273,7 @@ def test_every_problem_is_told_at_once_in_the_order_of_the_file(tmp_path):
         ('{"tool": []}', 's.json: no list of tools found\n  a snapshot is `{"tools": […]}`, as'),
         ('{"result": {"tools": 5}}', "s.json: no list of tools found\n  at /result/tools"),
         ('{"tools": [{"description": "x"}]}', "s.json: tool #0 has no name\n  at /tools/0"),
-        ('[{"name": "a"}, 5]', "s.json: tool #1 is no object\n  at /1"),
+        ('[{"name": "a"}, 5]', "s.json: tool #1 is not an object\n  at /1"),
         ('[{"name": "a"}, {"name": "a"}]', 's.json: duplicate tool "a"\n  at /1/name'),
     ],
 )

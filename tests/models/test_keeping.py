@@ -132,7 +132,7 @@ def test_a_disk_that_keeps_nothing_costs_a_word_and_no_answer(models, workspace)
     cache = cached(workspace)
     (reply,) = all_of(models, question(), keep=cache)
     assert reply.text
-    assert "answers of models were not kept" in str(cache.problem)
+    assert "answers of models were not saved" in str(cache.problem)
 
 
 def test_another_endpoint_another_answer(models, workspace):

@@ -104,13 +104,13 @@ def test_equal_questions_get_their_answers_in_order_and_no_more_than_there_are(m
     first, second, third = replayed(section, question(), question(), question())
     assert (first.text, second.text) == ("one", "two")
     assert third.fault is ModelFault.NOT_RECORDED
-    assert "every recorded answer to this question has been given" in third.message
+    assert "every recorded answer to this question has been used" in third.message
 
 
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (question(model=GPT), "holds answers of `claude-sonnet-5-5` alone: the model id has changed"),
+        (question(model=GPT), "has only answers of `claude-sonnet-5-5`: the model id has changed"),
         (question("how cold is it?"), "the prompt has changed: recorded `how warm is it?`, asked `how cold is it?`"),
         (question(system="be brief"), "the system prompt has changed: recorded ``, asked `be brief`"),
         (question(tools=(WEATHER,)), "the tools offered have changed (new: `get_weather`)"),
@@ -139,7 +139,7 @@ def test_a_changed_rubric_is_told_by_the_question_that_is_nearest(models):
 
     section = recorded(models, judging("Says it is out.", "Dune is out."), judging("Names the author.", "Herbert."))
     wrong = replayed(section, judging("Names the writer.", "Herbert."))
-    assert r"what the judge is asked has changed: recorded `# Rubric\n\nNames the author." in wrong.message
+    assert r"the question to the judge has changed: recorded `# Rubric\n\nNames the author." in wrong.message
     assert r"asked `# Rubric\n\nNames the writer." in wrong.message
 
 
@@ -149,7 +149,7 @@ def test_what_a_tool_answered_otherwise_is_told_as_that(models):
     reply = replayed(recorded(models, first), first)
     section = recorded(models, first, conversation(reply))
     wrong = replayed(section, conversation(reply, "19 degrees"))
-    assert "what its tools answered in turn 3 has changed: recorded `18 degrees`, asked `19 degrees`" in wrong.message
+    assert "the answers of its tools in turn 3 has changed: recorded `18 degrees`, asked `19 degrees`" in wrong.message
     tools_gone = conversation(reply)._replace(tools=(WEATHER._replace(description="other"),))
     assert "the tools offered have changed (changed: `get_weather`)" in replayed(section, tools_gone).message
 
@@ -177,7 +177,7 @@ def test_the_model_that_was_taken_is_taken_again(models):
 
 def test_a_tape_without_models_defers_as_its_run_did(models):
     asking = open_models(None, models.environ, keep=Replay(None, name="tape", redact=lambda value: value))
-    told = "deferred: no model provider: the cassette `tape` holds no answer of a model"
+    told = "deferred: no model provider: the cassette `tape` has no answer of a model"
     assert asking.missing("claude-opus-5-5") == asking.missing(None) == told
     assert models.questions == []
 
@@ -195,7 +195,7 @@ _GOOD = {
         ([], "`models` has no `exchanges`"),
         ({}, "`models` has no `exchanges`"),
         ({"exchanges": {}}, "`models` has no `exchanges`"),
-        ({"exchanges": [], "chosen": []}, "`chosen` or `tools` that is no object"),
+        ({"exchanges": [], "chosen": []}, "`chosen` or `tools` that is not an object"),
         ({"exchanges": [_GOOD, 4]}, "exchange 1 of `models` has no `request`"),
         ({"exchanges": [{**_GOOD, "request": {}}]}, "exchange 0 of `models` has no `request` with a `model`"),
         ({"exchanges": [{**_GOOD, "duration_ms": "x"}]}, "has no `duration_ms`"),

@@ -68,7 +68,7 @@ def test_the_docs_name_the_day_of_the_price_list_and_the_default_models():
         (
             "llama3",
             CLAUDE_KEY,
-            "`llama3` is no model of a known provider; set OPENAI_BASE_URL to an endpoint that has it",
+            "`llama3` is not a model of a known provider; set OPENAI_BASE_URL to an endpoint that has it",
         ),
         ("llama3", OWN, None),
         (None, CLAUDE_KEY, None),

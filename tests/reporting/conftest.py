@@ -181,7 +181,7 @@ def make_rich_record() -> RunRecord:
         suite=SuiteInfo(name="demo | suite", path="suites/my demo.yml", sha256="b" * 64),
         duration_ms=61_250.5,
         warnings=(
-            "p95 latency 30000ms is over the advised 200ms (performance.p95_latency_ms)",
+            "p95 latency 30000ms is above the desired 200ms (performance.p95_latency_ms)",
             "noise: \x1b[2Jpwned\nx",
         ),
     )

@@ -54,7 +54,7 @@ BROKEN = trace(
     node("a", "err", message="the tool reported an error: \x1b[2Jno", args={"x": "\x1b[2J|"}, result={"isError": True}),
     node("b", "skipped", needs=("a",), message="`a` failed"),
     node("c", "skipped", needs=("b",), message="`b` was skipped"),
-    node("d", "skipped", message="`when` did not hold"),
+    node("d", "skipped", message="`when` was false"),
     node("e", needs=("b",), args={}),
 )
 
@@ -191,7 +191,7 @@ def test_a_crossed_budget_is_told_also_where_an_assertion_failed(build: Any) -> 
     test = build.test(
         "c", "fail", kind=TestKind.COMPOSITION, trace=trace(*nodes, budget_tripped="max_tokens", models=MODELS)
     )
-    assert graph_lines(test) == ["budget max_tokens was crossed", "not run: `t`"]
+    assert graph_lines(test) == ["budget max_tokens was exceeded", "not run: `t`"]
     failure = Failure(
         kind=FailureKind.ASSERTION, message="assertion 1 …; budget max_tokens: the calls took 300 tokens, over 9"
     )

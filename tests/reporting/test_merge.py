@@ -109,7 +109,7 @@ def test_records_of_different_suites_are_refused(change, build):
 
 def test_a_test_in_two_records_is_refused(build):
     """The same record given twice would count everything twice."""
-    with pytest.raises(RecordError, match=f'the test "a" stands in both runs {FIRST} and {SECOND}'):
+    with pytest.raises(RecordError, match=f'the test "a" is in both runs {FIRST} and {SECOND}'):
         merge_records([build.record(build.test("a")), build.record(build.test("a"), run_id=SECOND)])
     with pytest.raises(RecordError, match="no run record"):
         merge_records([])
@@ -126,7 +126,7 @@ def test_a_shard_that_is_missing_is_told_and_nothing_passes_without_it(rich_reco
 def test_shards_of_different_divisions_are_not_merged(rich_record):
     """1/2 and 2/3 share tests and leave others out."""
     part = replace(rich_record, tests=(), shard=(1, 2))
-    with pytest.raises(RecordError, match="different divisions: 1/2, 2/3"):
+    with pytest.raises(RecordError, match="different counts: 1/2, 2/3"):
         merge_records([part, replace(part, shard=(2, 3))])
 
 

@@ -334,7 +334,7 @@ def test_a_damaged_or_foreign_file_counts_as_not_there(
     unreadable.mkdir()
     record = record_of(text, cache=True)
     assert (record.totals.cached, record.totals.passed) == (0, len(DAMAGES) + 1)
-    assert record.warnings[0] == f"cannot be read and counts as not there: {len(DAMAGES) + 1} cached results"
+    assert record.warnings[0] == f"cannot be read and is ignored: {len(DAMAGES) + 1} cached results"
     unreadable.rmdir()
     record_of(text, cache=True)
     assert record_of(text, cache=True).totals.cached == len(DAMAGES) + 1
@@ -485,7 +485,7 @@ def test_a_result_that_was_not_checked_is_not_taken_for_a_valid_one(
         more = "run_options: { catalog: off }"
     first = record_of(lying(more=more), cache=True)
     assert first.totals.passed == 1
-    told = 'not cached: tests of server "s", whose list could not be read to check them'
+    told = 'not cached: tests of server "s", because its list could not be read'
     assert (told in first.warnings) == busy.exists()
     busy.unlink(missing_ok=True)
     (test,) = record_of(lying(), cache=True).tests

@@ -64,7 +64,7 @@ def test_a_server_that_mixes_up_parallel_answers_fails_with_the_pair(
     assert wrong.failure.kind is FailureKind.ASSERTION
     assert wrong.failure.cause is not None
     assert (wrong.failure.cause.kind, wrong.failure.cause.beside) == ("interference", other)
-    assert wrong.failure.hint == f'passes alone; fails beside "{other}": the server mixes up parallel calls'
+    assert wrong.failure.hint == f'passes alone; fails beside "{other}": the server mixes up concurrent calls'
     assert record.exit_code == 1
     assert record_fault(record.to_json()) is None
     assert RunRecord.from_json(record.to_json()) == record
@@ -90,7 +90,7 @@ def test_a_server_that_takes_longer_beside_other_calls_is_told_from_one_that_is_
         assert test.failure.cause is not None
         assert test.failure.cause.beside == other
         assert test.failure.hint is not None
-        assert test.failure.hint.endswith("delays parallel calls; where its times matter, give it `serial: true`")
+        assert test.failure.hint.endswith("delays concurrent calls; if durations matter, set `serial: true` on it")
 
 
 FLAKY = """
@@ -111,7 +111,7 @@ minimcp.serve(handle)
 @pytest.mark.parametrize(
     ("failing", "hint", "cause"),
     [
-        ({1, 4, 6}, "passes and fails by turns, also alone: the server or the test is flaky", None),
+        ({1, 4, 6}, "passes and fails by turns, even alone: the server or the test is flaky", None),
         ({1, 4}, "passes alone; failed while another test was under way, and in ", "interference"),
     ],
     ids=["also alone", "once"],
@@ -190,13 +190,13 @@ def test_a_tool_that_changes_state_is_not_called_again_and_the_failure_says_so(
     record = record_of(suite(*rows))
     (wrong,) = (test for test in record.tests if test.verdict is Verdict.FAIL)
     assert wrong.failure is not None
-    assert wrong.failure.hint == "not tried again alone: `store` may change state"
+    assert wrong.failure.hint == "not run again alone: `store` may change state"
     assert wrong.failure.cause == Cause(kind="not_tried", beside=None, reruns=0)
     assert "was not run again alone" in (wrong.failure.distrust or "")
     assert record_fault(record.to_json()) is None
     for name in REPORTS:
         rendered = render(name, record, RenderOptions())
-        assert "not tried again alone" in rendered.stdout + rendered.stderr, name
+        assert "not run again alone" in rendered.stdout + rendered.stderr, name
     assert record.effects is not None
     assert [effect.count for effect in record.effects.calls] == [2]
 
@@ -255,7 +255,7 @@ def test_a_crash_that_needs_two_calls_is_one_failure_with_the_pair(record_of: Ca
     assert (wrong.failure.cause.kind, wrong.failure.cause.beside) == ("interference", "two")
     assert wrong.failure.cause.reruns >= 4
     assert wrong.failure.hint is not None
-    assert wrong.failure.hint.startswith('passes alone; fails beside "two": the server does not stand parallel calls')
+    assert wrong.failure.hint.startswith('passes alone; fails beside "two": the server fails on concurrent calls')
 
 
 @pytest.mark.parametrize("workers", [1, 5])
@@ -518,7 +518,7 @@ def test_beside_eight_calls_the_culprit_alone_fails_and_whatever_else_is_red_say
         assert is_gone or test.tool == "slow_call", test.name
         assert test.failure.cause == Cause(kind="not_tried", beside=None, reruns=0)
         assert test.failure.hint is not None
-        assert test.failure.hint.startswith("not tried again alone: ")
+        assert test.failure.hint.startswith("not run again alone: ")
     assert "culprit" in red(record)
     assert all(test.verdict in (Verdict.PASS, Verdict.FAIL) for test in record.tests)
 

@@ -100,7 +100,7 @@ def test_slow_tests_are_advised_and_never_gate() -> None:
     slow = record(*(result(Verdict.PASS, duration_ms) for duration_ms in (1.0, 2.0, 900.0)))
     ended = end(slow, p95_latency_ms=100)
     assert ended.exit_code == 0
-    assert ended.warnings == ("p95 latency 900ms is over the advised 100ms (performance.p95_latency_ms)",)
+    assert ended.warnings == ("p95 latency 900ms is above the desired 100ms (performance.p95_latency_ms)",)
     assert end(slow, p95_latency_ms=900).warnings == ()
 
 

@@ -182,7 +182,7 @@ def test_a_part_of_the_tests_is_not_measured_by_the_floors(
     suite_text = suite("coverage: { tools: 100 }", tmp_path / "log", more=NO_CATALOG)
     record = record_of(suite_text, selection=selection)
     assert record.exit_code == (7 if selection.tags else 0)
-    note = ["coverage: its floors are not judged, as 1 of 4 tests were selected"]
+    note = ["coverage: its floors are not checked, because 1 of 4 tests were selected"]
     assert told(record) == ([] if selection.tags else note)
     assert not (tmp_path / "log").exists()
 
@@ -198,7 +198,7 @@ def test_shards_leave_the_floors_to_their_report(record_of: Record, missed: RunR
     assert all(shard.tests for shard in shards)
     assert [shard.exit_code for shard in shards] == [0, 0]
     assert [told(shard) for shard in shards] == [
-        ["coverage: its floors are judged on all shards together, by `mcptest report --merge`"]
+        ["coverage: its floors are checked for all shards together, by `mcptest report --merge`"]
     ] * 2
     merged = merge_records(shards)
     assert merged.exit_code == 6
@@ -208,7 +208,7 @@ def test_shards_leave_the_floors_to_their_report(record_of: Record, missed: RunR
     alone = merge_records(shards[:1])
     assert alone.exit_code == 6
     assert not any(row.judged for row in alone.coverage)
-    assert told(alone) == ["coverage: its floors are not judged, as not all shards are here"]
+    assert told(alone) == ["coverage: its floors are not checked, because shards are missing"]
 
 
 def test_one_shard_of_one_is_the_whole(record_of: Record, missed: RunRecord) -> None:
@@ -224,7 +224,9 @@ def test_a_floor_on_what_a_server_does_not_list_is_not_reached(record_of: Record
     record = record_of(suite(f"coverage: {{ {floor}: 10, prompts: 0 }}", "/dev/null", mode))
     assert record.exit_code == 6
     (line,) = [text for text in told(record) if floor in text]
-    assert line.startswith(f'coverage: {floor} could not be counted, and the floor is 10 %: server "here" answered')
+    assert line.startswith(
+        f'coverage: {floor} could not be counted, so the floor of 10 % is missed: server "here" answered'
+    )
     assert "not today" in line
     assert record_fault(json.loads(json.dumps(record.to_json()))) is None
 
@@ -237,7 +239,10 @@ def test_a_server_that_never_lists_is_not_waited_for_for_ever(
     record = record_of(text)
     assert record.exit_code == 6
     assert told(record) == [
-        'coverage: tools could not be counted, and the floor is 10 %: server "here" did not give its lists within 0.2 s'
+        (
+            "coverage: tools could not be counted, so the floor of 10 % is missed: "
+            'server "here" did not give its lists within 0.2 s'
+        )
     ]
 
 
@@ -258,7 +263,7 @@ def test_a_server_that_no_test_asks_counts_too(record_of: Record) -> None:
 def test_a_run_that_its_hook_stopped_lists_nothing(record_of: Record, tmp_path: Path) -> None:
     record = record_of(suite("coverage: { tools: 100 }", tmp_path / "log", more="hooks: { beforeAll: 'false' }\n"))
     assert (record.exit_code, record.coverage) == (1, ())
-    assert "coverage: its floors are not judged, as no test was begun" in record.warnings
+    assert "coverage: its floors are not checked, because no test was started" in record.warnings
     assert not (tmp_path / "log").exists()
 
 
@@ -267,7 +272,7 @@ def test_a_floor_on_what_nobody_offers_is_told(record_of: Record) -> None:
     block = "coverage: { tools: 100, prompts: 0, parameters: 5 }"
     record = record_of(suite(block, "/dev/null", "bare", more=NO_CATALOG))
     assert record.exit_code == 0
-    assert told(record) == ["coverage: no tools are offered, so the floor of 100 % demands nothing"]
+    assert told(record) == ["coverage: the servers offer no tools, so the floor of 100 % has no effect"]
 
 
 def test_names_of_a_server_are_told_on_one_line() -> None:
@@ -298,7 +303,7 @@ def test_shards_that_were_offered_different_things_cannot_be_added_up() -> None:
         Dimension(name="tools", total=total, missing=missing, floor=5) for total, missing in ((1, ()), (2, ("b",)))
     )
     (row,) = added_up([(one,), (other,)], judged=True)
-    assert (row.unknown, row.is_short) == ("the shards were offered different ones", True)
+    assert (row.unknown, row.is_short) == ("the shards had different lists", True)
 
 
 def test_namesakes_in_a_list_are_counted_once() -> None:
@@ -313,7 +318,7 @@ def test_what_one_shard_could_not_count_is_not_counted() -> None:
     (row,) = added_up([(known,), (unknown,)], judged=True)
     assert (row.unknown, row.is_short) == ("gone", True)
     (row,) = added_up([(known,), ()], judged=True)
-    assert (row.unknown, row.is_short) == ("a shard did not count it", True)
+    assert (row.unknown, row.is_short) == ("a shard has no figures", True)
 
 
 @pytest.mark.parametrize(

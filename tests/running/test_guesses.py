@@ -67,7 +67,7 @@ def test_made_up_arguments_that_are_refused_leave_a_test_open(record_of: RunOf) 
 
 def test_invalid_arguments_that_are_accepted_fail_a_test(record_of: RunOf) -> None:
     verdict, message = told(record_of(suite(TESTS)))["accepted"]
-    assert (verdict, message) == ("fail", "the call succeeded, and the test wants an error (`outcome: error`)")
+    assert (verdict, message) == ("fail", "the call succeeded, but the test expects an error (`outcome: error`)")
 
 
 @pytest.mark.parametrize("code", [None, "-32603", "-32602", "-32000"])
@@ -83,14 +83,14 @@ def test_on_a_broken_server_nothing_made_up_passes(record_of: RunOf, code: str |
 def test_an_error_that_is_not_about_the_arguments_is_no_refusal_of_them(record_of: RunOf) -> None:
     """Also where no valid call is there to compare with."""
     record = record_of(suite(TESTS, "--broken", "all"), selection=Selection(filter="without"))
-    why = "the call failed, and nothing shows that its invalid arguments are why: database is down"
+    why = "the call failed, but not clearly because of its invalid arguments: database is down"
     assert told(record) == {"without": ("inconclusive", why)}
 
 
 def test_valid_arguments_that_got_the_same_error_speak_against_a_refusal(record_of: RunOf) -> None:
     """Although its words are those of a validation."""
     record = record_of(suite(TESTS, "--broken", "all", "--as-error", "-32602"))
-    why = "valid arguments got the same error, so nothing shows that the invalid ones were refused"
+    why = "valid arguments got the same error, so it is not clear that the invalid ones were refused"
     message = told(record)["without"][1]
     assert message == f'{why}: the server answered error -32602 "database is down"'
 
@@ -140,7 +140,7 @@ tools:
     made_up, given = record.tests
     assert (made_up.verdict, given.verdict) == ("inconclusive", "pass")
     assert made_up.undecided == "success"
-    assert (made_up.message or "").startswith("the generated arguments were answered with a stack trace: ")
+    assert (made_up.message or "").startswith("the answer to the generated arguments is a stack trace: ")
 
 
 def test_a_tool_that_the_server_does_not_have_fails_also_a_guess(record_of: RunOf) -> None:

@@ -294,8 +294,8 @@ def test_a_skip_that_comes_too_late_is_told(folder: Folder, record_of: RecordOf)
     late = folder.context("late.py", {"skip": {"reason": "x"}})
     record = record_of(folder.suite({"afterEach": late, "afterAll": [late, folder.script("end")]}, writing("one")))
     assert record.warnings == (
-        f"one: afterEach: {late['command']} asked to skip, too late: the test is over",
-        f"afterAll: {late['command']} asked to skip, too late: the run is over",
+        f"one: afterEach: {late['command']} requested a skip too late: the test is over",
+        f"afterAll: {late['command']} requested a skip too late: the run is over",
     )
     assert folder.lines()[-1] == "end"
     assert verdicts(record) == {"one": "pass"}
@@ -304,22 +304,22 @@ def test_a_skip_that_comes_too_late_is_told(folder: Folder, record_of: RecordOf)
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ("hello", "printed no JSON object: it is not JSON"),
+        ("hello", "printed something other than a JSON object: it is not JSON"),
         ("[]", "printed an array where one JSON object is expected"),
-        ("{} {}", "printed no JSON object"),
+        ("{} {}", "printed something other than a JSON object"),
         ('{"environment": {}}', "unknown key `environment`: only `env`, `vars` and `skip` are known"),
         ('{"var": {}}', "unknown key `var`: did you mean `vars`?"),
         ('{"env": []}', "printed an array as `env`"),
         ('{"env": {"PORT": 80}}', "printed a number as `env.PORT`, which must be a text"),
-        ('{"env": {"A=B": ""}}', "`A=B` in `env`, which can be no variable's name"),
-        ('{"env": {"": ""}}', "which can be no variable's name"),
+        ('{"env": {"A=B": ""}}', "`A=B` in `env`, which cannot be the name of a variable"),
+        ('{"env": {"": ""}}', "which cannot be the name of a variable"),
         ('{"env": {"A": "\\u0000"}}', "a NUL in `env.A`"),
         ('{"env": {"A": "\\ud800"}}', "half a character in `env.A`"),
         ('{"vars": 3}', "printed a number as `vars`"),
-        ('{"skip": true}', "printed a `skip` of another form"),
-        ('{"skip": {}}', "printed a `skip` of another form"),
-        ('{"skip": {"reason": "r", "why": 1}}', "printed a `skip` of another form"),
-        ('{"vars": {"a": NaN}}', "printed no JSON object"),
+        ('{"skip": true}', "printed a `skip` that is not of the form"),
+        ('{"skip": {}}', "printed a `skip` that is not of the form"),
+        ('{"skip": {"reason": "r", "why": 1}}', "printed a `skip` that is not of the form"),
+        ('{"vars": {"a": NaN}}', "printed something other than a JSON object"),
     ],
 )
 def test_an_answer_of_another_form_fails_the_hook(answer: str, words: str, folder: Folder, record_of: RecordOf) -> None:

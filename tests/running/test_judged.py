@@ -491,7 +491,7 @@ def test_a_replay_costs_what_the_recorded_run_did(run: Callable[..., RunRecord],
     assert recorded.spending == replayed.spending
     capped = run(suite, replay="judged", key=False, max_cost_usd=0.00001)
     assert (capped.exit_code, capped.spending) == (0, recorded.spending)
-    assert "a replay asks no model and spends nothing on any: `--max-cost` holds scorers alone" in capped.warnings
+    assert "a replay asks no model, so `--max-cost` limits only scorers" in capped.warnings
 
 
 @pytest.mark.parametrize("metric", ["mcp_use", "rubric"])
@@ -668,7 +668,7 @@ def test_a_judge_that_takes_longer_than_the_eval_allows_gives_no_verdict(
     graded = {"name": "e", "output": "x", "rubric": "Fine.", "timeout_ms": 300}
     (test,) = run({"servers": {"s": ECHO}, "judge": CLAUDE, "evals": [graded]}).tests
     assert (test.verdict, test.failure.kind if test.failure else None) == (Verdict.FAIL, FailureKind.SCORER)
-    assert "gave no whole answer within 0.3s" in str(test.message)
+    assert "did not finish its answer within 0.3s" in str(test.message)
 
 
 def test_a_literal_output_comes_before_a_call_which_is_not_made(

@@ -81,7 +81,7 @@ def test_shards_of_different_filters_are_not_the_parts_of_one_run(record_of: Rec
     with pytest.raises(RecordError, match="different selections of tests"):
         merge_records([one, other])
     told = render("pretty", empty).stdout
-    assert ("the selection matched no test" in told, "holds no test" in told) == (True, False)
+    assert ("the selection matched no test" in told, "has no test" in told) == (True, False)
     assert record_fault(json.loads(render("json", one).stdout)) is None
 
 

@@ -148,7 +148,7 @@ def test_last_failed_says_so_when_nothing_failed(mcptest: Command, tmp_path: Pat
     assert "no earlier run of this suite" in mcptest("run", "--last-failed").stderr
     done = mcptest("run", "--last-failed", "--reporter", "json")
     assert done.returncode == 0
-    assert "nothing failed when it was last run: running the whole suite" in done.stderr
+    assert "nothing failed in the last run: running the whole suite" in done.stderr
     assert [test["name"] for test in rows_of(done)] == ["x"]
 
 
@@ -201,7 +201,7 @@ def test_a_written_snapshot_is_told(mcptest: Command, tmp_path: Path) -> None:
     suite(tmp_path, "echo", tests=SNAPSHOT)
     done = mcptest("run", "--update-snapshots", "--reporter", "json")
     assert json.loads(done.stdout)["warnings"] == [
-        "1 snapshot written to .mcptest/snapshots/mcptest.yml: look at it and commit it"
+        "1 snapshot written to .mcptest/snapshots/mcptest.yml: check it and commit it"
     ]
 
 

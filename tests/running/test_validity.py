@@ -28,15 +28,16 @@ SERVER = Path(__file__).parent.parent / "servers" / "breaking.py"
 STDIO = {"command": [sys.executable, "-S", str(SERVER)]}
 NOT_FAILED = {"target": "result.isError", "matcher": {"not": {"exact": True}}}
 SPOILT = {
-    "wrong_output": '`structuredContent` breaks the tool\'s `outputSchema`: at `degrees`: "seven" is not of type "number"',
-    "no_output": "the tool declares an `outputSchema`, and the result has no `structuredContent`",
+    "wrong_output": "`structuredContent` does not match the tool's `outputSchema`: at `degrees`: "
+    '"seven" is not of type "number"',
+    "no_output": "the tool declares an `outputSchema`, but the result has no `structuredContent`",
     "number_as_text": '/content/0/text: 5 is not of type "string" (server/tools#text-content)',
     "unknown_block": '/content/0/type: "textt" is not one of "text", "image", "audio", "resource_link", "resource"',
     "bad_blob": '/content/0/resource/blob: 5 is not of type "string" (server/tools#embedded-resources)',
     "bad_uri": '/content/0/uri: "no uri" is not a "uri" (server/tools#resource-links)',
     "bad_image": '/content/0/data: "not base64" is not base64 (server/tools#image-content)',
     "empty": '"content" is a required property',
-    "task": "the call is unfinished: the server answered with a task",
+    "task": "the call is not finished: the server answered with a task",
 }
 
 
@@ -291,7 +292,10 @@ def test_an_unlisted_prompt_fails_although_it_is_answered(run: Callable[..., Run
     ("arguments", "words"),
     [
         ({"citty": "x"}, 'the tool "fine" has no argument `citty`; did you mean `city`?'),
-        ({"days": "3"}, 'the `inputSchema` of "fine" refuses the arguments: at `days`: "3" is not of type "integer"'),
+        (
+            {"days": "3"},
+            'the `inputSchema` of "fine" does not allow the arguments: at `days`: "3" is not of type "integer"',
+        ),
     ],
 )
 def test_odd_arguments_are_a_warning_and_a_failure_under_strict(
@@ -386,7 +390,7 @@ def test_a_list_that_cannot_be_read_fails_nothing_and_says_what_is_not_checked(r
     assert record.exit_code == 0
     (warning,) = record.warnings
     assert warning == (
-        'the tools of server "s" could not be listed, so that names, arguments and output schemas are not checked: server "s" '
+        'the tools of server "s" could not be listed, so names, arguments and output schemas are not checked: server "s" '
         'answered "tools/list" with error -32000 "not today"'
     )
 
@@ -398,8 +402,8 @@ def test_a_list_that_never_comes_is_waited_for_once_and_said(run: Callable[..., 
     assert (record.exit_code, record.totals.passed) == (0, 100)
     (warning,) = record.warnings
     assert warning == (
-        'the tools of server "s" could not be listed, so that names, arguments and output schemas are not checked: no answer '
-        "came in the time that a test gives to a call"
+        'the tools of server "s" could not be listed, so names, arguments and output schemas are not checked: no answer '
+        "came within the time limit of a call"
     )
 
 
@@ -506,7 +510,7 @@ def test_a_run_that_is_ended_while_answers_wait_for_the_list_judges_them(
     assert verdicts["wrong"][0] == "fail"
     assert verdicts["hangs"][0] == "skip"
     assert re.fullmatch(r"interrupted after [\d.]+ m?s", verdicts["hangs"][1] or "")
-    (warning,) = [text for text in record.warnings if "could not be listed, so that names" in text]
+    (warning,) = [text for text in record.warnings if "could not be listed, so names" in text]
     assert warning.endswith("the run was ended before an answer came")
 
 
@@ -527,14 +531,14 @@ def odd(run: Callable[..., RunRecord], tmp_path: Path) -> Callable[..., RunRecor
 def test_a_list_that_dies_with_its_server_is_read_again(odd: Callable[..., RunRecord]) -> None:
     (test,) = odd("dies once", "get_it").tests
     assert test.failure is not None
-    assert "breaks the tool's `outputSchema`" in test.failure.message
+    assert "does not match the tool's `outputSchema`" in test.failure.message
 
 
 @pytest.mark.parametrize(("how", "why"), [("dies", "exited with code 3"), ("refuses", "its `id` is null")])
 def test_an_answer_that_no_list_was_there_to_check_is_told(odd: Callable[..., RunRecord], how: str, why: str) -> None:
     record = odd(how, "get_it")
     assert (record.exit_code, record.tests[0].verdict.value) == (0, "pass")
-    (warning,) = [text for text in record.warnings if "could not be listed, so that names" in text]
+    (warning,) = [text for text in record.warnings if "could not be listed, so names" in text]
     assert why in warning
 
 
@@ -549,9 +553,9 @@ def test_a_list_behind_a_call_that_hangs_is_read_of_a_fresh_server_or_said_to_be
     server = {"command": [sys.executable, str(script), "stuck", str(tmp_path / "marker")]}
     record = run(*tests, server=server, run_options={"restart": restart})
     failure = by_name(record)["get_it"].failure
-    unread = [text for text in record.warnings if "could not be listed, so that names" in text]
+    unread = [text for text in record.warnings if "could not be listed, so names" in text]
     assert (failure is not None, len(unread)) == (restart, not restart)
-    assert failure is None or "breaks the tool's `outputSchema`" in failure.message
+    assert failure is None or "does not match the tool's `outputSchema`" in failure.message
     assert record.totals.failed == 1 + restart
 
 
@@ -564,7 +568,7 @@ def test_a_tool_that_is_listed_twice_is_a_warning(odd: Callable[..., RunRecord])
     record = odd("twice", "get_it")
     assert (record.exit_code, record.warnings) == (
         0,
-        ('server "s" lists the tool "get_it" more than once; the first counts',),
+        ('server "s" lists the tool "get_it" more than once; the first one counts',),
     )
 
 
@@ -576,10 +580,10 @@ def test_a_list_that_changed_is_read_again_before_the_next_call(odd: Callable[..
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ("task", "the call is unfinished"),
+        ("task", "the call is not finished"),
         ("deep", "too deep to be checked"),
-        ("deep beside", "breaks the tool's `outputSchema`"),
-        ("banana", "breaks the tool's `outputSchema`"),
+        ("deep beside", "does not match the tool's `outputSchema`"),
+        ("banana", "does not match the tool's `outputSchema`"),
     ],
 )
 def test_nothing_turns_the_check_of_an_output_off(odd: Callable[..., RunRecord], how: str, words: str) -> None:
@@ -670,5 +674,5 @@ def test_a_server_that_crashes_between_calls_or_at_its_end_is_found(
     )
     assert f'server "s" {told} between calls, after tools/call "create_record"' in record.warnings
     hints = {test.name: test.failure.hint or "" for test in record.tests if test.failure is not None}
-    lost = f'server "s" was started again before this call, since it {told}: its state is lost'
+    lost = f'server "s" was restarted before this call, because it {told}: its state is lost'
     assert {name: hint.startswith(lost) for name, hint in hints.items()} == {"found": True, "again": False}

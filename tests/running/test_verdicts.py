@@ -152,9 +152,7 @@ ASKING = {"result": {"resultType": "input_required", "inputRequests": {"a": {"me
 def test_a_call_that_ended_in_a_question_is_no_pass() -> None:
     """Green means checked: the tool has not run, and what was asserted holds of the question."""
     outcome = judged(ASKING, {"target": "result.isError", "matcher": {"not": {"exact": True}}})
-    assert outcome.message == (
-        "the call ended in a question: it asked for `elicitation/create`, and `client:` does not answer that"
-    )
+    assert outcome.message == ("the call requires input: `elicitation/create`, and `client:` has no answer to that")
     assert judged(ASKING).verdict is Verdict.FAIL
 
 

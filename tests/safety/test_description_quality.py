@@ -58,7 +58,7 @@ def test_a_parameter_may_be_described_in_the_words_of_the_description() -> None:
     schema = {"properties": {"userId": {}, "max_results": {}, "kind": {"enum": ["a"]}, "x": {}}}
     text = "Find users by their user ids, at most max_results of them."
     (found,) = assess([{"name": "t", "description": text, "inputSchema": schema}]).findings
-    assert (found.rule, found.message) == ("DESC-004", "nothing is said of `x`")
+    assert (found.rule, found.message) == ("DESC-004", "`x` not described")
 
 
 def test_the_gate_names_what_is_missed_and_by_how_much() -> None:

@@ -222,12 +222,12 @@ def test_a_catalog_is_read_in_every_shape_that_tools_save(document: object) -> N
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        ({}, "`c.json` holds no list `tools`"),
-        (3, "`c.json` holds no list `tools`"),
-        ({"tools": 3}, "`c.json`: `tools` is no list"),
-        ({"tools": [SOUND, "x"]}, "`c.json`: `tools`: entry 1 is no object"),
-        ({"servers": 3}, "`c.json`: `servers` is no object of servers"),
-        ({"servers": {"a": {}}}, "`c.json`: server `a` holds no list `tools`"),
+        ({}, "`c.json` has no list `tools`"),
+        (3, "`c.json` has no list `tools`"),
+        ({"tools": 3}, "`c.json`: `tools` is not a list"),
+        ({"tools": [SOUND, "x"]}, "`c.json`: `tools`: entry 1 is not an object"),
+        ({"servers": 3}, "`c.json`: `servers` is not an object of servers"),
+        ({"servers": {"a": {}}}, "`c.json`: server `a` has no list `tools`"),
         ({"servers": {"a": {"command": ["x"]}}}, "`c.json` is a suite, not a catalog"),
         ({"jsonrpc": "2.0", "id": 1, "error": {"code": 1}}, "`c.json` is an error response, not a catalog"),
     ],

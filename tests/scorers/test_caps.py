@@ -134,7 +134,7 @@ def test_a_row_that_was_tried_before_is_not_told_as_not_run(mcptest: Run, bank: 
     (bank.path / "pays.sh").write_text("#!/bin/sh\necho 0.1 >> paid.log\nexit 1\n")
     done = mcptest("eval", "--max-cost", "1")
     assert bank.paid == [0.1]
-    assert "not graded: --max-cost 1 USD cannot hold scorer `dear`, whose first call told no cost" in done.stdout
+    assert "not graded: --max-cost 1 USD cannot limit scorer `dear`, whose first call reported no cost" in done.stdout
     assert done.returncode == 5
 
 

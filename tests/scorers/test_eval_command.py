@@ -247,7 +247,7 @@ def test_a_last_call_that_overruns_the_cap_exits_with_5_and_says_by_how_much(mcp
     folder.suite({"dear": says("pass", cost_usd=0.25)}, {"name": "e", **OUTPUT})
     done = mcptest("eval", "--max-cost", "0.10")
     assert done.stdout.splitlines()[0] == "PASS [exec] e: cost=$0.2500"
-    assert "--max-cost 0.1 USD is overrun by 0.15 USD: 0.25 USD was spent" in done.stderr
+    assert "--max-cost 0.1 USD is exceeded by 0.15 USD: 0.25 USD was spent" in done.stderr
     assert done.returncode == 5
     assert mcptest("eval", "--max-cost", "0.25").returncode == 0, "what is spent to the cent is no overrun"
 
@@ -372,7 +372,7 @@ def test_an_eval_of_a_suite_without_any_says_so_and_a_misspelt_filter_gets_the_n
     folder.suite({}, tools=[{"name": "t", "tool": "counts"}])
     none = mcptest("eval")
     assert none.returncode == 7
-    assert "nothing in the suite is judged: it has no evals; `mcptest run` runs its 1 test" in none.stderr
+    assert "nothing in the suite is graded: it has no evals; `mcptest run` runs its 1 test" in none.stderr
     assert folder.asked("yes") == 0
 
 
@@ -386,7 +386,7 @@ def test_a_cap_that_is_no_number_is_refused(mcptest: Run, folder: Folder, flags:
     folder.suite({"good": says("pass")}, {"name": "e", **OUTPUT})
     done = mcptest("run", *flags)
     assert (done.returncode, folder.asked("good")) == (2, 0)
-    assert "nan is no number" in done.stderr
+    assert "nan is not a number" in done.stderr
 
 
 def test_a_plan_tells_what_no_model_will_answer(mcptest: Run, folder: Folder) -> None:

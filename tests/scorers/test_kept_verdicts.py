@@ -237,7 +237,7 @@ def test_a_disk_that_refuses_costs_a_warning_and_no_verdict(bench: Bench) -> Non
     graded = asyncio.run(scorers.grade(bench.wrappers.scorer(SAYS), **asked))
     assert graded.verdict.verdict == "pass"
     assert len(scorers.warnings) == 1
-    assert scorers.warnings[0].startswith("verdicts of scorers were not kept: ")
+    assert scorers.warnings[0].startswith("verdicts of scorers were not saved: ")
 
 
 def test_no_more_than_concurrency_run_at_once(wrappers: Wrappers) -> None:

@@ -68,10 +68,10 @@ def test_a_file_that_is_not_executable_is_told_with_the_remedy(wrappers: Wrapper
 
 def test_a_command_line_in_one_word_is_told_how_to_be_written() -> None:
     assert refusal(Scorer("s", "exec", ("cat | ./short.sh",))).message.endswith(
-        'there is no program `cat | ./short.sh` (a line for a shell is run by one: ["sh", "-c", "cat | ./short.sh"])'
+        'there is no program `cat | ./short.sh` (run a shell command with a shell: ["sh", "-c", "cat | ./short.sh"])'
     )
     assert refusal(Scorer("s", "exec", ("python3 x.py",))).message.endswith(
-        'there is no program `python3 x.py` (each word is an element of its own: ["python3", "x.py"])'
+        'there is no program `python3 x.py` (each word is a list item of its own: ["python3", "x.py"])'
     )
 
 

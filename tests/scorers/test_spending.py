@@ -130,7 +130,7 @@ def test_an_unknown_price_is_counted_and_never_taken_for_nothing() -> None:
 
     asyncio.run(ask())
     assert (budget.spent, budget.unpriced, budget.calls, budget.overrun) == (0.0, 1, 1, None)
-    with pytest.raises(Capped, match="--max-cost 1 USD cannot hold `local`, whose first call told no cost"):
+    with pytest.raises(Capped, match="--max-cost 1 USD cannot limit `local`, whose first call reported no cost"):
         asyncio.run(ask())
 
 
@@ -186,7 +186,7 @@ def test_a_cap_that_is_enough_refuses_nothing(calls: list[tuple[float, str, int]
 def test_a_cheap_call_followed_by_dear_ones_does_not_cross_the_cap_with_all_of_them() -> None:
     spent = spend(CostBudget(1.0), [Call(0.001), *[Call(1.0, turns=5)] * 40], at_once=40)
     assert spent.total == pytest.approx(1.001)
-    assert spent.budget.overrun == "--max-cost 1 USD is overrun by 0.001 USD: 1.001 USD was spent"
+    assert spent.budget.overrun == "--max-cost 1 USD is exceeded by 0.001 USD: 1.001 USD was spent"
     assert len(spent.refused) == 39
 
 

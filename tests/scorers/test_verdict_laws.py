@@ -81,7 +81,7 @@ def test_what_no_score_can_be_is_refused_by_name(number: float, field: str) -> N
     """Python's own `json` writes NaN, so that a wrapper may."""
     wrong = fault_of(json.dumps({"verdict": "pass", field: number}))
     assert wrong.fault is ScorerFault.INVALID_VERDICT
-    assert str(wrong).startswith(f"printed a verdict that is none: `{field}` is ")
+    assert str(wrong).startswith(f"printed an invalid verdict: `{field}` is ")
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_what_no_score_can_be_is_refused_by_name(number: float, field: str) -> N
     ],
 )
 def test_the_words_name_the_field_and_what_it_is(printed: str, told: str) -> None:
-    assert str(fault_of(printed)) == f"printed a verdict that is none: {told}"
+    assert str(fault_of(printed)) == f"printed an invalid verdict: {told}"
 
 
 def test_a_misspelt_verdict_hints_at_the_word() -> None:
@@ -122,4 +122,4 @@ def test_a_field_of_the_platforms_own_may_come_twice() -> None:
 def test_a_number_of_five_thousand_digits_is_told_by_its_field(field: str, sign: str) -> None:
     wrong = fault_of(f'{{"verdict": "pass", "{field}": {sign}{"9" * 5_000}}}')
     assert wrong.fault is ScorerFault.INVALID_VERDICT
-    assert str(wrong) == f"printed a verdict that is none: `{field}` is an integer of 5,000 digits"
+    assert str(wrong) == f"printed an invalid verdict: `{field}` is an integer of 5,000 digits"

@@ -168,7 +168,7 @@ class ModelEndpoint:
     def wait_for(self, true: Callable[[], bool], seconds: float = 60) -> None:
         """Wait until something holds of this endpoint."""
         with self._changed:
-            assert self._changed.wait_for(true, seconds), "it did not come to pass"
+            assert self._changed.wait_for(true, seconds), "it had no effect"
 
     async def until(self, true: Callable[[], bool]) -> None:
         """The same in an event loop."""

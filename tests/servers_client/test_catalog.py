@@ -35,8 +35,8 @@ def test_every_page_is_read_in_order_and_as_sent(
     [
         ("loop", '"tools/list" gave the cursor "1" twice: its pages are a loop'),
         ("endless", '"tools/list" has more than 1000 pages'),
-        ("broken", 'the result of "tools/list" holds no list `tools`: it is an object'),
-        ("mixed", 'in the result of "tools/list" `tools[1]` is a string and no object'),
+        ("broken", 'the result of "tools/list" has no list `tools`: it is an object'),
+        ("mixed", 'in the result of "tools/list" `tools[1]` is a string, not an object'),
         ("cursor", '"tools/list" gave a `nextCursor` that is not a string: 7'),
     ],
 )

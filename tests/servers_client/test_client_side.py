@@ -78,7 +78,7 @@ def test_a_timeout_names_the_request_that_was_not_declared(script: Callable, wit
         if hint:  # else it had no time to ask for anything
             break
     assert hint == (
-        "it asked for `sampling/createMessage`, which this client did not declare: declare and answer it under `client:`"
+        "it asked for `sampling/createMessage`, which is not declared: declare and answer it under `client:`"
     )
 
 

@@ -68,14 +68,14 @@ def closed_port() -> Iterator[int]:
 @pytest.mark.parametrize(
     ("url", "told", "hint"),
     [
-        ("localhost:8000/mcp", "`localhost:8000/mcp` is no http or https URL", "begin with http:// or https://"),
-        ("ws://localhost/mcp", "`ws://localhost/mcp` is no http or https URL", "spoken over http and https"),
+        ("localhost:8000/mcp", "`localhost:8000/mcp` is not an http or https URL", "begin with http:// or https://"),
+        ("ws://localhost/mcp", "`ws://localhost/mcp` is not an http or https URL", "uses http and https"),
         ("http:///mcp", "`http:///mcp` names no host", ""),
         ("http://localhost:0/mcp", "`http://localhost:0/mcp` has the port 0", ""),
-        ("http://localhost:99999/mcp", "is no URL: port out of range", ""),
-        ("http://[::1/mcp", "is no URL: invalid IPv6 URL", ""),
-        ("http://local host/mcp", "holds a blank", ""),
-        ("http://x\x07/mcp", "holds a blank or a control character", ""),
+        ("http://localhost:99999/mcp", "is not a URL: port out of range", ""),
+        ("http://[::1/mcp", "is not a URL: invalid IPv6 URL", ""),
+        ("http://local host/mcp", "contains a space", ""),
+        ("http://x\x07/mcp", "contains a space or a control character", ""),
     ],
 )
 def test_what_is_no_url_fails_at_the_url(url: str, told: str, hint: str, look: Callable) -> None:
@@ -183,7 +183,7 @@ def test_a_certificate_for_another_host_fails_at_tls(secure: HostileServer, cert
     options = HttpOptions(verify=str(certificates / "authority.pem"))
     check = failed(look(web(secure.url(host="localhost"), http=options)))
     assert check.detail.startswith("Hostname mismatch")
-    assert "another host's" in (check.hint or "")
+    assert "is for another host" in (check.hint or "")
 
 
 def test_a_certificate_that_ends_soon_is_a_warning(secure: HostileServer, certificates: Path, look: Callable) -> None:
@@ -199,8 +199,8 @@ def test_a_port_without_tls_fails_at_tls_with_the_url_to_try(hostile: HostileSer
     """Plain HTTP behind an https URL."""
     check = failed(look(web(hostile.url().replace("http:", "https:"))))
     assert check.layer == "tls"
-    assert check.detail.startswith("what answers speaks no TLS")
-    assert check.hint == "it may speak plain HTTP: try an http URL"
+    assert check.detail.startswith("the answer is not TLS")
+    assert check.hint == "it may use plain HTTP: try an http URL"
 
 
 def test_an_authority_file_that_is_not_there_fails_at_tls(secure: HostileServer, look: Callable) -> None:
@@ -213,7 +213,7 @@ def test_a_certificate_that_is_not_looked_at_is_a_warning(secure: HostileServer,
     """It is the suite's wish, and worth a word."""
     report = look(web(secure.url(), http=HttpOptions(verify=False)))
     (tls,) = [check for check in report.checks if check.layer == "tls"]
-    assert (tls.status, "is not looked at" in tls.detail) == (Status.WARNING, True)
+    assert (tls.status, "is not checked" in tls.detail) == (Status.WARNING, True)
 
 
 # --- HTTP
@@ -227,14 +227,18 @@ def test_a_certificate_that_is_not_looked_at_is_a_warning(secure: HostileServer,
             "answered with HTTP 404 Not Found: nothing here",
             "try http://127.0.0.1",
         ),
-        (whole("405 Method Not Allowed", ""), "answered with HTTP 405 Method Not Allowed", "is the path right?"),
-        (whole("500 Oops", "boom"), "answered with HTTP 500 Oops: boom", "the server's own log"),
+        (whole("405 Method Not Allowed", ""), "answered with HTTP 405 Method Not Allowed", "check the path"),
+        (whole("500 Oops", "boom"), "answered with HTTP 500 Oops: boom", "see the log of the server"),
         (whole("502 Bad Gateway", ""), "answered with HTTP 502 Bad Gateway", "a gateway answers"),
-        (whole("200 OK", "<html>Welcome</html>", "text/html"), "this is a web page and no MCP endpoint", "path right?"),
-        (whole("200 OK", "hello"), 'HTTP 200 with the content type "text/plain": hello', "path right?"),
-        ([{"send": "SSH-2.0-OpenSSH_9.6\r\n\r\n"}, CLOSE], "answered with what is no HTTP", ""),
+        (
+            whole("200 OK", "<html>Welcome</html>", "text/html"),
+            "this is a web page, not an MCP endpoint",
+            "check the path",
+        ),
+        (whole("200 OK", "hello"), 'HTTP 200 with the content type "text/plain": hello', "check the path"),
+        ([{"send": "SSH-2.0-OpenSSH_9.6\r\n\r\n"}, CLOSE], "answered with something other than HTTP", ""),
         ([CLOSE], "closed the connection without an answer", "https URL"),
-        (whole("301 Moved", "", Location="https://other.invalid/mcp"), "redirect (HTTP 301)", "make it the `url`"),
+        (whole("301 Moved", "", Location="https://other.invalid/mcp"), "redirect (HTTP 301)", "use this `url`"),
     ],
     ids=["404", "405", "500", "502", "html", "text", "ssh", "closed", "redirect"],
 )
@@ -412,15 +416,15 @@ def test_a_text_without_an_interpreter_is_found_and_fails_at_the_start(tmp_path:
 def test_a_program_that_sends_back_what_it_gets_is_told_as_one(look: Callable) -> None:
     report = look(spec_from_settings("local", {"command": ["cat"]}, suite_env={}, environ={"PATH": "/usr/bin:/bin"}))
     assert layers(report) == ["program", "start", "protocol"]
-    assert failed(report).detail == 'sends back what it gets: the request "initialize" itself came back'
-    assert "is this the command that serves MCP?" in (failed(report).hint or "")
+    assert failed(report).detail == 'sends its input back: the request "initialize" itself came back'
+    assert "check the command" in (failed(report).hint or "")
 
 
 @pytest.mark.parametrize(
     ("arguments", "told", "hint"),
     [
         (("exit", 3, "cannot open the database"), "exited with code 3", ""),
-        (("exit", 0), "exited with code 0", "a server runs until its stdin ends"),
+        (("exit", 0), "exited with code 0", "a server runs until its stdin is closed"),
         (("signal", "SIGKILL"), "was ended by SIGKILL", ""),
         (("needs", "DATABASE_URL"), "exited with code 1", "`DATABASE_URL` is set here but is not passed to the server"),
         (("close-stdout",), "closed its stdout", ""),

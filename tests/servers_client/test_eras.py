@@ -68,7 +68,7 @@ def test_a_handshake_server_refuses_the_stateless_revision_with_a_way_on(script:
 def test_a_server_that_does_not_list_the_revision_is_not_spoken_to_in_it(script: Callable, run: Callable) -> None:
     with pytest.raises(ServerDidNotStart) as failed:
         run(connect(script("stateless", "--versions", "2025-11-25", protocol=STATELESS)))
-    assert "it does not speak 2026-07-28: its `supportedVersions` are `2025-11-25`" in failed.value.message
+    assert "it does not support 2026-07-28: its `supportedVersions` are `2025-11-25`" in failed.value.message
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_auto_starts_a_server_again_that_ended_at_the_probe(script: Callable, wi
         assert session.protocol_version == "2025-11-25"
         assert "result" in (await session.request("tools/list", None, timeout_seconds=30)).answer
         (remark,) = session.remarks
-        assert "ended when it was asked `server/discover`" in remark
+        assert "ended when it got `server/discover`" in remark
 
     with_session(script("stateless", "--versions", "2025-11-25", "--exits-on-discover", protocol="auto"), use)
 

@@ -73,7 +73,7 @@ def test_a_program_that_cannot_be_run_is_told_at_once(
     ("content", "mode", "message"),
     [
         ("#!/bin/sh\n", 0o644, "is not executable"),
-        ("print(1)\n", 0o755, "is no program: it has no `#!` line"),
+        ("print(1)\n", 0o755, "is not a program: it has no `#!` line"),
         ("#!/no/such/interpreter\n", 0o755, "names an interpreter in its `#!` line that was not found"),
     ],
 )
@@ -101,7 +101,7 @@ def test_a_program_that_stands_beside_the_suite_is_hinted_at(run: Callable, tmp_
 def test_a_cwd_that_is_no_directory_is_not_blamed_on_the_program(run: Callable) -> None:
     """Both are a FileNotFoundError."""
     failed = start_failure(run, ServerSpec(name="s", command=(sys.executable,), cwd="/no/such"))
-    assert failed.message == 'server "s" did not start: its cwd "/no/such" is not a directory that can be entered'
+    assert failed.message == 'server "s" did not start: its cwd "/no/such" is not an accessible directory'
 
 
 def test_a_server_that_exits_at_start_tells_its_exit_code_and_stderr(script: Callable, run: Callable) -> None:
@@ -226,15 +226,15 @@ def test_a_server_that_asks_without_end_and_does_not_read_fills_no_memory(
     ("line", "fault"),
     [
         ('{"jsonrpc":"2.0","id":$ID,"result":[]}', "its `result` is an array, not an object"),
-        ('{"jsonrpc":"2.0","id":$ID,"result":{},"error":null}', "it holds both `result` and `error`"),
-        ('{"jsonrpc":"2.0","id":$ID}', "it holds neither `result` nor `error`"),
+        ('{"jsonrpc":"2.0","id":$ID,"result":{},"error":null}', "it has both `result` and `error`"),
+        ('{"jsonrpc":"2.0","id":$ID}', "it has neither `result` nor `error`"),
         (
             '{"jsonrpc":"2.0","id":$ID,"error":{"code":"-1","message":"m"}}',
-            'its `error.code` is "-1", a string and not an integer',
+            'its `error.code` is "-1", a string, not an integer',
         ),
         (
             '{"jsonrpc":"2.0","id":$ID,"error":{"code":-1.5,"message":"m"}}',
-            "its `error.code` is -1.5, a number and not an integer",
+            "its `error.code` is -1.5, a number, not an integer",
         ),
         ('{"jsonrpc":"1.0","id":$ID,"result":{}}', 'its `jsonrpc` is "1.0", not "2.0"'),
         ('{"id":$ID,"result":{}}', "it has no `jsonrpc` member"),
@@ -308,7 +308,7 @@ def test_an_answer_to_no_call_is_noise_that_a_timeout_quotes(script: Callable, w
     line = '{"jsonrpc":"2.0","id":99,"result":{}}'
     failed = hinted_failure(with_session, script("bad_answers"), {"name": "line", "arguments": {"line": line}})
     assert isinstance(failed, CallTimeout)
-    assert failed.hint == f"what came instead of an answer: {line}"
+    assert failed.hint == f"output in place of an answer: {line}"
 
 
 def test_noise_on_stdout_fails_nothing(script: Callable, with_session: Callable) -> None:
@@ -350,7 +350,7 @@ def test_a_line_without_an_end_breaks_the_protocol_at_the_limit(script: Callable
     async def use(session: Session) -> None:
         failed = await failure(session)
         assert isinstance(failed, ProtocolBroken)
-        assert "sent a message of over 2 MiB" in failed.message
+        assert "sent a message of more than 2 MiB" in failed.message
 
     with_session(script("noisy", "endless", max_message_bytes=2 << 20, grace_seconds=0.1), use)
 
@@ -441,14 +441,14 @@ def test_an_answer_without_its_newline_is_shown_when_the_call_times_out(
             "srv",
             b"\x7fELF" + bytes(60),
             "./srv",
-            '"./srv" is a program for another kind of machine',
+            '"./srv" is a program for another type of machine',
             "use one that is built for this machine",
         ),
         (
             "srv",
             b"print(1)",
             "./srv",
-            '"./srv" is no program: it has no `#!` line',
+            '"./srv" is not a program: it has no `#!` line',
             "name its interpreter: [python3, ./srv]",
         ),
     ],

@@ -195,7 +195,7 @@ def test_nobody_listening_says_connection_refused(run: Callable) -> None:
 @pytest.mark.parametrize("url", ["ws://127.0.0.1/mcp", "127.0.0.1:80/mcp", "http://", "http://[::1/mcp"])
 def test_what_is_no_url_is_refused(url: str, run: Callable) -> None:
     """Before anything is sent."""
-    assert start_failure(run, spec(url)).message == f'server "web" did not start: "{url}" is no http or https URL'
+    assert start_failure(run, spec(url)).message == f'server "web" did not start: "{url}" is not an http or https URL'
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_what_is_no_url_is_refused(url: str, run: Callable) -> None:
 )
 def test_what_is_no_url_is_told_without_its_password(url: str, shown: str, run: Callable) -> None:
     """Nor its query."""
-    assert start_failure(run, spec(url)).message == f'server "web" did not start: "{shown}" is no http or https URL'
+    assert start_failure(run, spec(url)).message == f'server "web" did not start: "{shown}" is not an http or https URL'
 
 
 def test_a_redirect_to_another_origin_is_not_followed(origin: str, run: Callable) -> None:
@@ -285,7 +285,7 @@ def test_a_token_goes_only_to_https_or_to_this_machine(run: Callable) -> None:
 
 PROXY_TOLD = (
     "the bearer token is not sent to http://localhost:1/mcp through the proxy http://proxy.invalid:3128, "
-    "which would get it in the clear: tokens go only to https or to this machine"
+    "which could read it: tokens go only to https or to this machine"
 )
 
 

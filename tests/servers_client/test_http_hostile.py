@@ -69,34 +69,42 @@ CASES: dict[str, tuple[list[Step], type[ServerError], str]] = {
     "a length that is too short": (
         [{"send": head(Content_Length=20) + '{"jsonrpc":"2.0","id":<id>,"result":{}}'}],
         ProtocolBroken,
-        f'{BROKE}HTTP 200 with a body that is no answer to it: {{"jsonrpc":"2.0","i',
+        f'{BROKE}HTTP 200 with a body that does not answer it: {{"jsonrpc":"2.0","i',
     ),
-    "no status line": ([{"send": "hello there\r\n\r\n"}, CLOSE], ProtocolBroken, "answered with what is no HTTP: "),
+    "no status line": (
+        [{"send": "hello there\r\n\r\n"}, CLOSE],
+        ProtocolBroken,
+        "answered with something other than HTTP: ",
+    ),
     "a page without headers": (
         [{"send": "<h1>hi</h1>\r\n\r\n<p>bye</p>"}, CLOSE],
         ProtocolBroken,
-        "answered with what is no HTTP: illegal status line: b'<h1>hi</h1>'",
+        "answered with something other than HTTP: illegal status line: b'<h1>hi</h1>'",
     ),
     "a line break in a header": (
         [{"send": "HTTP/1.1 200 OK\r\nX-A: b\rSet-Cookie: c=d\r\n\r\n"}, CLOSE],
         ProtocolBroken,
-        "answered with what is no HTTP: ",
+        "answered with something other than HTTP: ",
     ),
-    "a NUL in a header": ([{"send": head(X_A="b\0c")}, CLOSE], ProtocolBroken, "answered with what is no HTTP: "),
+    "a NUL in a header": (
+        [{"send": head(X_A="b\0c")}, CLOSE],
+        ProtocolBroken,
+        "answered with something other than HTTP: ",
+    ),
     "two lengths": (
         [{"send": "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 7\r\n\r\n12345"}, CLOSE],
         ProtocolBroken,
-        "answered with what is no HTTP: ",
+        "answered with something other than HTTP: ",
     ),
     "huge headers": (
         [{"send": "HTTP/1.1 200 OK\r\nX-A: "}, {"fill": 200_000}, {"send": "\r\n\r\n"}],
         ProtocolBroken,
-        "answered with HTTP headers of over 100 KiB, which is more than is read",
+        "answered with HTTP headers of more than 100 KiB, which is too large",
     ),
     "headers without end": (
         [{"send": "HTTP/1.1 200 OK\r\n"}, {"again": "X-A: " + "b" * 10_000 + "\r\n"}],
         ProtocolBroken,
-        "answered with HTTP headers of over 100 KiB, which is more than is read",
+        "answered with HTTP headers of more than 100 KiB, which is too large",
     ),
     "a page for an error": (
         whole("500 Internal Server Error", PAGE, "text/html"),
@@ -131,7 +139,7 @@ CASES: dict[str, tuple[list[Step], type[ServerError], str]] = {
     "an answer to another request": (
         whole("200 OK", '{"jsonrpc":"2.0","id":99,"result":{}}', "application/json"),
         ProtocolBroken,
-        f"{BROKE}HTTP 200 with a body that is no answer to it: {{",
+        f"{BROKE}HTTP 200 with a body that does not answer it: {{",
     ),
     "an event cut short": (
         stream('data: {"jsonrpc":"2.0","id":<id>,'),
@@ -146,12 +154,12 @@ CASES: dict[str, tuple[list[Step], type[ServerError], str]] = {
     "a redirect to nowhere": (
         whole("307 Temporary Redirect", "", Location="http://[::1"),
         ProtocolBroken,
-        "answered with a redirect (HTTP 307) to what is no URL",
+        "answered with a redirect (HTTP 307) to something that is not a URL",
     ),
     "a switch of protocols": (
         [{"send": "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"}],
         ProtocolBroken,
-        "answered with what is no HTTP: ",
+        "answered with something other than HTTP: ",
     ),
 }
 
@@ -202,7 +210,7 @@ def test_redirects_are_followed_a_few_times_only(hostile: HostileServer, with_se
     async def use(session: Session) -> None:
         with pytest.raises(ProtocolBroken) as failed:
             await session.request("tools/list", {}, timeout_seconds=30)
-        assert 'answered with redirects that come to no end, the last to "http://127.0.0.1' in failed.value.message
+        assert 'answered with endless redirects, the last to "http://127.0.0.1' in failed.value.message
         assert (await session.request("tools/list", {}, timeout_seconds=30)).answer["result"]
 
     with_session(web(hostile.url({"tools/list": [once] * 6})), use)
@@ -310,7 +318,7 @@ def test_more_bytes_than_announced_are_told_at_the_next_call(hostile: HostileSer
 
     async def use(session: Session) -> None:
         assert (await call(session)).answer["result"] == {}
-        assert "answered with what is no HTTP" in (await call_fails(session, ProtocolBroken)).message
+        assert "answered with something other than HTTP" in (await call_fails(session, ProtocolBroken)).message
         assert (await call(session)).answer["result"]
 
     with_session(web(hostile.calling({"send": head(Content_Length=len(answer)) + answer + "more\r\n\r\n"})), use)
@@ -417,7 +425,7 @@ def test_a_message_over_the_limit_is_not_read_to_its_end(hostile: HostileServer,
 
     async def use(session: Session) -> None:
         failed = await call_fails(session, ProtocolBroken)
-        assert "sent a message of over 1 MiB, which is more than is read" in failed.message
+        assert "sent a message of more than 1 MiB, which is too large" in failed.message
 
     url = hostile.calling({"send": head()}, {"fill": 2_000_000}, HANG)
     with_session(web(url, max_message_bytes=1024 * 1024), use)
@@ -426,12 +434,12 @@ def test_a_message_over_the_limit_is_not_read_to_its_end(hostile: HostileServer,
 @pytest.mark.parametrize(
     ("headers", "told"),
     [
-        ({"X-Name": "caf\u0101"}, "the value of the header `X-Name` holds a character that is not ASCII"),
+        ({"X-Name": "caf\u0101"}, "the value of the header `X-Name` contains a character that is not ASCII"),
         ({"Authorization": "Bearer s3cret\n"}, "the value of the header `Authorization` holds a line break"),
         ({"X-Name": "a\r\nX-Evil: b"}, "the value of the header `X-Name` holds a line break"),
         ({"X-Name": "a\0"}, "the value of the header `X-Name` holds a control character"),
         ({"X-Name": " a"}, "the value of the header `X-Name` holds a blank at its start or end"),
-        ({"X Name": "a"}, "`X Name` is no name of an HTTP header"),
+        ({"X Name": "a"}, "`X Name` is not the name of an HTTP header"),
     ],
 )
 def test_a_header_that_http_cannot_carry_is_refused_without_its_value(

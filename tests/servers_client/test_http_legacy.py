@@ -144,7 +144,7 @@ def test_a_cut_connection_loses_the_answer_and_the_session(origin: str, with_ses
             "/elsewhere",
             'named an endpoint for messages at another origin, "http://localhost:{port}/messages", to which nothing is sent',
         ),
-        ("/nowhere", "named an endpoint for messages that is no URL"),
+        ("/nowhere", "named an endpoint for messages that is not a URL"),
         ("/message", "answered with HTTP 405 Method Not Allowed: only GET here"),
         ("/ended", 'ended its event stream, and with it the session before it answered "initialize"'),
     ],

@@ -180,8 +180,8 @@ def test_a_busy_server_is_asked_again_when_it_says(status: str, hostile: Hostile
             [{"name": "x"}, {"name": "x", "annotations": {"readOnlyHint": False}}],
             'the tool "x" is classified as mutating',
         ),
-        ([{"name": "y"}], 'no list of tools says what "x" changes'),
-        (None, 'the server does not list its tools, so that nothing says what "x" changes'),
+        ([{"name": "y"}], 'no list contains the tool, so it is unknown what "x" changes'),
+        (None, 'the server does not list its tools, so it is unknown what "x" changes'),
     ],
 )
 def test_after_a_503_only_a_tool_that_reads_is_called_again(
@@ -196,7 +196,7 @@ def test_after_a_503_only_a_tool_that_reads_is_called_again(
             assert (await call(session)).answer["result"]
             return
         failed = await call_fails(session, ProtocolBroken)
-        told = f"answered with HTTP {UNAVAILABLE}: later; it asks for another call in 0 ms, which is not made: {why}"
+        told = f"answered with HTTP {UNAVAILABLE}: later; it asks to call again in 0 ms, which is not done: {why}"
         assert failed.message == f'server "web" {told}'
         assert failed.http is not None
         assert "retries" not in failed.http
@@ -211,7 +211,7 @@ def test_a_suite_whose_lists_are_not_to_be_read_has_no_tool_called_again(
     """`catalog: off`."""
     url = hostile.calling(*whole(UNAVAILABLE, "later", Retry_After="0"))
     failed = with_session(web(url, reads_catalog=False), call_fails)
-    assert failed.message.endswith('which is not made: no list of tools says what "x" changes')
+    assert failed.message.endswith('which is not done: no list contains the tool, so it is unknown what "x" changes')
     assert not hostile.seen(url, "tools/list")
 
 
@@ -239,7 +239,7 @@ def test_a_call_is_not_sent_where_it_has_been_though_a_redirect_says_so(
     once = whole("307 Temporary Redirect", "", Location="")
     url = hostile.url({"initialize": [once], "tools/call": [once]})
     failed = with_session(web(url), call_fails)
-    assert "answered with redirects that come to no end" in failed.message
+    assert "answered with endless redirects" in failed.message
     assert len(hostile.seen(url, "initialize")) == 2
     assert len(hostile.seen(url, "tools/call")) == 1
 
@@ -251,7 +251,7 @@ def test_a_server_that_stays_busy_is_asked_a_few_times_only(hostile: HostileServ
     async def use(session: Session) -> None:
         failed = await call_fails(session, ProtocolBroken)
         told = "answered with HTTP 429 Too Many Requests: slow down"
-        assert failed.message == f'server "web" {told}; it was asked 4 times, each time after the wait it asked for'
+        assert failed.message == f'server "web" {told}; mcptest asked 4 times, each time after the requested pause'
         assert failed.http is not None
         assert len(failed.http["retries"]) == 3
         assert (await call(session)).answer["result"]
@@ -367,7 +367,7 @@ def test_a_notification_that_is_not_taken_holds_no_connection_for_ever(
         transport._http = transport._http._replace(spec=replace(transport._spec, connect_timeout_seconds=0.2))
         await call_fails(session, CallTimeout, seconds=0.3)
         await until(lambda: session.remarks)
-        assert session.remarks == ['server "web" did not take a notification: it did not answer within 200 ms']
+        assert session.remarks == ['server "web" did not accept a notification: it did not answer within 200 ms']
         await asyncio.to_thread(hostile.wait_for_connections, 0)
 
     with_session(web(url), use)
@@ -397,9 +397,9 @@ def test_a_proxy_that_is_named_is_used_also_for_this_machine(
 @pytest.mark.parametrize(
     ("proxy", "told"),
     [
-        ("socks5://127.0.0.1:1", '`http.proxy` is "socks5://127.0.0.1:1", which is no http or https URL'),
-        ("somewhere", '`http.proxy` is "somewhere", which is no http or https URL'),
-        ("http://me:pass@", '`http.proxy` is "http://", which is no http or https URL'),
+        ("socks5://127.0.0.1:1", '`http.proxy` is "socks5://127.0.0.1:1", which is not an http or https URL'),
+        ("somewhere", '`http.proxy` is "somewhere", which is not an http or https URL'),
+        ("http://me:pass@", '`http.proxy` is "http://", which is not an http or https URL'),
     ],
 )
 def test_a_proxy_that_cannot_be_used_is_told(proxy: str, told: str, run: Callable) -> None:

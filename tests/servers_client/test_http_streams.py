@@ -245,7 +245,7 @@ def test_a_stream_that_goes_on_with_nothing_is_given_up(hostile: HostileServer, 
 
     async def use(session: Session) -> None:
         failed = await call_fails(session, ProtocolBroken)
-        told = "its event stream ended before the answer, and 5 connections in a row brought nothing more of it"
+        told = "its event stream ended before the answer, and 5 connections in a row delivered nothing more"
         assert failed.message == BROKE + told
 
     with_session(web(url), use)
@@ -342,5 +342,5 @@ def test_what_is_no_message_is_not_said_to_be_on_stdout(hostile: HostileServer, 
     with_session(web(hostile.url({"tools/call": [stream(event("hello"), event())]})), use)
     (session,) = ended
     assert session.findings == {
-        "stdout_noise": f'server "{session.spec.name}" sent a line that is no message, such as: hello'
+        "stdout_noise": f'server "{session.spec.name}" sent a line that is not a message, such as: hello'
     }

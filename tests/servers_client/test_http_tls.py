@@ -114,7 +114,7 @@ def test_a_certificate_for_another_host_is_told(secure: HostileServer, certifica
     ("name", "told"),
     [
         ("missing.pem", 'names "{path}", which does not exist'),
-        ("empty.pem", 'names "{path}", which holds no certificate'),
+        ("empty.pem", 'names "{path}", which contains no certificate'),
     ],
 )
 def test_a_file_that_names_nobody_is_told(
@@ -138,7 +138,7 @@ def test_https_at_a_port_that_speaks_plain_http_is_told(plain: HostileServer, ru
     failed = start_fails(run, web(plain.url().replace("http:", "https:"), http=HttpOptions(verify=False)))
     assert isinstance(failed, ServerError)
     assert "TLS failed: " in failed.message
-    assert failed.hint == "it may speak plain HTTP: try an http URL"
+    assert failed.hint == "it may use plain HTTP: try an http URL"
 
 
 def test_plain_http_at_a_port_that_speaks_tls_is_told(secure: HostileServer, run: Callable) -> None:

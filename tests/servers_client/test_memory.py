@@ -85,7 +85,7 @@ def test_a_message_that_takes_too_much_memory_is_not_read(kind: str) -> None:
     done = measured(greedy(kind))
     error, message = done["failure"]
     assert error == "ProtocolBroken"
-    assert "it would take over 512 MiB of memory, which is more than is read" in message
+    assert "it would take more than 512 MiB of memory, which is too much" in message
     assert len(message) < 600
     assert done["after"] is None
 
@@ -95,14 +95,14 @@ def test_a_list_that_takes_too_much_memory_is_not_read_to_its_end() -> None:
     done = measured(greedy("pages"), "list")
     error, message = done["failure"]
     assert error == "ProtocolBroken"
-    assert message.endswith('"tools/list" lists more than is read: its pages take over 256 MiB of memory')
+    assert message.endswith('"tools/list" lists too much: its pages take more than 256 MiB of memory')
     assert done["after"] is None
 
 
 def test_answers_that_nobody_reads_end_the_session() -> None:
     """250 pings with ids of 12 MB: each has to be answered with its id."""
     done = measured(greedy("pings"))
-    unread = "asked without end and did not read the answers: over 64 MiB of them were waiting"
+    unread = "sent requests without reading the answers: more than 64 MiB of them were waiting"
     error, message = done["failure"]
     assert (error, unread in message) == ("ServerDied", True)
     assert unread in done["after"][1]
@@ -120,7 +120,7 @@ def test_an_event_that_never_ends_takes_no_more_than_its_bytes(hostile: HostileS
     done = measured(url, bound_mib=80, max_message_bytes=32 * MIB)
     error, message = done["failure"]
     assert error == "ProtocolBroken"
-    assert "sent a message of over 32 MiB, which is more than is read" in message
+    assert "sent a message of more than 32 MiB, which is too large" in message
     assert done["after"] is None
 
 

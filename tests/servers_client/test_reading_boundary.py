@@ -175,7 +175,7 @@ def test_a_member_that_comes_twice_is_remarked_upon_once_for_each_tool(
     async def use(session: Session) -> None:
         for _ in range(3):
             await session.request("tools/call", {"name": "line", "arguments": {"line": line}}, timeout_seconds=LONG)
-        start = 'server "bad_answers" sent an object that holds '
+        start = 'server "bad_answers" sent an object with '
         told = [remark.removeprefix(start).partition(" twice")[0] for remark in session.remarks]
         assert told == names
         assert all('in its answer to "tools/call" of "line"' in remark for remark in session.remarks)

@@ -107,7 +107,7 @@ def test_a_request_that_was_not_recorded_fails_at_once_and_says_which(mcptest: R
     assert done.returncode == 1
     wrong, right = json.loads(done.stdout)["tests"]
     assert wrong["failure"]["kind"] == "server"
-    assert 'holds no "tools/call" of `write` with these params' in wrong["failure"]["message"]
+    assert 'has no "tools/call" of `write` with these params' in wrong["failure"]["message"]
     assert "--record one" in wrong["failure"]["hint"]
     assert right["verdict"] == "pass"
 
@@ -127,7 +127,7 @@ def test_each_answer_is_given_once(mcptest: Run, suite: Path) -> None:
     done = mcptest("run", "--replay", "one", "--repeat", "2", "--reporter", "json")
     failed = [test for test in json.loads(done.stdout)["tests"] if test["verdict"] == "fail"]
     assert len(failed) == 2
-    assert all("has been given" in test["message"] for test in failed)
+    assert all("has been used" in test["message"] for test in failed)
 
 
 def test_secrets_are_in_no_cassette_and_replay_compares_without_them(mcptest: Run, suite: Path, tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_name_that_could_lead_elsewhere_is_refused(mcptest: Run, suite: Path, 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("{ torn", "no cassette"),
+        ("{ torn", "not a cassette"),
         ("[" * 100_000, "it is nested too deeply to be read"),
         (json.dumps({"schema_version": "mcptest.cassette/v1", "servers": DEEP}), "more than 400 levels deep"),
         ('{"schema_version": %s}' % ("9" * 5000), "an integer of more than 4,300 digits"),
@@ -182,7 +182,7 @@ def test_a_name_that_could_lead_elsewhere_is_refused(mcptest: Run, suite: Path, 
             for member, told in (
                 ('"http": "x"', "`http`"),
                 ('"notifications": 5', "`notifications`"),
-                ('"notifications": [5]', "no object"),
+                ('"notifications": [5]', "not an object"),
                 ('"server_requests": {}', "`server_requests`"),
                 ('"duration_ms": "1"', "`duration_ms`"),
             )
@@ -203,7 +203,7 @@ def test_a_server_that_the_cassette_does_not_hold_fails_its_tests(mcptest: Run, 
     mcptest("run", "--record", "one")
     suite.write_text(suite.read_text().replace("diary:", "other:"))
     done = mcptest("run", "--replay", "one", "--reporter", "json")
-    assert all('holds nothing of server "other"' in test["message"] for test in json.loads(done.stdout)["tests"])
+    assert all('has nothing of server "other"' in test["message"] for test in json.loads(done.stdout)["tests"])
 
 
 @pytest.mark.parametrize(
@@ -221,9 +221,9 @@ def test_a_served_cassette_answers_a_client_and_never_hangs(mcptest: Run, suite:
     assert (done.returncode, done.stdout) == (0, "written\n")
     missing = mcptest("call", "write", "--args", '{"text": "other"}', "--command", served)
     assert missing.returncode == 1
-    assert "holds no" in missing.stderr
+    assert "has no" in missing.stderr
     missing = mcptest("call", "read", "--command", served)
-    assert (missing.returncode, "holds no" in missing.stderr) == (1, True)
+    assert (missing.returncode, "has no" in missing.stderr) == (1, True)
 
 
 def test_an_unknown_cassette_has_the_nearest_name(mcptest: Run, suite: Path) -> None:

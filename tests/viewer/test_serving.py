@@ -54,7 +54,7 @@ def test_the_list_is_filtered_by_suite_and_verdict(viewed: Viewed) -> None:
     assert names(viewed.get("/?verdict=damaged").text) == ["damaged record"]
     assert names(viewed.get("/?page=99999999&verdict=fail").text)
     assert names(viewed.get("/?page=x").text) == names(viewed.get("/").text)
-    assert "No run is asked for by this filter" in viewed.get("/?suite=%3Cb%3E&verdict=x").text
+    assert "No run fits this filter" in viewed.get("/?suite=%3Cb%3E&verdict=x").text
 
 
 @pytest.mark.parametrize("path", EVERY_KIND)
@@ -245,7 +245,7 @@ def test_a_run_that_lands_is_told_to_who_listens_and_ctrl_c_ends_it_all(tmp_path
     """Server-sent events, in a workspace that held nothing; then an end without a traceback while somebody listens."""
     (tmp_path / "mcptest.yaml").write_text("name: here\n", encoding="utf-8")
     with viewing(tmp_path) as viewed, httpx2.Client(base_url=viewed.url, timeout=60) as client:
-        assert "No run is kept here yet" in client.get("/").text
+        assert "No run is saved here yet" in client.get("/").text
         with client.stream("GET", "/events") as stream:
             lines = stream.iter_lines()
             assert next(line for line in lines if line.startswith("event")) == "event: ready"
@@ -299,7 +299,7 @@ def test_a_port_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "mcptest_tui", "view", "--no-open", "--port", port]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
-    assert done.stderr == f"error: port {port} is in use\n  leave --port out, and a free one is taken\n"
+    assert done.stderr == f"error: port {port} is in use\n  leave --port out to use a free port\n"
 
 
 def test_a_record_that_is_sound_only_at_its_head_is_told_as_damaged(tmp_path: Path) -> None:

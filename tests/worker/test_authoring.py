@@ -77,7 +77,7 @@ def test_a_scaffold_writes_no_secret_of_a_typed_command(child, place):
     made = child.ask("scaffold", session="s", options={"tools": []})
     assert "abcdef0123456789" not in made["after"]
     assert "API_TOKEN=${env.API_TOKEN}" in made["after"]
-    assert any("`API_TOKEN` is not written down" in note for note in made["notes"])
+    assert any("`API_TOKEN` is not written:" in note for note in made["notes"])
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_a_scaffold_writes_no_secret_of_a_typed_command(child, place):
     [
         ({"do": "scaffold", "session": "none"}, "not connected"),
         ({"do": "propose", "session": "none", "tool": "x"}, "not connected"),
-        ({"do": "review_check", "id": "x", "text": ""}, "not there any more"),
-        ({"do": "review_whole", "id": "x"}, "not there any more"),
-        ({"do": "review_decide", "decisions": [{"id": "x", "choice": "accept"}]}, "not there any more"),
+        ({"do": "review_check", "id": "x", "text": ""}, "no longer exists"),
+        ({"do": "review_whole", "id": "x"}, "no longer exists"),
+        ({"do": "review_decide", "decisions": [{"id": "x", "choice": "accept"}]}, "no longer exists"),
         ({"do": "review_decide", "decisions": [{"choice": "maybe"}]}, "a decision is"),
         ({"do": "review_undo"}, "nothing was written"),
     ],

@@ -64,7 +64,9 @@ ACTIONS: list[Callable[[Path], object]] = [
 def test_a_linked_folder_is_refused_and_what_it_leads_to_stays(
     linked: Path, outside: Path, act: Callable[[Path], object]
 ) -> None:
-    with pytest.raises(OSError, match="is a link, and links are not followed there; replace it by a directory") as told:
+    with pytest.raises(
+        OSError, match="is a link, and links are not followed there; replace it with a directory"
+    ) as told:
         act(linked)
     assert told.value.errno == errno.ELOOP
     assert list_files(linked.parent) == []
@@ -78,7 +80,7 @@ def test_a_linked_file_is_replaced_or_removed_and_what_it_leads_to_stays(tmp_pat
     make_directory(folder)
     link = folder / "a.json"
     link.symlink_to(outside / "a.json")
-    with pytest.raises(OSError, match=r"a\.json is a link, and links are not followed there; replace it by the file"):
+    with pytest.raises(OSError, match=r"a\.json is a link, and links are not followed there; replace it with the file"):
         read_file(link)
     assert list_files(folder) == []
     touch_file(link)
@@ -173,7 +175,7 @@ def test_what_is_no_file_is_no_run(tmp_path: Path, outside: Path, kind: str) -> 
     path, notes = workspace.latest_run()
     assert path == saved
     assert len(notes) == 1
-    assert notes[0].startswith(f"{odd.name} is no run record: ")
+    assert notes[0].startswith(f"{odd.name} is not a run record: ")
     with pytest.raises(RecordError, match="cannot read"):
         workspace.load_run(odd.stem)
 
@@ -186,7 +188,7 @@ def test_a_run_dated_in_the_future_is_not_the_latest(tmp_path: Path) -> None:
     first = workspace.save_run({"run_id": new_ulid(), "suite": {"path": "s.yml"}})
     path, notes = workspace.latest_run()
     assert path == first
-    assert notes == [f"{AHEAD}.json is dated in the future (10889), so it is not taken for the latest run"]
+    assert notes == [f"{AHEAD}.json has a date in the future (10889), so it is not the latest run"]
     assert [path.stem for path in workspace.runs()] == [first.stem, AHEAD]
     last = workspace.last_run("s.yml")
     assert last is not None

@@ -39,5 +39,5 @@ def test_a_disk_that_refuses_costs_the_output_and_not_the_run(tmp_path):
     assert aside.problem is None
     assert aside(value, "one") == {"$file": None, "bytes": size}
     assert aside.problem is not None
-    assert aside.problem.startswith('the output of "one" was not kept: ')
+    assert aside.problem.startswith('the output of "one" was not saved: ')
     assert aside(value, "two") == {"$file": None, "bytes": size}

@@ -214,7 +214,7 @@ def test_nothing_is_written_or_deleted_through_a_linked_folder(tmp_path, at):
     link = root / at
     link.parent.mkdir(parents=True)
     link.symlink_to(elsewhere)
-    with pytest.raises(McptestError, match="is a link, and links are not followed there; replace it by a directory"):
+    with pytest.raises(McptestError, match="is a link, and links are not followed there; replace it with a directory"):
         Workspace(root, keep_runs=1).save_run(record())
     assert sorted(path.name for path in elsewhere.iterdir()) == sorted(["runs", theirs[1].name])
     assert [path.name for path in (elsewhere / "runs").iterdir()] == [theirs[0].name]

@@ -1,7 +1,7 @@
 """The review for a user interface: what waits, what a fragment would do, and what becomes of decisions.
 
-A person decides about what was shown to them, so items are kept by their ids as they were last told; one that is not there any
-more is told as such, and never looked up anew under its name.
+A person decides about what was shown to them, so items are kept by their ids as they were last told; one that no
+longer exists is told as such, and never looked up anew under its name.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Reviewing:
 
     def _item(self, item: str) -> ReviewItem:
         if item not in self._items:
-            raise Refused("this proposal is not there any more", hint="the list is read again", kind="gone")
+            raise Refused("this proposal no longer exists", hint="the list is read again", kind="gone")
         return self._items[item]
 
     def _decisions(self, told: Sequence[Mapping[str, Any]]) -> list[Decision]:

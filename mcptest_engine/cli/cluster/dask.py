@@ -115,15 +115,15 @@ def _check(suite: LoadedSuite, settings: RunSettings, plan: Plan) -> None:
     """Raises: UsageError for what one process alone can hold."""
     hint = "run it without --executor"
     if suite.hooks:
-        raise UsageError("the suite has hooks, which bracket a whole run, and a cluster runs it in parts", hint=hint)
+        raise UsageError("the suite has hooks, which belong to a whole run, but a cluster runs it in parts", hint=hint)
     serial = [case.name for case in plan.cases if case.serial]
     if serial:
         more = f" and {len(serial) - 1} more" if len(serial) > 1 else ""
         told = f'"{one_line(serial[0], 100)}"{more} must run alone on a server, and each batch starts its own'
         raise UsageError(
             told,
-            hint="say `serial: false` (of a budget, `scope: case`) where that is safe, leave them out (--skip-tag), or run "
-            "without --executor",
+            hint="write `serial: false` (for a budget, `scope: case`) if that is safe, leave them out "
+            "(--skip-tag), or run without --executor",
         )
     budgets = (suite.document.get("budget"), *(entry.data.get("budget") for entry in suite.tests))
     if any("per_suite_usd_cents" in budget for budget in budgets if budget):
@@ -178,7 +178,7 @@ def _check_workers(client: Any, directory: str, suite: str) -> int:
                 f"a worker on {found['host']} has mcptest {found['mcptest']}, and this is {__version__}", hint=hint
             )
         if not found["suite"]:
-            hint = "workers read the suite where it lies: share the directory with them"
+            hint = "workers read the suite in its directory: share the directory with them"
             raise ClusterError(f"a worker on {found['host']} does not see `{one_line(suite, 200)}`", hint=hint)
     return max(1, sum(map(int, client.nthreads().values())))
 
@@ -226,7 +226,7 @@ class _Run:
                 distributed.wait(futures, timeout=STOP_SECONDS)
         records, troubles = self._records(futures)
         if not records:
-            raise ClusterError(troubles[0] if troubles else "no batch came to an end")
+            raise ClusterError(troubles[0] if troubles else "no batch finished")
         lasted = (time.perf_counter() - clock) * 1000
         return self._whole(records, troubles, started, lasted, interrupted=interrupted)
 

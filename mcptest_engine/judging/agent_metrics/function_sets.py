@@ -31,8 +31,8 @@ def measure(written: Any, seen: Seen) -> Measured:
     failure = None
     if short:
         missed = [" or ".join(names) for names in members["missed"]]
-        told = [f"nothing was called for {listed(missed)}"] if missed else []
-        told += [f"{listed(members['needless'])} was of no use"] if members["needless"] else []
+        told = [f"no call of {listed(missed)}"] if missed else []
+        told += [f"{listed(members['needless'])} was not needed"] if members["needless"] else []
         failure = f"{', '.join(short)}: {'; '.join(told)}"
     return Measured(members, ("f1", members["f1"]), failure)
 

@@ -36,11 +36,11 @@ def measure(written: Mapping[str, Any], seen: Seen) -> Measured:
     for count, cap, what in (
         (members["wasted"], written.get("max_wasted", 0), "beside it"),
         (members["repeats"], written.get("max_repeats"), "made again"),
-        (members["backtracks"], written.get("max_backtracks"), "back to an earlier step"),
+        (members["backtracks"], written.get("max_backtracks"), "an earlier step was repeated"),
     ):
         if cap is not None and count > cap:
             told.append(f"{counted(count, 'call')} {what}, {cap} may be")
-    failure = f"the golden path was left: {'; '.join(told)}" if told else None
+    failure = f"the calls differ from the golden path: {'; '.join(told)}" if told else None
     return Measured(members, ("efficiency", members["efficiency"]), failure)
 
 

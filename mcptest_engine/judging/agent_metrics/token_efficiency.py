@@ -37,9 +37,9 @@ def measure(written: Mapping[str, Any], seen: Seen) -> Measured:
     }
     cap, failure = written.get("max_tokens_per_correct"), None
     if cap is not None and per_correct is None:
-        failure = "no tool was chosen rightly"
+        failure = "no right tool was called"
     elif cap is not None and per_correct is not None and per_correct > cap:
-        failure = f"it took {per_correct:g} tokens for each tool chosen rightly, {cap:g} are allowed"
+        failure = f"{per_correct:g} tokens for each call of a right tool, {cap:g} are allowed"
     return Measured(members, ("f1", members["f1"]), failure)
 
 

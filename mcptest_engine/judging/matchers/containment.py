@@ -78,7 +78,8 @@ def _lacking(part: Any, actual: object) -> Reason | None:
     if isinstance(actual, str):
         if not isinstance(part, str):
             return lambda: Mismatch(
-                message=f"a string holds substrings, and `{show(part)}` is {kind_of(part)}; it is `{show_text(actual)}`"
+                message=f"a string can contain only strings, but `{show(part)}` is {kind_of(part)}; the value is "
+                f"`{show_text(actual)}`"
             )
         return None if part in actual else lambda: _missing("substring", part, actual)
     if isinstance(actual, list):
@@ -91,7 +92,8 @@ def _lacking(part: Any, actual: object) -> Reason | None:
 def _lacking_pairs(part: Any, actual: dict[str, Any]) -> Reason | None:
     if not isinstance(part, dict):
         return lambda: Mismatch(
-            message=f"an object holds pairs, and `{show(part)}` is {kind_of(part)}; it is `{show(actual)}`"
+            message=f"an object can contain only pairs, but `{show(part)}` is {kind_of(part)}; the value is "
+            f"`{show(actual)}`"
         )
     for key, value in part.items():
         found = actual.get(key, NOTHING)

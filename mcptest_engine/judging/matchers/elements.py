@@ -55,7 +55,7 @@ def some(matcher: dict[str, Any], context: Context) -> Judge:
         if not isinstance(actual, list):
             return unjudged_kind("an array", actual)
         if not actual:
-            return because("no element holds: the array is empty")
+            return because("no element fits: the array is empty")
         if not wants_absence and all(isinstance(element, Absent) for element in actual):
             return partial(_absent_at, 0, actual[0])
         first: Reason | None = None
@@ -84,7 +84,7 @@ def some(matcher: dict[str, Any], context: Context) -> Judge:
 
 
 def _none_holds(count: int, first: Reason) -> Mismatch:
-    return Mismatch(message=f"none of {count} elements holds; element 0: {first().message}")
+    return Mismatch(message=f"none of {count} elements fits; element 0: {first().message}")
 
 
 def _absent_at(index: int, entry: Absent) -> Mismatch:

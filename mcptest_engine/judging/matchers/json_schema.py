@@ -35,11 +35,9 @@ def matches_schema(schema: Any, _: Context) -> Judge:
         if lacking is not None:
             return lacking
         if nested_deeper_than(actual, DEEPEST):
-            return unjudged(f"the value is nested more than {DEEPEST} levels deep, too deep to be judged by a schema")
+            return unjudged(f"the value is nested more than {DEEPEST} levels deep, too deep for a schema")
         if is_too_heavy is not None and is_too_heavy(actual):
-            return unjudged(
-                "the value is too much work for this schema: its references lead to each other again and again"
-            )
+            return unjudged("the value cannot be checked by this schema: its references repeat each other too often")
         return _judged(validator, actual)
 
     return judge
@@ -59,9 +57,9 @@ def _judged(validator: Validator, actual: object) -> Reason | None:
         if validator.is_valid(actual):
             return None
     except UnicodeEncodeError:
-        return unjudged("the value holds half a character (a lone surrogate), which no schema can judge")
+        return unjudged("the value contains half a character (a lone surrogate), which a schema cannot check")
     except (ValueError, OverflowError) as wrong:
-        words = f"the value cannot be judged by a schema: {wrong}"
+        words = f"the value cannot be checked by a schema: {wrong}"
         return unjudged(words)
     return lambda: _explained(validator, actual)
 

@@ -41,7 +41,7 @@ def negated(matcher: dict[str, Any], context: Context) -> Judge:
                 return reworded(reason, partial(_unjudged, matcher, reason))
             return None
         shown = "it is absent" if isinstance(actual, Absent) else f"it is `{show(actual)}`"
-        return lambda: Mismatch(message=f"`{_named(matcher)}` holds and must not: {shown}")
+        return lambda: Mismatch(message=f"`{_named(matcher)}` must not hold, but it does: {shown}")
 
     return judge
 

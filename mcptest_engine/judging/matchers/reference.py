@@ -127,7 +127,7 @@ NUMBERS_AND_SHAPE = (
     Entry(
         name="lt",
         shape="number",
-        meaning='The value is a number less than it. A text such as `"5"` is no number, here and below.',
+        meaning='The value is a number less than it. A text such as `"5"` is not a number, here and below.',
         example="lt: 100",
         holds=99.5,
         fails=100,
@@ -240,7 +240,7 @@ COMPOSED = (
         example="not: {contains: error}",
         holds="all good",
         fails="an error occurred",
-        message='`contains: "error"` holds and must not: it is `"an error occurred"`',
+        message='`contains: "error"` must not hold, but it does: it is `"an error occurred"`',
     ),
     Entry(
         name="all-of",
@@ -279,7 +279,7 @@ COMPOSED = (
         example="some: {subset: {name: echo}}",
         holds=[{"name": "add"}, {"name": "echo"}],
         fails=[{"name": "add"}],
-        message='none of 1 elements holds; element 0: differs at `name`: expected `"echo"`, got `"add"`',
+        message='none of 1 elements fits; element 0: differs at `name`: expected `"echo"`, got `"add"`',
     ),
     Entry(
         name="jq",
@@ -332,7 +332,7 @@ _INTRODUCTION = """\
 
 <!-- Made by `python -m mcptest_engine.judging.matchers.reference`; a test holds it up to date and runs every example. -->
 
-A matcher decides one assertion. It is one key under `matcher:`, and its target says what it is about:
+A matcher decides one assertion. It is one key under `matcher:`, and its target names the value:
 
 ```yaml
 expect:

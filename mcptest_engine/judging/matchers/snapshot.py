@@ -33,9 +33,9 @@ def equals_snapshot(argument: Any, context: Context) -> Judge:
         if lacking is not None:
             return lacking
         if store is None:
-            return unjudged("snapshots are not kept here")
+            return unjudged("snapshots are not available here")
         if nested_deeper_than(actual, DEEPEST):
-            return unjudged("the value is nested too deeply to be kept as a snapshot")
+            return unjudged("the value is nested too deeply for a snapshot")
         value = without(store.redact(actual), ignored)
         seen_at = f"assertion {context.label} of `{context.test_name}`, value {next(numbers)}"
         stored = store.lookup(name)
@@ -43,7 +43,7 @@ def equals_snapshot(argument: Any, context: Context) -> Judge:
             if store.propose(name, value, seen_at):
                 return None
             return unjudged(
-                f"no snapshot `{show_text(name)}` is stored yet; accept what comes now with `--update-snapshots`"
+                f"no snapshot `{show_text(name)}` is stored yet; accept the current value with `--update-snapshots`"
             )
         stored = without(stored, ignored)
         if first_difference(stored, value) is None:
@@ -52,7 +52,7 @@ def equals_snapshot(argument: Any, context: Context) -> Judge:
         rival = store.find_rival(name, seen_at)
         if rival is not None:
             return because(
-                f"the snapshot `{show_text(name)}` has one value, and two came in this run: `{show(stored)}` in"
+                f"the snapshot `{show_text(name)}` has one value, but this run produced two: `{show(stored)}` in"
                 f" {show_text(rival)}, `{show(value)}` in {show_text(seen_at)}; give each its own `name`"
             )
         if store.propose(name, value, seen_at):

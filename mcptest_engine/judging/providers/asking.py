@@ -141,8 +141,8 @@ class AskedModels:
         if urlsplit(endpoint.base).scheme not in ("http", "https") or not urlsplit(endpoint.base).hostname:
             raise ModelError(
                 ModelFault.UNREACHABLE,
-                f"`{model}` cannot be asked: {provider.base} is no URL",
-                hint="such as https://models.example.com/v1",
+                f"`{model}` cannot be asked: {provider.base} is not a URL",
+                hint="for example https://models.example.com/v1",
             )
         if endpoint.key is None:
             return endpoint
@@ -151,7 +151,7 @@ class AskedModels:
             raise ModelError(ModelFault.AUTH, f"`{model}` is not asked: {problem}", hint=hint)
         if not (endpoint.key.isascii() and endpoint.key.isprintable() and " " not in endpoint.key):
             raise ModelError(
-                ModelFault.AUTH, f"`{model}` is not asked: {provider.key} holds characters that no key has"
+                ModelFault.AUTH, f"`{model}` is not asked: {provider.key} contains characters that a key cannot have"
             )
         return endpoint
 
@@ -194,7 +194,7 @@ class AskedModels:
         except TimeoutError:
             raise ModelError(
                 ModelFault.TIMEOUT,
-                f"`{request.model}` gave no whole answer within {request.timeout_seconds:g}s ({shown_url(endpoint.base)})",
+                f"`{request.model}` did not finish its answer within {request.timeout_seconds:g}s ({shown_url(endpoint.base)})",
             ) from None
         return self._reply(request, said, (self._clock() - began) * 1000)
 
@@ -357,15 +357,15 @@ def _told(trouble: Trouble, model: str, endpoint: Endpoint, attempts: int) -> Mo
     if attempts > 1:
         message += f" (asked {attempts} times)"
     elif trouble.retry_after is not None and trouble.again:
-        message += f"; it asks to be left alone for {trouble.retry_after:g}s"
+        message += f"; it asks to wait {trouble.retry_after:g}s"
     if trouble.fault is ModelFault.AUTH:
         hint = (
-            f"is {endpoint.provider.key} right, and may it use `{model}`?"
+            f"check {endpoint.provider.key}, and whether it may use `{model}`"
             if endpoint.key
             else f"set {endpoint.provider.key}"
         )
     elif trouble.fault is ModelFault.RATE_LIMITED:
-        hint = "run fewer at once with --workers, or later"
+        hint = "run fewer tests at once with --workers, or try later"
     elif trouble.fault is ModelFault.REFUSED and "HTTP 404" in trouble.message:
-        hint = f"is `{model}` the id of a model there?" + (f" {endpoint.provider.base} is set" if endpoint.own else "")
+        hint = f"check the model id `{model}`" + (f"; {endpoint.provider.base} is set" if endpoint.own else "")
     return ModelError(trouble.fault, message, hint=hint)

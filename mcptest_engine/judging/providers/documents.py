@@ -89,7 +89,7 @@ def answer_from(told: Mapping[str, Any], *, model: str, duration_ms: float) -> M
             thinking=tuple(told.get("thinking", ())),
         )
     except (KeyError, TypeError, AttributeError) as wrong:
-        raise ValueError(f"no answer of a model: {wrong}") from None
+        raise ValueError(f"not an answer of a model: {wrong}") from None
 
 
 def _of(kind: type[Any], value: Any) -> Any:

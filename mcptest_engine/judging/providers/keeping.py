@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Redact = Callable[[Any], Any]
 
 _SHOWN = 80
-_ROLES = {"user": "the prompt", "assistant": "what the model said", "tool": "what its tools answered"}
+_ROLES = {"user": "the prompt", "assistant": "the answer of the model", "tool": "the answers of its tools"}
 
 
 class AnswerCache:
@@ -76,7 +76,7 @@ class AnswerCache:
                 self._put = True
             self._files.put_one(key, data)
         except OSError as wrong:
-            self.problem = f"answers of models were not kept: {wrong.strerror or wrong}"
+            self.problem = f"answers of models were not saved: {wrong.strerror or wrong}"
 
     def close(self) -> None:
         """Hold the folder to its bounds."""
@@ -131,7 +131,7 @@ class Replay:
 
     def missing(self) -> str | None:
         """Why nothing can be asked: a run without a model was recorded, and it is the same run."""
-        return None if self._there else f"{DEFERRED}: the cassette `{self._name}` holds no answer of a model"
+        return None if self._there else f"{DEFERRED}: the cassette `{self._name}` has no answer of a model"
 
     def chosen(self, *, judging: bool) -> str | None:
         """The model that was taken where none was named."""
@@ -157,12 +157,12 @@ class Replay:
     def _difference(self, asked: _Question) -> str:
         """What is different from the nearest question on the tape, in words."""
         if asked.key in self._waiting:
-            return "every recorded answer to this question has been given"
+            return "every recorded answer to this question has been used"
         if not self._questions:
-            return "the cassette holds no answer of a model"
+            return "the cassette has no answer of a model"
         models = sorted({question.model for question in self._questions})
         if asked.model not in models:
-            return f"the cassette holds answers of {_listed(models)} alone: the model id has changed"
+            return f"the cassette has only answers of {_listed(models)}: the model id has changed"
         same = [question for question in self._questions if question.model == asked.model]
         return min(same, key=asked.distance).unlike(asked)
 
@@ -215,9 +215,9 @@ class _Question:
         role = theirs[at].get("role", "user")
         what = _ROLES.get(role, "the conversation") + ("" if at == 0 else f" in turn {at + 1}")
         if role == "user" and "schema" in asked.told:  # only judges are asked for an answer of a form
-            what = "what the judge is asked"
+            what = "the question to the judge"
         if at >= len(ours):
-            return f"the conversation goes on beyond the recorded one: {what}"
+            return f"the conversation is longer than the recorded one: {what}"
         return f"{what} has changed{_change(_said(ours[at]), _said(theirs[at]))}"
 
 

@@ -121,7 +121,7 @@ class Setup:
         if found is None:
             known = next((provider for provider in PROVIDERS if provider.ids.match(model)), None)
             if known is None:
-                return f"{DEFERRED}: `{model}` is no model of a known provider; set {OPENAI.base} to an endpoint that has it"
+                return f"{DEFERRED}: `{model}` is not a model of a known provider; set {OPENAI.base} to an endpoint that has it"
             return f"{DEFERRED}: {known.key} is not set, which `{model}` needs (or {OPENAI.base})"
         if not installed(found.provider):
             raise NotInstalled(

@@ -142,12 +142,12 @@ class Teller:
     def broken_off(self, why: str) -> Trouble:
         """The connection ended before the answer did."""
         return Trouble(
-            ModelFault.PROVIDER, f"ended the connection before its answer was whole ({self.where}): {why}", again=True
+            ModelFault.PROVIDER, f"closed the connection in the middle of its answer ({self.where}): {why}", again=True
         )
 
     def bad(self, what: str) -> Trouble:
         """What came is no answer."""
-        return Trouble(ModelFault.BAD_ANSWER, f"gave no answer that can be read ({self.where}): {what}")
+        return Trouble(ModelFault.BAD_ANSWER, f"gave an answer that cannot be read ({self.where}): {what}")
 
 
 def error_of(body: object) -> tuple[str, str]:
@@ -182,7 +182,7 @@ def json_body(teller: Teller, data: bytes, headers: Mapping[str, str]) -> dict[s
     except (ValueError, RecursionError):
         raise teller.bad(f"`{teller.quoted(kind) or 'no content type'}` that is no JSON") from None
     if not isinstance(told, dict):
-        raise teller.bad("JSON that is no object")
+        raise teller.bad("JSON that is not an object")
     return told
 
 

@@ -125,7 +125,9 @@ class Scorers:
         if self._cache is not None and self._wrote:
             self._cache.trim()
         if self._cache is not None and self._cache.damaged:
-            self.warnings.append(f"{self._cache.damaged} kept verdicts could not be read: they were graded anew")
+            self.warnings.append(
+                f"{self._cache.damaged} saved verdicts could not be read, so these answers were graded again"
+            )
 
     def _limit(self, scorer: Scorer) -> Any:
         if scorer.concurrency is None:
@@ -159,7 +161,7 @@ class Scorers:
                 self._wrote = True
             self._cache.put_one(key, data)
         except (OSError, RecursionError) as wrong:
-            warning = f"verdicts of scorers were not kept: {getattr(wrong, 'strerror', None) or wrong}"
+            warning = f"verdicts of scorers were not saved: {getattr(wrong, 'strerror', None) or wrong}"
             if warning not in self.warnings:
                 self.warnings.append(warning)
 

@@ -63,7 +63,7 @@ async def grade_by_program(
         _fail(scorer, ScorerFault.OUTPUT_TOO_LARGE, told, stderr_tail=tail)
     if not in_time:
         told = f"took longer than {duration(scorer.timeout_ms / 1000)} and was killed"
-        _fail(scorer, ScorerFault.TIMEOUT, told, stderr_tail=tail, hint="`timeout_ms` on the scorer gives it more")
+        _fail(scorer, ScorerFault.TIMEOUT, told, stderr_tail=tail, hint="set a larger `timeout_ms` on the scorer")
     if process.signal is not None:
         _fail(scorer, ScorerFault.EXIT, f"was ended by {process.signal}", stderr_tail=tail)
     if process.exit_code:

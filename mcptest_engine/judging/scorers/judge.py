@@ -254,7 +254,7 @@ class _Asking:
             return _read(reply, read)
         except NoGrade as wrong:
             said = f", which is `{show_text(reply.text.strip(), QUOTED)}`" if reply.text.strip() else ""
-            message = f"the judge's answer{said} is no grade: {wrong}"
+            message = f"the judge's answer{said} is not a grade: {wrong}"
             raise JudgeError(message, kind=INVALID, spent=()) from None
 
     async def _ask(self, turns: tuple[Turn, ...], schema: Mapping[str, Any], variant: str) -> ModelReply:
@@ -295,7 +295,7 @@ async def _opinion(asking: _Asking, variant: str, orders: Sequence[bool]) -> _Op
         return first
     mean = float((exact(first.score) + exact(second.score)) / 2)
     if first.verdict is not second.verdict:
-        words = f"the verdict hangs on the order: {first.score:g} one way round, {second.score:g} the other"
+        words = f"the verdict depends on the order: {first.score:g} in one order, {second.score:g} in the other"
         return first._replace(verdict=Verdict.INCONCLUSIVE, score=mean, reasoning=words)
     criteria = tuple(
         one._replace(score=float((exact(one.score) + exact(other.score)) / 2))

@@ -50,7 +50,7 @@ def read_grades(text: str, count: int) -> list[Grade]:
     for one in written:
         number = one.get("criterion") if isinstance(one, dict) else None
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= count:
-            raise NoGrade(f"`criterion` of a grade is {show(number, 40)}, and there are criteria 1 to {count}")
+            raise NoGrade(f"`criterion` of a grade is {show(number, 40)}, but there are criteria 1 to {count}")
         if number in grades:
             raise NoGrade(f"criterion {number} is graded twice")
         if "score" not in one:
@@ -79,7 +79,7 @@ def _only(text: str, key: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise NoGrade("it is not one JSON object with nothing before or after it") from None
     if not isinstance(value, dict) or key not in value:
-        raise NoGrade(f"it is no JSON object with `{key}`")
+        raise NoGrade(f"it is not a JSON object with `{key}`")
     return value
 
 
@@ -100,7 +100,7 @@ def _score(value: object) -> float:
     if isinstance(value, float) and not isfinite(value):
         raise NoGrade("`score` is not a finite number")
     if not 0 <= value <= 1:
-        raise NoGrade(f"`score` is {show(value, 40)}, and has to be from 0 to 1")
+        raise NoGrade(f"`score` is {show(value, 40)}, but must be from 0 to 1")
     return value
 
 

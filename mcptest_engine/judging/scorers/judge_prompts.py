@@ -99,4 +99,4 @@ GRADES_SCHEMA = _object(
 
 def repair_prompt(problem: str, form: str) -> str:
     """The one further question, after an answer that is no grade."""
-    return f"That is no grade: {problem}. Answer again, with this JSON object alone:\n\n{form}"
+    return f"That is not a grade: {problem}. Answer again, with this JSON object alone:\n\n{form}"

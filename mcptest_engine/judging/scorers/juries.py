@@ -56,7 +56,7 @@ def why_no_verdict(seats: Sequence[Seat]) -> str | None:
     able = len(seats) - len(missing)
     if 2 * able > len(seats):
         return None
-    return f"{missing[0]} ({able} of {len(seats)} jurors can be asked, which is no majority)" if able else missing[0]
+    return f"{missing[0]} ({able} of {len(seats)} jurors can be asked; that is not a majority)" if able else missing[0]
 
 
 def seat_of(model: str | None, providers: Providers, *, judging: bool) -> Seat:

@@ -88,7 +88,7 @@ def _tell_numbers(answer: bytes) -> None:
         if isinstance(number, str) and len(number) > MOST_DIGITS and number.lstrip("-").isdecimal():
             _wrong(f"`{field}` is an integer of {len(number.lstrip('-')):,} digits")
         if isinstance(number, float) and not math.isfinite(number):
-            _wrong(f"`{field}` is {json.dumps(number)}, which is no number of JSON")
+            _wrong(f"`{field}` is {json.dumps(number)}, which is not a JSON number")
 
 
 def _tell_doubles(answer: bytes) -> None:
@@ -157,4 +157,4 @@ def _told(value: object) -> str:
 
 
 def _wrong(clause: str, hint: str | None = None) -> NoReturn:
-    raise BadVerdict(ScorerFault.INVALID_VERDICT, f"printed a verdict that is none: {clause}", hint)
+    raise BadVerdict(ScorerFault.INVALID_VERDICT, f"printed an invalid verdict: {clause}", hint)

@@ -43,7 +43,7 @@ def block(record: RunRecord, slugs: Mapping[str, str], options: RenderOptions) -
     items = [_hook(told) for told in hooks]
     items += [_item(record, test, slugs[test.id], options) for test in doubted[:SHOWN]]
     more = len(doubted) - SHOWN
-    left = tag("p", f"{counted(more, 'more test')} did not hold up either; the table has them all.", class_="note")
+    left = tag("p", f"{counted(more, 'more test')} did not pass either; the table has them all.", class_="note")
     note = "Read these before you rely on the rest."
     return section("review", "Review first", *items, left if more > 0 else None, *groups, note=note)
 

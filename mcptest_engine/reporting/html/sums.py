@@ -40,12 +40,12 @@ def blocks(record: RunRecord) -> Iterator[Html | None]:
 def foot(record: RunRecord) -> Html:
     """What this file is, and what it is not."""
     what = (
-        f"An auditor's report of the run {name_text(record.run_id)}, made by mcptest {name_text(record.mcptest_version)} "
+        f"A report of the run {name_text(record.run_id)}, made by mcptest {name_text(record.mcptest_version)} "
         f"from its record ({SCHEMA_VERSION}) and nothing else. Its verdicts and its provenance are the run's own."
     )
     trust = (
         "This file is complete in itself: it loads nothing, sends nothing, and runs no script out of the data it shows. "
-        "Texts of servers are shown with control characters made visible; secrets were masked before the run was kept."
+        "Texts of servers are shown with control characters made visible; secrets were masked before the run was saved."
     )
     mark = tag("p", tag("span", "mcp", class_="brand-a"), tag("span", "test", class_="brand-b"), class_="brand")
     return joined([mark, tag("p", what), tag("p", trust)])
@@ -194,5 +194,5 @@ def _spending(record: RunRecord) -> Html | None:
         "spending",
         "Spending",
         table,
-        note=f"Together {compositions.spent_text(spending)}, as the calls said themselves.",
+        note=f"Together {compositions.spent_text(spending)}, as the calls reported.",
     )

@@ -108,7 +108,7 @@ class Viewer:
         """Trends of a suite."""
         rows = by_suite(self._shelf.rows()).get(request.query_params.get("suite", ""))
         if not rows:
-            return _sent(failed("No such suite", "No run of that suite is kept here.", 404))
+            return _sent(failed("No such suite", "No run of that suite is saved here.", 404))
         newest = rows[:MOST_RUNS]
         ledger = self._shelf.ledger(rows[:LEDGER_RUNS])
         return _sent(suite_page(newest[::-1], self._shelf.tests(newest)[::-1], ledger, kept=len(rows)))
@@ -133,7 +133,7 @@ class Viewer:
         found = (one for one in test_trends(self._shelf.tests(rows[:MOST_RUNS])[::-1]) if one.id == test_id)
         trend = next(found, None)
         if trend is None:
-            return _sent(failed("No such test", "None of the newest runs of that suite has such a test.", 404))
+            return _sent(failed("No such test", "None of the newest runs of that suite has this test.", 404))
         return _sent(test_page(trend))
 
     def compare(self, request: Request) -> Response:
@@ -221,7 +221,7 @@ def _pieces(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _no_such_run(request: Request, wrong: Exception) -> Response:  # noqa: ARG001
-    return _sent(failed("No such run", "No run of that id is kept here; the newest 1,000 are.", 404))
+    return _sent(failed("No such run", "No run with that id is saved here; only the newest 1,000 are.", 404))
 
 
 def _damaged(request: Request, wrong: Exception) -> Response:  # noqa: ARG001
@@ -230,9 +230,9 @@ def _damaged(request: Request, wrong: Exception) -> Response:  # noqa: ARG001
 
 
 def _bug(request: Request, wrong: Exception) -> Response:  # noqa: ARG001 - the traceback goes to stderr
-    return _sent(failed("This page could not be made", "This is a bug in mcptest; the terminal says more.", 500))
+    return _sent(failed("This page could not be created", "This is a bug in mcptest; the terminal shows more.", 500))
 
 
 def _http_error(request: Request, wrong: Exception) -> Response:  # noqa: ARG001
     status = wrong.status_code if isinstance(wrong, HTTPException) else 500
-    return _sent(failed("Nothing is here", "There is no such page.", status))
+    return _sent(failed("Nothing here", "There is no such page.", status))

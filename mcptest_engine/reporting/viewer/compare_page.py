@@ -35,7 +35,7 @@ def compare_page(compared: RunComparison) -> Page:
     """Two runs side by side, then their tests by what became of them."""
     before, after = compared.before, compared.after
     places = _Places(before), _Places(after)
-    swap = tag("a", "The other way round", href=compare_address(after.run_id, before.run_id))
+    swap = tag("a", "Swap the runs", href=compare_address(after.run_id, before.run_id))
     runs = facts_list([("Before", _run(before)), ("After", _run(after))])
     notes = (
         tag("ul", *(tag("li", worded(note)) for note in compared.notes), class_="warnings") if compared.notes else None
@@ -44,7 +44,7 @@ def compare_page(compared: RunComparison) -> Page:
         _block(at, part.heading, part.pairs, [part.remark(pair) for pair in part.pairs[:ROWS]], places)
         for at, part in enumerate(sections(compared))
     ]
-    same = None if found else tag("section", tag("p", "No test came to anything else.", class_="empty"))
+    same = None if found else tag("section", tag("p", "No test changed.", class_="empty"))
     title = tag("h1", "Compare two runs")
     about = tag("p", sums(compared), ". ", swap, ".")
     return framed("Compare two runs", title, about, tag("section", runs, notes), *found, same, here="/compare")

@@ -111,7 +111,7 @@ def _side_files(run_id: str, files: tuple[SideFile, ...]) -> Html:
             f" ({file.size:,} bytes)")
         for file in files
     ]  # fmt: skip
-    title = tag("summary", f"{counted(len(files), 'large output')} of this run, put aside as text")
+    title = tag("summary", f"{counted(len(files), 'large output')} of this run, saved as text files")
     return tag("details", title, tag("ul", *items), class_="aside")
 
 

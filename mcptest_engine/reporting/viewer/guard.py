@@ -38,15 +38,13 @@ def refusal(method: str, headers: Mapping[str, str], port: int) -> Refusal | Non
     """None for a request that may be answered. The names of `headers` are in small letters."""
     hosts = {f"{name}:{port}" for name in NAMES} | (set(NAMES) if port == 80 else set())
     if headers.get("host", "").lower() not in hosts:
-        return Refusal(
-            HTTPStatus.MISDIRECTED_REQUEST, "this viewer answers at the address that it printed and at no other"
-        )
+        return Refusal(HTTPStatus.MISDIRECTED_REQUEST, "this viewer answers only at the address that it printed")
     origin = headers.get("origin")
     if origin is not None and origin.lower() not in {f"http://{host}" for host in hosts}:
-        return Refusal(HTTPStatus.FORBIDDEN, "this viewer answers no page of another origin")
+        return Refusal(HTTPStatus.FORBIDDEN, "this viewer refuses pages of another origin")
     if headers.get("sec-fetch-site", "none").lower() not in ("none", "same-origin"):
-        told = "this viewer answers no page of another origin; open the address by itself"
+        told = "this viewer refuses pages of another origin; open the address directly"
         return Refusal(HTTPStatus.FORBIDDEN, told)
     if method not in METHODS:
-        return Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "this viewer only shows; it takes GET and HEAD")
+        return Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "this viewer accepts only GET and HEAD")
     return None

@@ -72,7 +72,7 @@ def list_page(rows: Sequence[RunRow], active_runs: Sequence[ActiveRun], wanted: 
 
 
 def _now(active_runs: Sequence[ActiveRun]) -> Html:
-    note = "They have no record yet; one that was killed leaves none."
+    note = "They have no record yet. A run that was killed leaves none."
     return section("now", f"Under way ({len(active_runs)})", tag("ul", *map(_going, active_runs[:10])), note=note)
 
 
@@ -135,7 +135,7 @@ def _runs(rows: Sequence[RunRow], suites: Mapping[str, Sequence[RunRow]], wanted
     shown = taken[(at - 1) * A_PAGE : at * A_PAGE]
     filters = _filters(suites, wanted) if rows else None
     if not shown:
-        told = "No run is asked for by this filter." if rows else "No run is kept here yet."
+        told = "No run fits this filter." if rows else "No run is saved here yet."
         hint = (
             None if rows else tag("p", "Run a suite with ", tag("code", "mcptest run"), "; it appears here by itself.")
         )

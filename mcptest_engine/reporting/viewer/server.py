@@ -31,7 +31,7 @@ HOST = "127.0.0.1"
 MOST_AT_ONCE = 100
 SILENT_SECONDS = 10.0
 """How long a connection may take to its first request."""
-_ANY_PORT = "leave --port out, and a free one is taken"
+_ANY_PORT = "leave --port out to use a free port"
 
 
 def listening(port: int) -> socket.socket:

@@ -98,7 +98,7 @@ def _surface(old: Surface, new: Surface, server: str | None, sections: frozenset
             yield Change(kind=kind, name=name, impact=Impact.COMPATIBLE, message="is new", server=server)
         unclear = _unclear(before, after, key)
         for name in unclear:
-            message = "stands there more than once, and not as before: cannot tell which one is meant"
+            message = "stands there more than once, and not as before: it is unclear which one is meant"
             yield Change(kind=kind, name=name, impact=Impact.UNKNOWN, message=message, server=server)
         for name in has:
             if name in had and name not in unclear and had[name] != has[name]:

@@ -70,7 +70,7 @@ def _on_path(environ: Mapping[str, str], own: str) -> Check:
         hint = f"add its folder to PATH: {Path(own).parent}" if Path(own).name == "mcptest" else None
         return _check("PATH", Status.WARNING, "`mcptest` is not on PATH", hint)
     if Path(own).name == "mcptest" and os.path.realpath(own) != os.path.realpath(found):
-        hint = "put the one that you mean first on PATH; suites start the one that runs them in any case"
+        hint = "put the right one first on PATH; a suite always uses the one that runs it"
         return _check("PATH", Status.WARNING, f"`mcptest` is {found}, and this is {own}", hint)
     return _check("PATH", Status.OK, f"`mcptest` is {found}")
 
@@ -78,8 +78,8 @@ def _on_path(environ: Mapping[str, str], own: str) -> Check:
 def _locale(encoding: str | None) -> Check:
     if encoding is not None and encoding.lower().replace("-", "").replace("_", "") == "utf8":
         return _check("locale", Status.OK, "UTF-8")
-    hint = "set LANG to one such as C.UTF-8, or PYTHONUTF8=1"
-    return _check("locale", Status.WARNING, f"{encoding or 'no encoding'}: marks and accents may be garbled", hint)
+    hint = "set LANG=C.UTF-8 or PYTHONUTF8=1"
+    return _check("locale", Status.WARNING, f"{encoding or 'no encoding'}: special characters may look wrong", hint)
 
 
 def _writable(name: str, folder: Path, hint: str) -> Check:
@@ -107,7 +107,7 @@ def _disk(folder: Path) -> Check:
     try:
         free = shutil.disk_usage(folder).free
     except OSError as wrong:
-        return _check("disk", Status.WARNING, f"its free space cannot be told: {wrong.strerror}")
+        return _check("disk", Status.WARNING, f"its free space cannot be read: {wrong.strerror}")
     told = f"{free / 1024**3:.1f} GiB free"
     if free < _FEW_BYTES:
         return _check("disk", Status.WARNING, told, "runs keep their records in `.mcptest`: free some space")

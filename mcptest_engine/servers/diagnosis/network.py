@@ -32,8 +32,8 @@ _DAY_SECONDS = 24 * 3600
 _SOON_DAYS = 14
 _SHOWN_ADDRESSES = 3
 _TLS_HINTS = {
-    "certificate has expired": "renew the server's certificate, or look at this machine's clock",
-    "certificate is not yet valid": "look at this machine's clock",
+    "certificate has expired": "renew the server's certificate, or check this machine's clock",
+    "certificate is not yet valid": "check this machine's clock",
 }
 _UNTRUSTED = (
     "name the authority that signed it in `http.verify` of a suite's server, "
@@ -89,14 +89,14 @@ def _check_url(spec: ServerSpec, tell: Tell) -> bool:
         wrong = _url_fault(parts.scheme, parts.hostname, parts.port)
     except ValueError as fault:
         told = str(fault)
-        parts, wrong = urlsplit(""), f"is no URL: {told[:1].lower()}{told[1:]}"
+        parts, wrong = urlsplit(""), f"is not a URL: {told[:1].lower()}{told[1:]}"
     if wrong is None and (" " in url or not url.isprintable()):
-        wrong = "holds a blank or a control character"
+        wrong = "contains a space or a control character"
     if wrong is not None:
         if "://" not in url:
             hint = f"begin with http:// or https://, for example http://{shown_url(url)}"
         elif parts.scheme in ("ws", "wss"):
-            hint = "MCP is spoken over http and https"
+            hint = "MCP uses http and https"
         tell(Check(layer="url", name="URL", status=Status.FAILED, detail=f"`{shown_url(url)}` {wrong}", hint=hint))
         return False
     tell(Check(layer="url", name="URL", status=Status.OK, detail=shown_url(url)))
@@ -105,7 +105,7 @@ def _check_url(spec: ServerSpec, tell: Tell) -> bool:
 
 def _url_fault(scheme: str, host: str | None, port: int | None) -> str | None:
     if scheme not in _PORTS:
-        return "is no http or https URL"
+        return "is not an http or https URL"
     if not host:
         return "names no host"
     return "has the port 0, which nothing listens on" if port == 0 else None
@@ -138,14 +138,14 @@ async def _resolved(host: str, port: int, tell: Tell, seconds: float) -> list[_A
         async with asyncio.timeout(seconds):
             found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except TimeoutError:
-        done(Status.FAILED, f"`{host}`: no answer within {duration(seconds)}", "look at this machine's name servers")
+        done(Status.FAILED, f"`{host}`: no answer within {duration(seconds)}", "check this machine's name servers")
         return []
     except (socket.gaierror, UnicodeError) as wrong:
         why = wrong.strerror if isinstance(wrong, socket.gaierror) and wrong.strerror else str(wrong)
         done(
             Status.FAILED,
             f"name not found: `{host}` ({why.lower()})",
-            "is it spelt right, and is the network (or the VPN) that knows it up?",
+            "check the spelling, the network and the VPN",
         )
         return []
     addresses = [_Address(family, where) for family, where in dict.fromkeys((one[0], one[4]) for one in found)]
@@ -196,10 +196,11 @@ def _why_not_reached(wrong: OSError, host: str, port: int, seconds: float) -> tu
             f"nothing listens on port {port} of {host}: is the server running, and is it that port?",
         )
     if isinstance(wrong, TimeoutError) and wrong.errno is None:
-        return f"no connection within {duration(seconds)}", "a firewall or a wrong address drops what is sent there"
-    return (
-        wrong.strerror or str(wrong)
-    ).lower(), "is the network up, and the address one that can be reached from here?"
+        return (
+            f"no connection within {duration(seconds)}",
+            "a firewall may drop the connection, or the address is wrong",
+        )
+    return (wrong.strerror or str(wrong)).lower(), "check the network and the address"
 
 
 async def _secured(spec: ServerSpec, host: str, connection: socket.socket, tell: Tell, seconds: float) -> bool:
@@ -223,17 +224,21 @@ async def _secured(spec: ServerSpec, host: str, connection: socket.socket, tell:
     except ssl.SSLCertVerificationError as wrong:
         reason = wrong.verify_message.rstrip(".")
         untrusted = _UNTRUSTED if spec.config_dir is not None else f"{_UNTRUSTED}; --url alone has no such setting"
-        hint = "the certificate is another host's: use the name that it is for" if "mismatch" in reason else untrusted
+        hint = (
+            "the certificate is for another host: use the name in the certificate"
+            if "mismatch" in reason
+            else untrusted
+        )
         done(Status.FAILED, reason, _TLS_HINTS.get(reason, hint))
         return False
     except TimeoutError:
-        done(Status.FAILED, f"no handshake within {duration(seconds)}", "does this port speak TLS?")
+        done(Status.FAILED, f"no handshake within {duration(seconds)}", "does this port use TLS?")
         return False
     except ssl.SSLError as wrong:
-        done(Status.FAILED, _told_ssl(wrong), "it may speak plain HTTP: try an http URL")
+        done(Status.FAILED, _told_ssl(wrong), "it may use plain HTTP: try an http URL")
         return False
     except OSError:
-        done(Status.FAILED, "the connection was closed during the handshake", "does this port speak TLS?")
+        done(Status.FAILED, "the connection was closed during the handshake", "does this port use TLS?")
         return False
     finally:
         if writer is None:
@@ -249,13 +254,13 @@ async def _secured(spec: ServerSpec, host: str, connection: socket.socket, tell:
 def _told_ssl(wrong: ssl.SSLError) -> str:
     reason = (wrong.reason or str(wrong.args[-1])).replace("_", " ").lower()
     plain = reason in {"wrong version number", "http request", "record layer failure", "packet length too long"}
-    return f"what answers speaks no TLS ({reason})" if plain else f"the handshake failed: {reason}"
+    return f"the answer is not TLS ({reason})" if plain else f"the handshake failed: {reason}"
 
 
 def _told_certificate(connection: ssl.SSLObject, *, verified: bool) -> tuple[Status, str, str | None]:
     version = connection.version() or "TLS"
     if not verified:
-        return Status.WARNING, f"{version}, its certificate is not looked at (`http.verify: false`)", None
+        return Status.WARNING, f"{version}, its certificate is not checked (`http.verify: false`)", None
     certificate = connection.getpeercert() or {}
     alternatives: Any = certificate.get("subjectAltName", ())
     names = [str(value) for kind, value in alternatives if kind in ("DNS", "IP Address")]

@@ -85,7 +85,7 @@ def _server(name: str, settings: Mapping[str, Any], suite: LoadedSuite, environ:
         except ValueError:
             fine = False
         if not fine:
-            return done(Status.FAILED, f"`{shown_url(spec.url)}` is no http or https URL")
+            return done(Status.FAILED, f"`{shown_url(spec.url)}` is not an http or https URL")
         return done(Status.OK, f"{shown_url(spec.url)}, not asked; try: mcptest doctor --server {name}")
     assert spec.command is not None
     command = settings.get("command") or ()
@@ -156,7 +156,7 @@ def check_tokens(tell: Tell, clock: Any = time.time) -> None:
             )
         )
     for path in unreadable:
-        detail = f"{token_store.shown_path(path)} holds no token that mcptest wrote"
+        detail = f"{token_store.shown_path(path)} contains no token of mcptest"
         tell(Check(layer="tokens", name="login", status=Status.WARNING, detail=detail, hint="remove the file"))
     for token in listed:
         end, status, hint = token.expires_at_unix, Status.OK, None
@@ -165,7 +165,7 @@ def check_tokens(tell: Tell, clock: Any = time.time) -> None:
             if not token.can_be_refreshed:
                 status, told, hint = Status.WARNING, "has expired", f"log in again with: {login_command(token.url)}"
         else:
-            told = "holds until the server ends it" if end is None else f"holds for {_span(end - clock())}"
+            told = "valid until the server revokes it" if end is None else f"valid for {_span(end - clock())}"
         detail = f"{shown_url(token.url)}: {told}"
         tell(Check(layer="tokens", name="login", status=status, detail=detail, hint=hint))
 
@@ -221,7 +221,7 @@ def _agent_server(server: FoundServer, environ: Mapping[str, str]) -> Check:
         return done(
             Status.WARNING,
             f"{server.shown}: {names} has no value here",
-            "it is the agent that asks for it, or export it",
+            "the agent asks for it; or export it",
         )
     if "url" in server.target:
         return done(Status.OK, f"{server.shown}, not asked")

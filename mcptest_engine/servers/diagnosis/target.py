@@ -1,7 +1,7 @@
 """One server looked at from the outside in: what it takes to reach it, then MCP itself, then how it goes.
 
 A session is opened once, as a run opens it, and which layer failed is read from what that left: an HTTP response, an exit code,
-a line that is no message. So the words are those of a run, and the server sees nothing that a run would not send it. No tool
+a line that is not a message. So the words are those of a run, and the server sees nothing that a run would not send it. No tool
 is ever called.
 """
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _PATIENCE_AT_END_SECONDS = 2.0
 _GATEWAY = frozenset({502, 503, 504})
-_REMARK_HINT = "what is no message belongs on stderr: with a library, look where its log goes"
+_REMARK_HINT = "other output belongs on stderr: check where libraries write their logs"
 
 
 async def diagnose(spec: ServerSpec, tell: Tell, *, network_seconds: float, learn: Learn | None = None) -> None:
@@ -125,7 +125,7 @@ def _tell_http_failure(spec: ServerSpec, wrong: ServerError, session: Session | 
     hint = wrong.hint
     if status is None:
         if "did not answer" in clause:
-            hint = hint or "the port takes connections and nothing answers: is it an HTTP server, and not stuck?"
+            hint = hint or "the port accepts connections, but nothing answers: is it an HTTP server, and is it stuck?"
     else:
         clause, hint = _told_status(http, clause, hint)
     tell(_http_check(Status.FAILED, clause, began, hint))
@@ -144,13 +144,13 @@ def _speaks(http: dict[str, Any]) -> bool:
 def _told_status(http: dict[str, Any], clause: str, hint: str | None) -> tuple[str, str | None]:
     status = int(http["status"])
     if status < 300 and media_type(http) in ("text/html", "application/xhtml+xml"):
-        return f"answers HTML (HTTP {status}): this is a web page and no MCP endpoint", hint
+        return f"answers HTML (HTTP {status}): this is a web page, not an MCP endpoint", hint
     if status in _GATEWAY:
-        return clause, "a gateway answers, and what is behind it does not: look whether the server runs"
+        return clause, "a gateway answers, but the server behind it does not: check whether the server runs"
     if status >= 500:
-        return clause, "the server's own log says what went wrong"
+        return clause, "see the log of the server"
     if status == 429:
-        return clause, "it is asked too often: wait, or ask whoever runs it"
+        return clause, "there were too many requests: wait, or ask the operator of the server"
     return clause, hint
 
 
@@ -204,7 +204,7 @@ async def _tell_where_tokens_come_from(spec: ServerSpec, refused: AuthFailed, te
     from mcptest_engine.servers.oauth_http import OAuthHttp, OAuthTrouble, json_object
 
     began = perf_counter()
-    status, hint = Status.WARNING, "without it `mcptest login` cannot find out where to log in"
+    status, hint = Status.WARNING, "without it, `mcptest login` does not know where to log in"
     try:
         async with OAuthHttp(spec.http, spec.connect_timeout_seconds) as http:
             response = await http.send(httpx2.Request("GET", where), "resource metadata")
@@ -234,7 +234,7 @@ def _check_program(spec: ServerSpec, tell: Tell) -> bool:
     assert spec.command is not None
     program = spec.command[0]
     if spec.cwd is not None and not Path(spec.cwd).is_dir():
-        detail = f"its `cwd` is no directory: {spec.cwd}"
+        detail = f"its `cwd` is not a directory: {spec.cwd}"
         tell(Check(layer="program", name="program", status=Status.FAILED, detail=detail))
         return False
     found = shutil.which(program, path=spec.env.get("PATH", os.defpath))
@@ -301,19 +301,19 @@ def _tell_start_failure(spec: ServerSpec, wrong: ServerError, session: Session, 
 
 def _hint_for_end(wrong: ServerError, session: Session) -> str | None:
     if wrong.exit_code == 0:
-        return "a server runs until its stdin ends: is this the command that serves MCP over stdio?"
+        return "a server runs until its stdin is closed: check the command"
     if session.noise_count and not wrong.stderr_tail:
-        return f"it said on stdout: {session.noise[0][1]}"
+        return f"it wrote on stdout: {session.noise[0][1]}"
     return None
 
 
 def _lines(count: int) -> str:
-    return "a line that is no message" if count == 1 else f"{count} lines that are no messages"
+    return "a line that is not a message" if count == 1 else f"{count} lines that are not messages"
 
 
 def _tell_stdout(session: Session, tell: Tell) -> None:
     if not session.noise_count:
-        tell(Check(layer="stdout", name="stdout", status=Status.OK, detail="nothing but messages"))
+        tell(Check(layer="stdout", name="stdout", status=Status.OK, detail="only messages"))
         return
     detail = f"{_lines(session.noise_count)}, such as: {session.noise[0][1]}"
     tell(Check(layer="stdout", name="stdout", status=Status.WARNING, detail=detail, hint=_REMARK_HINT))
@@ -324,13 +324,13 @@ def _shutdown(spec: ServerSpec, session: Session, took_seconds: float) -> Check:
     waited, status, hint = duration(_PATIENCE_AT_END_SECONDS), Status.OK, None
     if how_far in ("SIGTERM", "SIGKILL"):
         waited = duration(max(spec.grace_seconds, _PATIENCE_AT_END_SECONDS))
-        detail = f"did not exit within {waited} of the end of its stdin, and was ended by {how_far}"
+        detail = f"did not exit within {waited} after its stdin was closed, and was ended by {how_far}"
         status, hint = (
             Status.WARNING,
-            "a server should exit when its stdin ends: a run has to force each one that does not",
+            "a server should exit when its stdin is closed: a run must kill each one that does not",
         )
     else:
-        detail = "exits when its stdin ends"
+        detail = "exits when its stdin is closed"
         if took_seconds > spec.grace_seconds:
             status = Status.WARNING
             hint = f"a run waits {duration(spec.grace_seconds)}: give it more with `shutdown_grace_ms`"

@@ -215,9 +215,9 @@ def _decide(call: ToolCall, toolbox: Toolbox, use: ToolUse, program: AgentProgra
     elif ruling.decision is CallDecision.DENIED:
         call.error, call.is_error, call.told = f"{DENIED}: {ruling.why}", True, f"error: {DENIED}"
         if ruling.by is DecidedBy.POLICY:
-            remark = f"the model asked for `{tool.name}`, which was not executed: {ruling.why}"
+            remark = f"the model called `{tool.name}`, which was not executed: {ruling.why}"
             if tool.is_listed:
-                remark += "; `tools: { allow: [...] }` or `dry` decides otherwise"
+                remark += "; use `tools: { allow: [...] }` or `dry` to change that"
             so_far.remarks += [] if remark in so_far.remarks else [remark]
 
 

@@ -54,7 +54,7 @@ _KINDS = {
 }
 _SAYS_LAST = frozenset({"final_response", "conversation"})
 _WHY = {
-    stops.MAX_TURNS: "`max_turns` ({turns}) were used up",
+    stops.MAX_TURNS: "`max_turns` ({turns}) was reached",
     stops.LENGTH: "the model's last answer was cut off",
     stops.REFUSAL: "the model refused to answer",
 }
@@ -309,8 +309,8 @@ def _unended(case: Case, program: AgentProgram, so_far: Conversation) -> str | N
     asserts_something = bool(looked_at) or bool(program.gates)
     if asserts_something and (so_far.stop == stops.REFUSAL or _SAYS_LAST.isdisjoint(looked_at)):
         return None
-    why = _WHY.get(so_far.stop, "the provider says `{stop}`").format(turns=program.max_turns, stop=so_far.stop)
-    return f"the conversation did not come to its end: {why}"
+    why = _WHY.get(so_far.stop, "the provider stopped with `{stop}`").format(turns=program.max_turns, stop=so_far.stop)
+    return f"the conversation did not end by itself: {why}"
 
 
 def _looked_at(case: Case) -> frozenset[object]:
@@ -352,7 +352,7 @@ def _unpriced(program: AgentProgram, so_far: Conversation) -> list[str]:
     unknown = _without_price(so_far)
     if unknown is None or program.budget_usd is None:
         return []
-    return [f"the price of `{unknown}` is not known, so that `per_test_usd_cents` holds nothing (see `prices:`)"]
+    return [f"the price of `{unknown}` is not known, so `per_test_usd_cents` has no effect (see `prices:`)"]
 
 
 def _measured(case: Case, program: AgentProgram, world: AgentWorld, so_far: Conversation, run: int) -> Gates | None:

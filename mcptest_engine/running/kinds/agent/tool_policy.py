@@ -46,7 +46,7 @@ def decide_call(lists: Mapping[str, Sequence[str]], tool: Offered, servers: Sequ
     if _is_named("dry", lists, tool, servers):
         return Ruling(CallDecision.DRY, DecidedBy.SUITE)
     if not tool.is_listed:
-        return Ruling(CallDecision.DENIED, DecidedBy.POLICY, "the server does not list it any more")
+        return Ruling(CallDecision.DENIED, DecidedBy.POLICY, "the server no longer lists it")
     if "allow" in lists:
         if _is_named("allow", lists, tool, servers):
             return Ruling(CallDecision.EXECUTED, DecidedBy.SUITE)
@@ -73,7 +73,7 @@ def unknown_names(
                 (name for name, tool in zip(known, tools, strict=True) if fnmatchcase(tool.name, pattern)), None
             )
             if meant is not None:
-                yield f"`tools.{key}` names `{pattern}` without its server, which allows nothing; write `{meant}`"
+                yield f"`tools.{key}` names `{pattern}` without its server, so it allows nothing; write `{meant}`"
             else:
                 hint = did_you_mean(pattern, known)
                 yield f"`tools.{key}` names `{pattern}`, which no server lists" + (f"; {hint}" if hint else "")

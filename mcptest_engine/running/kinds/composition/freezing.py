@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcptest_engine.workspace.workspace import Workspace
 
 
-_HINT = "write `freeze: record`, run once, look at what was kept, and write `freeze: golden` again"
+_HINT = "write `freeze: record`, run once, check the saved result, and write `freeze: golden` again"
 
 
 class Freezer(Extension):
@@ -63,13 +63,13 @@ class Freezer(Extension):
         try:
             found = None if of_node is None else of_node.get(self._key(call))
         except RecursionError:
-            raise NotFrozen("`freeze: golden`: its args are nested too deeply to be looked for", _HINT) from None
+            raise NotFrozen("`freeze: golden`: its args are nested too deeply", _HINT) from None
         if found is None:
             told = "" if not of_node else " with these args"
-            raise NotFrozen(f"`freeze: golden`: no result of this node{told} was kept", _HINT)
+            raise NotFrozen(f"`freeze: golden`: there is no saved result of this node{told}", _HINT)
         if (found["server"], found["tool"]) != (node.plan.server, node.plan.tool):
             told = f"`{one_line(found['tool'], 80)}` of server `{one_line(found['server'], 80)}`"
-            raise NotFrozen(f"`freeze: golden`: what was kept of this node came from {told}", _HINT)
+            raise NotFrozen(f"`freeze: golden`: the saved result of this node came from {told}", _HINT)
         return {**found, "result": self._replaced(found["result"])}
 
     def keep(self, snapshot_name: str, row: Row, node: NodeTrace) -> None:
@@ -119,7 +119,7 @@ class Freezer(Extension):
     def _save(self, record: RunRecord) -> Iterator[str]:
         """Write what this run kept, and say where, a line each. Raises: McptestError when the disk refuses it."""
         for node in self._too_deep:
-            yield f"nothing was kept of {node}: its args or results are nested too deeply"
+            yield f"no result of {node} was saved: its args or results are nested too deeply"
         if not self._fresh:
             return
         head = {
@@ -132,7 +132,7 @@ class Freezer(Extension):
         save_frozen(self._path, kept, stand_ins, head=head, workspace=self._workspace)
         results = counted(sum(map(len, self._fresh.values())), "result")
         place = self._workspace.relative(self._path)
-        yield f"{results} of {counted(len(self._fresh), 'node')} kept in {place}: look at it and commit it"
+        yield f"{results} of {counted(len(self._fresh), 'node')} saved in {place}: check it and commit it"
 
     def _key(self, call: Call) -> CallKey:
         return CallKey(call.item, call.iteration, digest(normalised(self._redact(call.args))))

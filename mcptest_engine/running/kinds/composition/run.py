@@ -140,7 +140,7 @@ class RunningWorld:
     def frozen(self, node: NodeTrace, call: Call) -> Mapping[str, Any]:
         """The answer that was kept of a call. Raises: NotFrozen."""
         if self._freezer is None:
-            raise NotFrozen("`freeze: golden`: there is nowhere to look for what was kept", "run it with mcptest run")
+            raise NotFrozen("`freeze: golden`: there is no place with saved results", "run it with mcptest run")
         return self._freezer.get(self._case.snapshot_name, self._row, node, call)
 
     def freeze(self, node: NodeTrace) -> None:
@@ -212,7 +212,7 @@ def _unsaid(trace: Trace) -> str | None:
     calls = [call for node in trace.nodes for call in node.calls]
     if trace.tripped is not None or not caps or not calls or any(call.usage.said for call in calls):
         return None
-    return f'no call said what it cost (`_meta["{USAGE}"]`), so that nothing counts towards `{"` and `".join(caps)}`'
+    return f'no call reported its cost (`_meta["{USAGE}"]`), so nothing counts for `{"` and `".join(caps)}`'
 
 
 def _ended(case: Case, row: Row, trace: Trace, outcome: Outcome) -> Outcome:
@@ -229,7 +229,7 @@ def _ended(case: Case, row: Row, trace: Trace, outcome: Outcome) -> Outcome:
     all_failed = not any(node.status == OK for node in trace.nodes)
     unanswered = next((node for node in unseen if all_failed or node.kind in _UNANSWERED), None)
     if failure is None and unanswered is None and trace.tripped is None:
-        told = (f"node `{node.plan.id}` failed, and no assertion looks at it: {node.reason}" for node in unseen)
+        told = (f"node `{node.plan.id}` failed, and no assertion checks it: {node.reason}" for node in unseen)
         outcome = outcome._replace(warnings=(*outcome.warnings, *told))
     if trace.tripped is not None:
         words = f"budget {trace.budget_words}"
@@ -298,7 +298,7 @@ def _graph_failure(trace: Trace, node: NodeTrace | None = None) -> Failure:
 def _graph_words(trace: Trace, node: NodeTrace | None = None) -> str:
     failed = trace.failed if node is None else [node, *(other for other in trace.failed if other is not node)]
     if not failed:
-        return trace.output_problem or "the composition did not run to its end"
+        return trace.output_problem or "the composition did not finish"
     first = failed[0]
     skipped = trace.skipped_by_failures()
     after = f" ({counted(skipped, 'node')} skipped)" if skipped else ""

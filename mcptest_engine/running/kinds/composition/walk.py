@@ -265,7 +265,7 @@ class Walk:
         outputs = {parent: self._output_of(plan, parent) for parent in plan.parents}
         by_id = {self._nodes[parent].plan.id: output for parent, output in outputs.items()}
         if plan.when is not None and not await self._holds(plan.when, {"parents": by_id}, "when"):
-            node.reason = "`when` did not hold"
+            node.reason = "`when` was false"
             return
         failed = None
         try:
@@ -456,7 +456,7 @@ class Walk:
             return None, wrong.message
         if len(outputs) == 1:
             return outputs[0], None
-        return None, f"`{key}` has to give one value, and gave {len(outputs)}"
+        return None, f"`{key}` must give one value, but gave {len(outputs)}"
 
     def _filled(self, value: Any, by_id: Mapping[str, Any], item: tuple[int, Any] | None) -> Any:
         def look_up(reference: Reference) -> Any:
@@ -516,13 +516,13 @@ def _over_loop(node: NodeTrace, loop: Loop, item: tuple[int, Any] | None) -> str
 def _over(cap: Cap, usage: Usage, what: str, keys: tuple[str, str]) -> str | None:
     """Which cap is crossed, and by what; `keys` are what the suite calls the two. What is unknown holds no cap."""
     if cap.cost_usd is not None and usage.cost_usd is None:
-        return f"what {what} cost is unknown, and may be over `{keys[0]}: {cap.cost_usd}`"
+        return f"the cost of {what} is unknown, and may exceed `{keys[0]}: {cap.cost_usd}`"
     if cap.cost_usd is not None and usage.cost_usd is not None and usage.cost_usd > cap.cost_usd:
         return f"{what} cost ${usage.cost_usd}, over `{keys[0]}: {cap.cost_usd}`"
     if cap.tokens is not None and usage.tokens > cap.tokens:
         return f"{what} took {usage.tokens} tokens, over `{keys[1]}: {cap.tokens}`"
     if cap.tokens is not None and not usage.knows_tokens:
-        return f"how many tokens {what} took is unknown, and may be over `{keys[1]}: {cap.tokens}`"
+        return f"the number of tokens of {what} is unknown, and may exceed `{keys[1]}: {cap.tokens}`"
     return None
 
 

@@ -143,7 +143,7 @@ async def _scored(
     if said.verdict is Verdict.PASS:
         return outcome
     if said.verdict is Verdict.INCONCLUSIVE:
-        return outcome._replace(message=reason or f"scorer `{scorer.name}` came to no verdict")
+        return outcome._replace(message=reason or f"scorer `{scorer.name}` gave no verdict")
     told = f"scorer `{scorer.name}` said fail" + (f": {reason}" if reason else "")
     return outcome._replace(message=told, failure=Failure(kind=FailureKind.SCORE, message=told))
 
@@ -296,7 +296,7 @@ class Candidates:
             told = told_texts(result, _TOLD, self._redact) or "(no text)"
             return f"`{tool}` reported an error: {told}"
         if isinstance(result, dict) and result.get("resultType") == "input_required":
-            return f"`{tool}` asked for input, and an eval answers none"
+            return f"`{tool}` requires input, which an eval cannot give"
         return None
 
 
@@ -445,7 +445,7 @@ def _without_subject(name: str, metric: str, subject: TestResult | None) -> Outc
         if told.startswith(DEFERRED):
             return Outcome(Verdict.INCONCLUSIVE, 0.0, message=told)
     called = one_line(name.removesuffix(f": {metric}") if subject is None else subject.name, 120)
-    was = "left nothing to judge" if subject is not None and subject.verdict is Verdict.FAIL else "was not run"
+    was = "has nothing to grade" if subject is not None and subject.verdict is Verdict.FAIL else "was not run"
     return Outcome(Verdict.SKIP, 0.0, message=f"not judged: `{called}` {was}")
 
 
