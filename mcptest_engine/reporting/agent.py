@@ -107,7 +107,7 @@ def _notes(record: RunRecord) -> str:
         told = () if _reason(record) else told
     told = (unchecked, *told) if unchecked else told
     mixed = (one for one in facts.repeated_tests(record) if one.passed < one.runs)
-    told = (*ledger_lines(record)[:NOTES], *told[:NOTES], *(f"{one.text}: {one.name}" for one in islice(mixed, NOTES)))
+    told = (*ledger_lines(record), *told[:NOTES], *(f"{one.text}: {one.name}" for one in islice(mixed, NOTES)))
     notes = "".join(f"NOTE {one_line(text, ACTUAL_LIMIT)}\n" for text in told) + _strength(record)
     effects = "" if record.effects is None else record.effects.summary()
     return f"{notes}EFFECTS {effects}\n" if effects else notes

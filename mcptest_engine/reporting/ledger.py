@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.run_record import RunRecord
 
 _LIMIT = 500
+_LINES = 3
 
 
 class Group(NamedTuple):
@@ -92,11 +93,16 @@ def change_lines(turn: Turn) -> Iterator[str]:
 
 
 def ledger_lines(record: RunRecord) -> tuple[str, ...]:
-    """A line for each test that passes since this run, or is no longer run, and nothing shows that the server was corrected."""
+    """A line for each test that passes since this run, or is no longer run, and nothing shows that the server was corrected.
+
+    After a few of them, one says how many more there are.
+    """
     if record.ledger is None:
         return ()
-    now = (turn for turn in record.ledger.turns if turn.to_run == record.run_id and turn.needs_review)
-    return tuple(f'"{one_line(turn.test, 80)}" {turn_words(turn)}: {next(change_lines(turn), "")}' for turn in now)
+    now = [turn for turn in record.ledger.turns if turn.to_run == record.run_id and turn.needs_review]
+    lines = [f'"{one_line(turn.test, 80)}" {turn_words(turn)}: {next(change_lines(turn), "")}' for turn in now[:_LINES]]
+    more = len(now) - len(lines)
+    return (*lines, *([f"{counted(more, 'more test')} like these: see `ledger` in the run record"] if more else ()))
 
 
 def turn_words(turn: Turn) -> str:

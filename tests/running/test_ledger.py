@@ -70,6 +70,15 @@ def test_a_test_that_was_weakened_to_pass_is_told_from_a_server_that_was_correct
     assert line.startswith('"weak" passes because the test changed: assertion weakened')
 
 
+def test_many_weakened_tests_are_told_in_few_lines() -> None:
+    """An agent pays for every line."""
+    names = [f"t{number}" for number in range(30)]
+    runs = [record(at, *(named(name, run(rows)) for name in names)) for at, rows in ((1, EXACT), (2, WEAK))]
+    lines = ledger_lines(replace(runs[1], ledger=ledger_of(runs)))
+    assert len(lines) == 4
+    assert lines[-1].startswith("27 more tests like these")
+
+
 def test_a_change_that_did_not_make_it_green_is_no_reason() -> None:
     """The earlier version would pass on the new answer as well: the server was corrected, whatever else was changed."""
     ledger = ledger_of([record(1, run(EXACT)), record(2, run(WEAK, total=4), program="b")])
