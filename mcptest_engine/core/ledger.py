@@ -63,7 +63,7 @@ class TestChange:
         return _WORDS.get(self.kind) or self.kind.value.replace("_", " ")
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The change in one line: "expected value replaced: `result.structuredContent.sum`: exact: 4 → exact: 5"."""
         place = f"`{self.place}`" if self.place else ""
         values = " → ".join(text for text in (self.before, self.after) if text is not None)

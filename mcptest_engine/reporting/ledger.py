@@ -87,7 +87,7 @@ def groups_of(turns: Iterable[Turn]) -> tuple[Group, ...]:
 def change_lines(turn: Turn) -> Iterator[str]:
     """What changed in the test, then in the server, one line each, with code between backticks."""
     for change in turn.changes:
-        yield one_line(change.told, _LIMIT)
+        yield one_line(change.text, _LIMIT)
     for line in turn.server_changes:
         yield one_line(f"server: {line}", _LIMIT)
 

@@ -71,7 +71,7 @@ class LedgerKeeper(Extension):
         record = replace(record, servers=servers, subset=self._subset)
         if self._settings.selection.shard is not None or record.interrupted:
             return record
-        session, told = _session_of(record.requested_by), {record.run_id}
+        session, reported = _session_of(record.requested_by), {record.run_id}
         if session is None:
             self._leave_out_unchanged(record)
         earlier = []
@@ -79,9 +79,9 @@ class LedgerKeeper(Extension):
             with suppress(RecordError):
                 earlier.append(RunRecord.from_json(data))
                 if session is not None and _session_of(earlier[-1].requested_by) == session:
-                    told.add(earlier[-1].run_id)
+                    reported.add(earlier[-1].run_id)
         try:
-            return replace(record, ledger=ledger_of([*earlier, record], told))
+            return replace(record, ledger=ledger_of([*earlier, record], reported))
         except Exception:  # noqa: BLE001 - whatever is in an earlier record must not cost this one
             return with_warnings(record, ["the run is not compared with earlier ones: their records are damaged"])
 
@@ -168,16 +168,16 @@ class LedgerKeeper(Extension):
                 yield data
 
 
-def ledger_of(runs: Sequence[RunRecord], told: set[str] | None = None) -> Ledger:
+def ledger_of(runs: Sequence[RunRecord], reported: set[str] | None = None) -> Ledger:
     """What became of the tests and tools of one suite over its runs, from the oldest to the newest.
 
-    Only what changed in the runs of `told` is reported; None means all. A suite that came as text may hold only some of its
+    Only what changed in the runs of `reported` is there; None means all. A suite that came as text may hold only some of its
     tests, so a test that is not in it is no longer in the suite only if it failed.
     """
     from mcptest_engine.core.ledger import Ledger
 
     tests: dict[str, _Known] = {}
-    turns: list[_Told] = []
+    turns: list[_Reported] = []
     ordered = sorted(runs, key=lambda run: run.run_id)
     for run in ordered:
         results = {_key(test.id): test for test in run.tests}
@@ -189,23 +189,23 @@ def ledger_of(runs: Sequence[RunRecord], told: set[str] | None = None) -> Ledger
             known = tests.get(key)
             turn = None if known is None else _turn_of(known, result, run)
             if known is not None and turn is not None:
-                turns.append(_Told(key, turn, known.red or known.judged or known.last))
+                turns.append(_Reported(key, turn, known.red or known.judged or known.last))
             tests[key] = _known_after(known, result, run)
         is_text = run.suite.path.startswith(_AS_TEXT)
         for key, known in tests.items() if is_whole else ():
             version = known.red if is_text else known.red or known.judged
             if key not in results and not known.is_gone and version is not None:
-                turns.append(_Told(key, _removal(known, run), version))
+                turns.append(_Reported(key, _removal(known, run), version))
                 tests[key] = known._replace(is_gone=True)
     newest = [known.last for known in tests.values() if not known.is_gone]
     return Ledger(
         runs=tuple(run.run_id for run in ordered),
         tools=_tools_of(newest, ordered),
-        turns=tuple(one.turn for one in turns if told is None or one.turn.to_run in told),
+        turns=tuple(one.turn for one in turns if reported is None or one.turn.to_run in reported),
     )
 
 
-class _Told(NamedTuple):
+class _Reported(NamedTuple):
     """A turn of the test `key`, and the version of the test before it."""
 
     key: str
@@ -312,21 +312,21 @@ def _removal(gone: _Known, run: RunRecord) -> Turn:
     )
 
 
-def _seen_again(told: _Told, result: TestResult, run: RunRecord) -> _Told | None:
+def _seen_again(reported: _Reported, result: TestResult, run: RunRecord) -> _Reported | None:
     """A turn once its test has a further result: restored where the test demands again what it demanded before.
 
     That it was skipped or gone is over then, and None is returned.
     """
     from mcptest_engine.running.test_changes import compare_tests
 
-    turn = told.turn
+    turn = reported.turn
     if result.verdict not in _DECIDED or not turn.is_by_test:
-        return told
+        return reported
     if turn.after is not Verdict.PASS:
         return None
-    if any(change.kind not in _DEMANDS_MORE for change in compare_tests(told.before, result)):
-        return told
-    return told._replace(turn=replace(turn, restored_in=run.run_id))
+    if any(change.kind not in _DEMANDS_MORE for change in compare_tests(reported.before, result)):
+        return reported
+    return reported._replace(turn=replace(turn, restored_in=run.run_id))
 
 
 def _follow_renames(tests: dict[str, _Known], results: Mapping[str, TestResult]) -> None:

@@ -62,7 +62,7 @@ def test_a_test_that_was_weakened_to_pass_is_told_from_a_server_that_was_correct
     ledger = ledger_of([now, red])  # in whatever order they come
     assert told(ledger) == {"green-by-test": ["weak"], "by-server": ["fixed"]}
     weak, fixed = ledger.turns
-    assert weak.changes[0].told == f'assertion weakened: `{SUM}`: exact: 4 → type: "number"'
+    assert weak.changes[0].text == f'assertion weakened: `{SUM}`: exact: 4 → type: "number"'
     assert (weak.from_run, weak.to_run) == (red.run_id, now.run_id)
     assert fixed.server_changes == ("`calc.py` changed",)
     assert Ledger.from_json(ledger.to_json()) == ledger

@@ -57,7 +57,7 @@ def _result(case: Case, outcome: Outcome, answer: dict[str, Any] | None) -> Test
 
 
 def told(before: TestResult, after: TestResult) -> list[str]:
-    return [("weaker: " if change.weakens else "") + change.told for change in compare_tests(before, after)]
+    return [("weaker: " if change.weakens else "") + change.text for change in compare_tests(before, after)]
 
 
 FOUR = [row(SUM, exact=4)]
