@@ -286,7 +286,7 @@ async def _read(door: Door, params: Mapping[str, Any], *, stateless: bool) -> di
 def _tool(verb: verbs.Verb, *, writes_enabled: bool) -> dict[str, Any]:
     """How a client is told of a verb: shortly, since a model reads it in each session.
 
-    The schema of the answers is a resource; hints that are as the protocol presumes them are left out.
+    The schema of the answers is a resource; hints that say nothing of a verb that only reads are left out.
     """
     # With writes enabled a verb that reads a server runs any command that its caller names.
     reads_only = not verb.gated and not (writes_enabled and (verb.starts_servers or verb.saves_file))
@@ -299,7 +299,7 @@ def _tool(verb: verbs.Verb, *, writes_enabled: bool) -> dict[str, Any]:
             "readOnlyHint": reads_only,
             **({} if reads_only else {"destructiveHint": verb.destructive}),
             **({"idempotentHint": True} if verb.idempotent and not reads_only else {}),
-            **({} if verb.starts_servers else {"openWorldHint": False}),
+            "openWorldHint": verb.starts_servers,
         },
     }
 

@@ -216,7 +216,7 @@ def test_every_schema_is_one_and_every_annotation_is_there(
         assert hints["readOnlyHint"] or flags
         assert hints["readOnlyHint"] or "destructiveHint" in hints
         # With writes enabled a verb that talks to a server runs any command that its caller names.
-        assert not (flags and hints["readOnlyHint"] and hints.get("openWorldHint", True))
+        assert not (flags and hints["readOnlyHint"] and hints["openWorldHint"])
 
 
 def test_answers_fit_the_schemas_that_are_declared(open_door: Callable[..., Door], tmp_path: Path) -> None:
