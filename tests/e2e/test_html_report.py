@@ -496,6 +496,7 @@ def test_no_rule_of_accessibility_is_broken(
     page = watched(width, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce").open(report)
     assert accessibility_faults(page) == []
     page.evaluate("for (const fold of document.querySelectorAll('main details')) fold.open = true")
+    assert accessibility_faults(page) == []
     page.evaluate(f"location.hash = '{GRAPH}'")
     sheet(page)
     assert accessibility_faults(page) == []

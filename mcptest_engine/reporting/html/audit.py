@@ -13,6 +13,7 @@ from mcptest_engine.reporting import facts, overview
 from mcptest_engine.reporting.html.markup import (
     Html,
     badge,
+    block_of,
     facts_list,
     joined,
     name_text,
@@ -179,7 +180,7 @@ def _server_row(server: ServerRecord) -> tuple[str, ...]:
 def _stderr(server: ServerRecord) -> Html:
     lines = facts.text_lines(server.stderr_tail)
     title = tag("summary", f"stderr of {name_text(server.name)} ({counted(len(lines), 'line')})")
-    return tag("details", title, tag("pre", "\n".join(lines)))
+    return tag("details", title, block_of("\n".join(lines)))
 
 
 def _named(value: object) -> Html | None:

@@ -47,6 +47,11 @@ def joined(parts: Iterable[str | None], between: str = "") -> Html:
     return Html(between.join(texts))
 
 
+def block_of(text: str) -> Html:
+    """A text of several lines as it is; one that has to be scrolled can be reached with keys."""
+    return tag("pre", text, tabindex="0")
+
+
 def worded(text: str) -> Html:
     """A message of ours, what stands between backticks in it as code."""
     parts = _CODE.split(text)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import compositions, facts, hook_facts, overview
-from mcptest_engine.reporting.html.markup import Html, badge, joined, name_text, section, tag, worded
+from mcptest_engine.reporting.html.markup import Html, badge, block_of, joined, name_text, section, tag, worded
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
@@ -91,7 +91,9 @@ def _error_words(test: TestResult) -> str:
 
 def diff_block(lines: Iterable[str]) -> Html:
     """A unified diff, its lines coloured; the signs at their beginnings say the same."""
-    return tag("pre", *(tag("span", f"{line}\n", class_=_diff_class(line)) for line in lines), class_="diff")
+    return tag(
+        "pre", *(tag("span", f"{line}\n", class_=_diff_class(line)) for line in lines), class_="diff", tabindex="0"
+    )
 
 
 def _diff_class(line: str) -> str | None:
@@ -100,7 +102,7 @@ def _diff_class(line: str) -> str | None:
 
 def _hook(told: hook_facts.ToldHook) -> Html:
     title = tag("h3", badge(Verdict.FAIL), " ", tag("span", "hook", class_="kind"), " ", told.title)
-    return tag("article", title, tag("pre", "\n".join(told.lines)) if told.lines else None, class_="doubt fail")
+    return tag("article", title, block_of("\n".join(told.lines)) if told.lines else None, class_="doubt fail")
 
 
 def _item(record: RunRecord, test: TestResult, slug: str, options: RenderOptions) -> Html:
@@ -130,8 +132,8 @@ def _exchange(test: TestResult) -> Html | None:
     """What was sent and what came, one click away; long ones are cut, and the opened test has the whole."""
     if test.request is None:
         return None
-    parts = [tag("h4", "Request"), tag("pre", _json(test.request)), tag("h4", "Response")]
-    parts.append(tag("p", "nothing came", class_="none") if test.output is None else tag("pre", _json(test.output)))
+    parts = [tag("h4", "Request"), block_of(_json(test.request)), tag("h4", "Response")]
+    parts.append(tag("p", "nothing came", class_="none") if test.output is None else block_of(_json(test.output)))
     return tag("details", tag("summary", "Request and response"), *parts)
 
 
@@ -148,10 +150,10 @@ def _why_failed(test: TestResult) -> Iterator[Html]:
         if assertion is not None and (lines := facts.diff_lines(assertion)):
             yield diff_block(lines)
     if lines := compositions.graph_lines(test) if "composition" in (test.trace or {}) else []:
-        yield tag("pre", "\n".join(lines))
+        yield block_of("\n".join(lines))
     if lines := facts.stderr_lines(test):
         yield tag("p", f"stderr of {facts.failed_server(test)}:", class_="about")
-        yield tag("pre", "\n".join(lines))
+        yield block_of("\n".join(lines))
     if test.failure is not None and test.failure.rerun_words:
         yield tag("p", test.failure.rerun_words, class_="about")
     if test.failure is not None and test.failure.hint:

@@ -10,7 +10,17 @@ from mcptest_engine.core.run_record import SCHEMA_VERSION
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import number_text
 from mcptest_engine.reporting import compositions, facts, hook_facts
-from mcptest_engine.reporting.html.markup import Html, badge, bar, joined, name_text, plain_table, section, tag
+from mcptest_engine.reporting.html.markup import (
+    Html,
+    badge,
+    bar,
+    block_of,
+    joined,
+    name_text,
+    plain_table,
+    section,
+    tag,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +98,7 @@ def _hooks(record: RunRecord) -> Html | None:
 
 def _hook_row(hook: HookResult, test: str) -> tuple[str, ...]:
     lines = hook_facts.output_lines(hook)
-    output = tag("details", tag("summary", "output"), tag("pre", "\n".join(lines))) if lines else None
+    output = tag("details", tag("summary", "output"), block_of("\n".join(lines))) if lines else None
     told = one_line(hook.message or f"exit code {hook.exit_code}", facts.MESSAGE_LIMIT)
     came_to = joined([badge(Verdict.PASS if hook.passed else Verdict.FAIL), " ", told, output])
     where = name_text(test) if hook.test is not None else "the run"

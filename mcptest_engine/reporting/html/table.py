@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.words import counted, number_text
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.html.data import note_of
-from mcptest_engine.reporting.html.markup import Html, badge, joined, name_text, section, tag
+from mcptest_engine.reporting.html.markup import Html, badge, block_of, joined, name_text, section, tag
 from mcptest_engine.reporting.html.values import Shown
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _told(value: Any, values: Values) -> Html:
     if isinstance(value, Shown):
         text, _, length = values[value]
         note = f"cut here: the value has {length:,} characters, and the run record has all" if length else None
-        return joined([tag("pre", text), None if note is None else tag("p", note, class_="note")])
+        return joined([block_of(text), None if note is None else tag("p", note, class_="note")])
     if isinstance(value, dict):
         rows = (
             tag("div", tag("dt", name.replace("_", " ")), tag("dd", _told(item, values)))
@@ -137,7 +137,7 @@ def _told(value: Any, values: Values) -> Html:
     if isinstance(value, list):
         return tag("ol", *(tag("li", _told(item, values)) for item in value))
     if isinstance(value, str):
-        return tag("pre", value)
+        return block_of(value)
     if value is None or isinstance(value, bool):
         return tag("span", "none" if value is None else "yes" if value else "no")
     return tag("span", str(value))
