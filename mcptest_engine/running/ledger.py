@@ -106,6 +106,8 @@ class LedgerKeeper(Extension):
 
     def _look(self, wanted: set[str], skipped: set[str]) -> None:
         """Look at the programs of the servers, then at the earlier records, while the servers start."""
+        import mcptest_engine.core.ledger  # noqa: F401 - nothing waits for it now
+
         with suppress(Exception):  # what is not known is not compared
             self._reached = {name: self._reach(declared) for name, declared in self._suite.servers.items()}
             if self._settings.selection.shard is None:
