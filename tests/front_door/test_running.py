@@ -262,7 +262,7 @@ def test_answers_fit_the_schemas_that_are_declared(open_door: Callable[..., Door
         ("list_runs", {"limit": 0}, "limit"),
         ("list_runs", {"cursor": "abc"}, "cursor"),
         ("list_runs", {"cursor": -1}, "cursor"),
-        ("get_cassette", {"name": "../../mcptest"}, "not a cassette"),
+        ("get_cassette", {"name": "../../mcptest"}, "no cassette"),
         ("get_run", {"run_id": "x", "only": "passed"}, "only"),
     ],
 )
