@@ -16,7 +16,7 @@ from mcptest_engine.suite.text_edits import apply
 from mcptest_engine.suite.yaml import read_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.running.cases import Case
@@ -37,6 +37,12 @@ class Better(NamedTuple):
     name: str
 
 
+def _blamed(names: Iterable[str], arguments: Mapping[str, Any], refusal: str) -> list[str]:
+    """Which of the arguments a refusal is about: those whose values it repeats, all of them where it repeats none."""
+    told = [name for name in names if str(arguments.get(name)) in refusal]
+    return told or list(names)
+
+
 class ArgumentSearch:
     """Looks for arguments after each run of a suite; the same ones are proposed once."""
 
@@ -44,6 +50,7 @@ class ArgumentSearch:
         self._catalog, self._redact, self._policy = catalog, redact, policy
         self._tools = {tool["name"]: tool for tool in catalog.tools if isinstance(tool.get("name"), str)}
         self._tried: dict[str, dict[str, list[Any]]] = {}
+        self._found: dict[str, set[str]] = {}
 
     def find(self, cases: Sequence[Case], results: Sequence[TestResult]) -> list[Better]:
         """For each test that needs them and for which there are any."""
@@ -68,22 +75,26 @@ class ArgumentSearch:
             *returned(case.server, results, self._tools, self._policy),
             *seen_in_resources(self._catalog.resources),
         ]
-        tried = self._tried.setdefault(case.id, {})
-        if empty and not tried:  # the first value that fits is that of the test with valid arguments
+        tried, found_before = self._tried.setdefault(case.name, {}), self._found.setdefault(case.name, set())
+        blamed = _blamed(found_before, arguments, str(result.message) if is_refused else "")
+        for one in blamed:
+            tried.setdefault(one, []).append(arguments.get(one))
+        if empty:  # the first value that fits is that of the test with valid arguments
             first = explain(case, seen, self._tools, self._redact, besides=dict.fromkeys(empty, ()))
             tried.update({one: [(first.arguments or {}).get(one)] for one in empty})
-        found = explain(case, seen, self._tools, self._redact, besides=tried)
+        kept = found_before.difference(blamed)
+        found = explain(case, seen, self._tools, self._redact, besides=tried, kept=kept)
         better, sources, name = found.arguments, found.sources, result.name
-        if better is None and not is_refused:
+        if not is_refused and (better is None or found_before):
             better = self._searching(case, arguments)
             sources = {one: _LETTER_SOURCE for one in better or {} if arguments.get(one) != (better or {})[one]}
-        if better is None or all(better[one] in tried.get(one, ()) for one in sources):
+        if not better or not sources:
             return
-        for one in sources:
-            tried.setdefault(one, []).append(better[one])
+        found_before.update(sources)
         if empty:
             name = unused_name(f"{case.tool}: another `{empty[0]}`", taken)
             taken.add(name)
+            self._tried[name], self._found[name] = tried, found_before
         yield Better(result, better, sources, name)
 
     def _searching(self, case: Case, arguments: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -504,7 +504,11 @@ class _FirstRun:
         before = dict(self._answers.judged)
         code, second = self._run(suite, frozenset(wanted))
         new = {wanted[test.id].test.id: test for test in second.tests}
-        worse = [one for one in wanted.values() if new.get(one.test.id, one.test).verdict is not Verdict.PASS]
+        worse = [
+            one
+            for one in wanted.values()
+            if one.test.verdict is Verdict.PASS and new.get(one.test.id, one.test).verdict is not Verdict.PASS
+        ]
         for one in worse:
             new.pop(one.test.id, None)
             if one.test.id in before:

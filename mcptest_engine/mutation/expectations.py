@@ -74,6 +74,8 @@ class _Answer:
         key = BLOCK_LISTS.get(source.method, "")
         blocks = result.get(key)
         if isinstance(blocks, list):
+            if len(blocks) > 1 and not copied:
+                yield from (one for one in self._of_value(("result", key), blocks) if not one.is_shape)
             for number, block in enumerate(blocks):
                 if isinstance(block, dict) and number not in copied:
                     yield from self._of_block(("result", key, number), block)

@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import json
 import re
-from collections import deque
+from collections import Counter, deque
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,6 +42,7 @@ _PATH = lazy_pattern(r"(?<![\w:/.~-])(?:/[\w.@+~-]+)+|(?<!\w)[A-Za-z]:\\[\w.\\@+
 _LINE = lazy_pattern(r"(?m)^[\s*-]*([A-Za-z][\w ]{0,30}):[ \t]+(\S.{0,200})$")
 RESOURCES = "resources/list"
 """The source of a value that no tool returned."""
+_ANY = ("*",)
 _NOTHING = lazy_pattern(
     r"\b(no|0|zero) (\w+ ){0,2}(results?|match(es)?|entries|items|records|hits|rows|found)\b|\bnothing\b|\bnone found\b"
     r"|\b(not|none were) found\b",
@@ -205,11 +206,12 @@ def explain(
     redact: Callable[[Any], Any],
     *,
     besides: Mapping[str, Collection[Any]] = MappingProxyType({}),
+    kept: Collection[str] = (),
 ) -> Explained:
     """What is known of a case whose made-up arguments were no good. `seen` are values of the server, `tools` its tools.
 
     What looks secret is not taken. An empty value stays, since it is what the test is about. The arguments in `besides` get
-    another value than those there, also in the place of an empty one.
+    another value than those there, also in the place of an empty one; those in `kept` stay.
     """
     tool = tools.get(case.tool or "")
     schema = None if tool is None else redact(tool.get("inputSchema"))
@@ -220,7 +222,7 @@ def explain(
     members = schema.get("properties") if isinstance(schema, dict) else None
     sources: dict[str, str] = {}
     for name in case.guess or tuple(arguments):
-        if arguments.get(name) in (None, "", [], {}) and name not in besides:
+        if name in kept or (arguments.get(name) in (None, "", [], {}) and name not in besides):
             continue
         about = members.get(name) if isinstance(members, dict) else None
         wanted = _Wanted(
@@ -288,7 +290,7 @@ class _Wanted(NamedTuple):
             return 3 if shared else 1  # a word of a title is searched for
         if last in _PATHS and one.words == ("path",):
             return 2
-        return 1 if one.tool == RESOURCES and one.words == ("name",) else 0
+        return 1 if one.words == _ANY and last not in _GENERIC else 0
 
     def _as_typed(self, value: str | int, schema: Mapping[str, Any]) -> Any:
         match schema.get("type"):
@@ -361,10 +363,14 @@ def returned(
 
 
 def seen_in_resources(resources: Iterable[Mapping[str, Any]]) -> Iterator[Seen]:
-    """The names, URIs and paths of resources, as a server lists them."""
-    for resource in resources:
-        uri, name = resource.get("uri"), resource.get("name")
-        if not isinstance(uri, str) or len(uri) > _LONGEST_VALUE:
+    """The names, URIs and paths of resources, as a server lists them.
+
+    Where several of a kind have a word for a name, that may be an argument of any name: a `table` is one of `schema://orders`.
+    """
+    known = [(one["uri"], one.get("name")) for one in resources if isinstance(one.get("uri"), str)]
+    kinds = Counter(uri.partition("://")[0] for uri, name in known if isinstance(name, str) and name.isidentifier())
+    for uri, name in known:
+        if len(uri) > _LONGEST_VALUE:
             continue
         scheme, _, path = uri.partition("://")
         around = frozenset(_words(scheme))
@@ -372,6 +378,8 @@ def seen_in_resources(resources: Iterable[Mapping[str, Any]]) -> Iterator[Seen]:
         for word, value in (("uri", uri), ("name", name), ("id", path), ("path", short), ("path", path)):
             if isinstance(value, str) and value:
                 yield Seen((word,), around, value, RESOURCES)
+        if isinstance(name, str) and name.isidentifier() and kinds[scheme] > 1:
+            yield Seen(_ANY, around, name, RESOURCES)
 
 
 def _only_reads(tool: Mapping[str, Any], policy: ExecutionPolicy | None) -> bool:
