@@ -7,6 +7,7 @@ tests from an earlier run; a run of an agent's session looks at the whole sessio
 from __future__ import annotations
 
 import hashlib
+import re
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +37,8 @@ LARGEST_RECORD = 16 * 1024 * 1024
 """Larger records are not read: they would take too much time and memory of a run."""
 MOST_FILES = 20
 _DIGITS = 16
+_INTERPRETER = re.compile(r"(?:python|pypy|node|deno|bun|ruby|perl|lua|php|java|dotnet|uvx?|np[mx])[\d.]*(?:\.exe)?")
+"""What a command may begin with, and is not the program of the server."""
 _NAMES_SHOWN = 5
 _AS_TEXT = f"{DATA_DIR}/inline/"
 _DECIDED = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE})
@@ -119,16 +122,21 @@ class LedgerKeeper(Extension):
         if not isinstance(command, (list, tuple)):
             return (str(declared.get("url", "")),), {}
         from mcptest_engine.running.server_sources import server_sources
+        from mcptest_engine.servers.agent_configs import words_without_secrets
         from mcptest_engine.workspace.fingerprints import of_file
 
         words = tuple(str(word) for word in command)
         cwd = declared.get("cwd")
         files = server_sources(words, Path(cwd) if isinstance(cwd, str) else Path.cwd())
-        digests = {self._workspace.relative(Path(file)): _digits(of_file(file) or "") for file in files}
+        digests = {
+            self._workspace.relative(Path(file)): _digits(of_file(file) or "")
+            for file in files
+            if _INTERPRETER.fullmatch(Path(file).name) is None
+        }
         if len(digests) > MOST_FILES:
             whole = "\n".join(f"{name} {told}" for name, told in sorted(digests.items()))
             digests = {f"{len(digests)} files": _digits(f"@{whole}")}
-        return words, digests
+        return words_without_secrets(words, {}), digests
 
     def _with_program(self, server: ServerRecord) -> ServerRecord:
         words, digests = self._reached.get(server.name, ((), {}))

@@ -97,12 +97,19 @@ def test_two_runs_of_the_command_line_are_held_against_each_other(
     path = tmp_path / "mcptest.yml"
 
     def ran(*options: str, **changes: Any) -> dict[str, Any]:
-        path.write_text(suite(**changes))
+        written = json.loads(suite(**changes))
+        written["servers"]["calc"]["command"] += ["--api-key", "a-secret-of-this-suite", "--token=another", "--fast"]
+        path.write_text(json.dumps(written))
         mcptest("run", "--reporter", "json=r.json", *options)
         found: dict[str, Any] = json.loads((tmp_path / "r.json").read_bytes())
         return found
 
-    assert ran()["ledger"]["turns"] == []
+    first = ran()
+    assert first["ledger"]["turns"] == []
+    (server,) = first["servers"]
+    assert server["reached"][-4:] == ["--api-key", "[REDACTED]", "--token=[REDACTED]", "--fast"]
+    assert [*server["program"]] == ["calc.py"]
+    assert "a-secret-of" not in json.dumps(first)
     part = ran("--filter", "add of 3 and 2", add={"expect": []})
     assert part["subset"] == {"taken": 1, "declared": 3}
     (turn,) = part["ledger"]["turns"]
