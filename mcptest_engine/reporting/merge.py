@@ -64,7 +64,7 @@ def merge_records(records: Sequence[RunRecord], *, allow_missing: bool = False) 
         places=(),
         selection=None,
         subset=_subset(records),
-        ledger=None,
+        ledger=first.ledger if len(records) == 1 else None,
         exit_code=int(code),
         verdict=Verdict.PASS if code is ExitCode.PASSED else Verdict.FAIL,
         mode=first.mode if len({record.mode for record in records}) == 1 else "live",
