@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from textual.dom import DOMNode
     from textual.filter import LineFilter
     from textual.notifications import SeverityLevel
+    from textual.theme import Theme
 
     from mcptest_engine.workspace.workspace import Workspace
     from mcptest_tui.actions import Action
@@ -202,6 +204,15 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
         variables = super().get_css_variables()
         self.theme_variables = {**variables, **{name: variables[ours] for name, ours in PLAIN_TEXT.items()}}
         return self.theme_variables
+
+    def get_theme(self, theme_name: str) -> Theme | None:
+        """As the base class, which copies all themes for it, with each line that is drawn."""
+        return self._registered_themes.get(theme_name) or super().get_theme(theme_name)
+
+    def update_styles(self, node: DOMNode, animate: bool = True) -> None:
+        """As the base class; a widget that is not in its place yet is styled when it is."""
+        if node is self or node._parent is not None:
+            super().update_styles(node, animate=animate)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our tokens, for themes that lack them."""

@@ -12,6 +12,8 @@ from mcptest_tui.problems import Sturdy
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from textual import events
+
     from mcptest_tui.state.catalog import Item
     from mcptest_tui.widgets.status_bar import Status
 
@@ -20,6 +22,12 @@ class ModeScreen(Sturdy, Screen[None]):
     """One mode. Each of these does nothing unless a screen overrides it."""
 
     MODE: ClassVar[str] = ""
+    _was_shown = False
+
+    def _on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Shown for the first time, everything on it was styled a moment ago."""
+        event.refresh_styles = event.refresh_styles and self._was_shown
+        self._was_shown = True
 
     def arrive(self, **where: Any) -> None:
         """Called by `app.go`, also when this screen is on already: show that place."""

@@ -22,6 +22,8 @@ Options:
   -h, --help  Show this message and exit.
 """
 INVALID = 2
+COLLECT_SECONDS = 2.0
+"""After so long the first screen is drawn, and the suites are read."""
 
 
 def open_workbench(arguments: list[str]) -> int | None:
@@ -56,13 +58,31 @@ def open_workbench(arguments: list[str]) -> int | None:
         except OSError:
             return None  # said by the command line
     _draw_on_the_terminal()
+    return run_workbench(paths)
+
+
+def run_workbench(paths: list[str]) -> int:
+    """Run the drawn workbench until it is left; the exit code."""
+    import gc
+
+    gc.disable()  # nothing made until the first paint is garbage, and looking for it delays that
     os.environ.setdefault("TEXTUAL_FPS", "120")  # read when Textual is imported; halves the time from key to paint
     from mcptest_tui.app import Workbench
 
     _take_any_byte()
     # Not by `asyncio.run`, which would wait for a thread that reads a suite.
-    code = Workbench(paths).run(loop=asyncio.new_event_loop())
+    loop = asyncio.new_event_loop()
+    loop.call_later(COLLECT_SECONDS, _collect_garbage)
+    code = Workbench(paths).run(loop=loop)
     return code if isinstance(code, int) else 1
+
+
+def _collect_garbage() -> None:
+    """From now on; what is there stays until the end, and is not looked through again."""
+    import gc
+
+    gc.freeze()
+    gc.enable()
 
 
 def _obstacle() -> str | None:

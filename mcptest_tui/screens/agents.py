@@ -24,6 +24,7 @@ from mcptest_tui.state.agent_rows import detail_lines, repro_of, whole_repro
 from mcptest_tui.state.agents import INLINE, PROPOSAL, RUN
 from mcptest_tui.widgets.agent_list import HELP, AgentDetail, AgentList
 from mcptest_tui.widgets.empty import Empty
+from mcptest_tui.widgets.frame import show_titles
 from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.words import key_of
 
@@ -156,7 +157,7 @@ class AgentsScreen(Working, WorkScreen):
         title = EMPTY_TITLE if agents.is_read or agents.problem else "Looking for runs of agents …"
         self.query_one("#agents-empty", Empty).show(title, lines, EMPTY_HINTS)
         pane = self.query_one("#agents-list-pane")
-        pane.border_title = shown("Agents  failures only" if view.failures_only else "Agents")
+        show_titles(pane, Content("Agents  failures only" if view.failures_only else "Agents"))
         self.listed.rebuilt()
         self._settle()
         if moved or self.focused is None or not self.focused.display:
@@ -170,10 +171,11 @@ class AgentsScreen(Working, WorkScreen):
         pane = self.query_one("#agents-detail-pane")
         if row is None:
             self.detail.show([])
-            pane.border_title, self._shown = "", None
+            show_titles(pane, Content(""))
+            self._shown = None
         else:
             told = self._told.get(row.id)
-            pane.border_title = shown(one_line(row.what, 60))
+            show_titles(pane, shown(one_line(row.what, 60)))
             self.detail.show(detail_lines(row, told), keep=row.id == self._shown)
             self._shown = row.id
             if told is None and row.kind == RUN and self.is_detail_open:

@@ -22,6 +22,7 @@ from mcptest_tui.state.json_rows import whole
 from mcptest_tui.state.saving import saving_of
 from mcptest_tui.widgets.choice import Choice, plain
 from mcptest_tui.widgets.filter_line import FilterLine
+from mcptest_tui.widgets.frame import show_titles
 from mcptest_tui.widgets.json_tree import text_of
 from mcptest_tui.words import key_of, took_shown
 
@@ -105,8 +106,7 @@ class Calling(ServersBase):
         self.add_class("-calling")
         self.go_to("about", focus=False)
         item = call.form.item
-        pane.border_title = shown(one_line(f"{VERBS[item.kind]} {item.name}", 60))
-        pane.border_subtitle = shown("  ".join(item.badges))
+        show_titles(pane, shown(one_line(f"{VERBS[item.kind]} {item.name}", 60)), shown("  ".join(item.badges)))
         self._tell_help("")
         await pane.form.show(call.form, at=at)
         pane.form.tell(call.form.problems)
@@ -350,7 +350,7 @@ class Calling(ServersBase):
         pane = self.call_pane
         if self.call is not None and self.call.called is not None and pane.result.has_focus:
             told = "   ".join(filter(None, (pane.result.searching, pane.result.target)))
-            pane.border_subtitle = shown(one_line(told, 80))
+            show_titles(pane, subtitle=shown(one_line(told, 80)))
 
     def on_json_tree_wanted(self, event: JsonTree.Wanted) -> None:
         """Do it here, or have a worker ask the engine for what is not here."""

@@ -28,6 +28,7 @@ from mcptest_tui.widgets.completion import Completing, HelpCard, Popup
 from mcptest_tui.widgets.empty import Empty
 from mcptest_tui.widgets.file_tabs import FileTabs, Tab
 from mcptest_tui.widgets.find_bar import FindBar
+from mcptest_tui.widgets.frame import show_titles
 from mcptest_tui.widgets.outline import Outline
 from mcptest_tui.widgets.problems import ProblemLine, ProblemList
 from mcptest_tui.widgets.splitter import Splitter
@@ -209,11 +210,10 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
             dirty = Content.styled(f" {MARKS['dot']} unsaved", "$warning") if current.is_dirty else Content("")
             state = " new" if current.file.is_new else ""
             readonly = f"  read-only: {current.file.read_only}" if current.file.read_only else ""
-            pane.border_title = Content.assemble(
-                shown(one_line(self.title_of(current), 40)), state, dirty, shown(readonly)
-            )
+            name = shown(one_line(self.title_of(current), 40))
+            show_titles(pane, Content.assemble(name, state, dirty, shown(readonly)))
         else:
-            pane.border_title = Content("Edit")
+            show_titles(pane, Content("Edit"))
 
     def title_of(self, doc: OpenDoc) -> str:
         """A file's path as it is typed here."""

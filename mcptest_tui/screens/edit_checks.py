@@ -18,6 +18,7 @@ from mcptest_tui.quiet import Quiet
 from mcptest_tui.screens.edit_base import EditBase
 from mcptest_tui.screens.palette import keys_of
 from mcptest_tui.state.verdict_notes import note_of
+from mcptest_tui.widgets.frame import show_titles
 from mcptest_tui.widgets.outline import Entry, Outline
 from mcptest_tui.widgets.problems import ProblemLine, ProblemList, fix_words
 from mcptest_tui.words import key_of
@@ -54,7 +55,11 @@ class EditChecks(EditBase):
         self.run_worker(partial(self.check_now, doc), group="validate", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
     async def check_now(self, doc: OpenDoc) -> None:
-        """Look at the text as it stands; if it changes meanwhile, the look after that counts."""
+        """Look at the text as it stands; if it changes meanwhile, the look after that counts. One look at a time."""
+        async with doc.checking:
+            await self._check(doc)
+
+    async def _check(self, doc: OpenDoc) -> None:
         text, catalogs = doc.text, self.catalog_of(doc)
         read = tuple(map(id, catalogs.values()))
         if doc.checked == text and doc.checked_by == read:
@@ -144,11 +149,11 @@ class EditChecks(EditBase):
         found = self.query_one(ProblemList)
         rows = min(len(doc.problems), LIST_ROWS_SHORT if self.has_class("-short") else LIST_ROWS)
         found.display = bool(doc.problems) and doc.listed and not self.has_class("-tiny")
-        found.styles.height = rows + 1
-        found.border_title = Content(
-            f"{counted(len(doc.problems), 'problem')}   {key_of('edit.problem.next')} goes to the next"
-        )
-        found.show(doc.problems, doc.file.path)
+        if found.display:
+            found.styles.height = rows + 1  # another height lays out the whole screen
+            told = f"{counted(len(doc.problems), 'problem')}   {key_of('edit.problem.next')} goes to the next"
+            show_titles(found, Content(told))
+            found.show(doc.problems, doc.file.path)
 
     def _tests_of(self, doc: OpenDoc) -> list[TestItem]:
         """The tests of the file, as it stands in the editor, or as their suite was read."""

@@ -42,6 +42,7 @@ class OpenDoc:
         """Unsaved text of an earlier session, until somebody has decided what becomes of it."""
         self.shown_dirty = False
         self.saving = asyncio.Lock()
+        self.checking = asyncio.Lock()
         self.deciding = False
         """What was chosen between both sides is being done: nothing is asked again meanwhile."""
         self._typed_at = 0.0

@@ -195,8 +195,8 @@ class EditFiles(EditDisk):
         if await self.save(doc):
             doc.listed = True
             await self.check_now(doc)
-            self.refresh_marks(doc)
-            await self.tell_of_save(doc)
+            self.show_list(doc)
+            self.call_after_refresh(self.tell_of_save, doc)  # what it begins would hold up the drawing
 
     async def tell_of_save(self, doc: OpenDoc) -> None:
         """The app reads the suites anew and runs what the watch mode says."""

@@ -23,6 +23,7 @@ from mcptest_tui.state.review_rows import decision_pieces, item_lines, written_l
 from mcptest_tui.state.reviewing import ACCEPT, REJECT, RISK_MARKS, SKIP, rest_question, told_files
 from mcptest_tui.state.text_lines import BLANK, line, safe
 from mcptest_tui.widgets.empty import Empty
+from mcptest_tui.widgets.frame import show_titles
 from mcptest_tui.widgets.review_view import HELP, NEARBY, FragmentEditor, ReviewList, ReviewView
 from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.words import key_of
@@ -118,7 +119,7 @@ class ReviewScreen(Working, WorkScreen):
         """What is known; and ask again."""
         super().on_mount()
         self._checking = self.set_timer(CHECK_SECONDS, self._check, pause=True)
-        self.query_one("#review-list-pane").border_title = shown("Proposals")
+        show_titles(self.query_one("#review-list-pane"), Content("Proposals"))
         self.set_class(not self.state.items, "-empty")
         self.workbench.reviews.read()
 
@@ -231,7 +232,8 @@ class ReviewScreen(Working, WorkScreen):
         title = EMPTY_TITLE if self.workbench.reviews.is_read or problem else "Looking for proposals …"
         self.query_one("#review-empty", Empty).show(title, lines, hints)
         risks = self.state.risks
-        self.query_one("#review-list-pane").border_subtitle = "  ".join(f"{RISK_MARKS[risk]} {risk}" for risk in risks)
+        marks = Content("  ".join(f"{RISK_MARKS[risk]} {risk}" for risk in risks))
+        show_titles(self.query_one("#review-list-pane"), Content("Proposals"), marks)
         self.listed.changed(cursor=self.state.at)
         self.listed.show_row(self.state.at)
         self.show_item(keep=True)
@@ -245,10 +247,10 @@ class ReviewScreen(Working, WorkScreen):
         if written := self.workbench.reviews.written:
             item = None
             self.view.show(written_lines(written), keep=True)
-            pane.border_title, pane.border_subtitle = "Written", ""
+            show_titles(pane, Content("Written"), Content(""))
         elif item is None:
             self.view.show([])
-            pane.border_title = pane.border_subtitle = ""
+            show_titles(pane, Content(""), Content(""))
         else:
             narrow = self.has_class("-narrow")
             lines = item_lines(item, self.state.decision(item), info=self.info, stability=narrow)
@@ -256,8 +258,7 @@ class ReviewScreen(Working, WorkScreen):
             if (name := safe(item.title)) not in title.plain:
                 lines = [line((name, "bold")), BLANK, *lines]
             self.view.show(lines, keep=keep and item.id == self._shown)
-            pane.border_title = title
-            pane.border_subtitle = "" if narrow else shown(one_line(item.stability, 40))
+            show_titles(pane, title, Content("") if narrow else shown(one_line(item.stability, 40)))
         self._shown = item.id if item is not None else None
         self._tell_counts()
         self.refresh_bindings()

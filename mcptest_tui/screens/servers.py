@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
@@ -24,6 +25,7 @@ from mcptest_tui.state.text_lines import line
 from mcptest_tui.widgets.call_pane import CallPane
 from mcptest_tui.widgets.catalog_list import CatalogList, KindTabs
 from mcptest_tui.widgets.filter_line import FilterLine
+from mcptest_tui.widgets.frame import show_titles
 from mcptest_tui.widgets.schema_view import SchemaView
 from mcptest_tui.widgets.server_list import ServerList
 from mcptest_tui.widgets.splitter import Splitter
@@ -79,7 +81,7 @@ class ServersScreen(Connecting, Calling, Proposing, Asking):
     def on_mount(self) -> None:
         """What there is already; the machine is searched by the engine."""
         self._tick = self.set_interval(TICK_SECONDS, self._ticked, pause=True)
-        self.query_one("#servers-pane").border_title = shown("Servers")
+        show_titles(self.query_one("#servers-pane"), Content("Servers"))
         self.go_to("servers")
         self.documents_read()
         self.in_background(self.find, "servers.find")
@@ -158,7 +160,7 @@ class ServersScreen(Connecting, Calling, Proposing, Asking):
         pane = self.query_one("#catalog-pane")
         name = server.name if server is not None else ""
         told = f"{len(catalog.shown)} of {len(catalog.items[catalog.kind])}" if catalog.filter else ""
-        pane.border_title = shown(one_line("  ".join(filter(None, (name, told))) or "Catalog", 60))
+        show_titles(pane, shown(one_line("  ".join(filter(None, (name, told))) or "Catalog", 60)))
 
     def show_about(self, *, keep: bool = False) -> None:
         """What the cursor is on: the server, or what it offers."""
@@ -168,20 +170,18 @@ class ServersScreen(Connecting, Calling, Proposing, Asking):
         self._selected = self.server_list.current
         if item is not None:
             view.show(item_lines(item, raw=self.raw), keep=keep)
-            pane.border_title = shown(one_line(item.name, 60))
-            pane.border_subtitle = shown(
-                f"{key_of('catalog.open')} {VERBS[item.kind]}s it   {key_of('servers.raw')} {'reads' if self.raw else 'JSON'}"
-            )
+            reads = "reads" if self.raw else "JSON"
+            keys = f"{key_of('catalog.open')} {VERBS[item.kind]}s it   {key_of('servers.raw')} {reads}"
+            show_titles(pane, shown(one_line(item.name, 60)), shown(keys))
         elif server is not None:
             view.show(server_lines(server, time.monotonic(), self._server_keys(server)), keep=keep)
-            pane.border_title = shown(one_line(server.name, 60))
-            pane.border_subtitle = ""
+            show_titles(pane, shown(one_line(server.name, 60)), Content(""))
         elif problem is not None:
             view.show(problem_lines(problem), keep=keep)
-            pane.border_title, pane.border_subtitle = shown(one_line(problem.client, 60)), ""
+            show_titles(pane, shown(one_line(problem.client, 60)), Content(""))
         else:
             view.show(_empty_lines(self.servers.searched), keep=keep)
-            pane.border_title, pane.border_subtitle = shown("Servers"), ""
+            show_titles(pane, Content("Servers"), Content(""))
 
     def _why_nothing(self) -> str:
         server, catalog = self.server, self.catalog

@@ -21,6 +21,7 @@ from mcptest_tui.state.tree_rows import ORDER_WORDS
 from mcptest_tui.widgets.detail import Detail
 from mcptest_tui.widgets.diff_view import DiffView
 from mcptest_tui.widgets.filter_bar import FilterBar
+from mcptest_tui.widgets.frame import show_titles
 from mcptest_tui.widgets.row_list import RowList
 from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.words import key_of
@@ -180,7 +181,6 @@ class TestsScreen(TestActions, TreeActions, Copying):
             if self._settling is not None:
                 self._settling.reset()
                 self._settling.resume()
-            self.refresh_bindings()
         elif event.lines is self.detail.json_tree:
             self.feed.told_path(self.detail.json_tree)
 
@@ -224,6 +224,7 @@ class TestsScreen(TestActions, TreeActions, Copying):
             self._settling.pause()
         if self.is_mounted:
             self.entitle()
+            self.refresh_bindings()
         if self.detail_open and self.is_mounted:
             self.feed.show(self.test_list.entry())
         elif self.is_mounted and (test := self.test()) is not None:
@@ -300,8 +301,8 @@ class TestsScreen(TestActions, TreeActions, Copying):
             title += f"   {reason_of(test, self.feed.stored(test))}"
         elif self.one_pane and test is not None and test.busy and test.answered:
             title += f"   {busy_words(test)}"
-        pane.border_title = shown(one_line(title, max(self.size.width - 4, 10)))
-        pane.border_subtitle = shown(rows.filter.text, limit=40) if rows.filter and not self.filter_bar.display else ""
+        filter_text = rows.filter.text if rows.filter and not self.filter_bar.display else ""
+        show_titles(pane, shown(one_line(title, max(self.size.width - 4, 10))), shown(filter_text, limit=40))
 
     def hints_first(self) -> dict[str, str]:
         """Stop what runs; turn to another tab in the detail; review what is proposed for the failed test."""

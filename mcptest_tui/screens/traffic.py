@@ -23,6 +23,7 @@ from mcptest_tui.state.json_rows import whole
 from mcptest_tui.state.saving import BLOCKS, saving_of
 from mcptest_tui.state.traffic import Traffic
 from mcptest_tui.widgets.filter_line import FilterLine
+from mcptest_tui.widgets.frame import show_titles
 from mcptest_tui.widgets.json_tree import JsonTree, text_of
 from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.widgets.traffic_list import TrafficList
@@ -261,9 +262,8 @@ class TrafficScreen(Working, WorkScreen):
             told.append(f"paused, {traffic.missed:,} more")
         if traffic.dropped:
             told.append(f"{traffic.dropped:,} were too many to keep")
-        pane.border_title = shown("  ".join(told))
-        problem = traffic.filter.problem
-        pane.border_subtitle = shown(one_line(problem, 90), style="$text-warning") if problem else ""
+        problem = shown(one_line(traffic.filter.problem, 90), style="$text-warning")
+        show_titles(pane, shown("  ".join(told)), problem)
 
     # The message
 
@@ -332,9 +332,9 @@ class TrafficScreen(Working, WorkScreen):
         told += [f"HTTP {row.status}"] if row.status else []
         if pair:
             told.append(f" {key_of('traffic.other')} shows the {'request' if self._side == 'response' else 'response'}")
-        pane.border_title = shown(one_line("  ".join(filter(None, told)), 80))
         parts = (self._note, self.message.searching, self.message.target if self.message.has_focus else "")
-        pane.border_subtitle = shown(one_line("   ".join(filter(None, parts)), 100))
+        title, subtitle = "  ".join(filter(None, told)), "   ".join(filter(None, parts))
+        show_titles(pane, shown(one_line(title, 80)), shown(one_line(subtitle, 100)))
 
     def on_json_tree_wanted(self, event: JsonTree.Wanted) -> None:
         """All of it is here."""

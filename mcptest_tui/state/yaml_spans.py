@@ -122,17 +122,18 @@ class LineStates:
     def __getitem__(self, row: int) -> int:
         return self._states[row] if 0 <= row < len(self._states) else NORMAL
 
-    def replaced(self, lines: list[str], top: int, removed: int, added: int) -> None:
-        """`removed` lines from `top` on are `added` others now."""
+    def replaced(self, lines: list[str], top: int, removed: int, added: int) -> int:
+        """`removed` lines from `top` on are `added` others now. The last line that may have another state than before."""
         self._states[top + 1 : top + removed] = [NORMAL] * (added - 1)
-        self._scan(lines, top, top + added)
+        return self._scan(lines, top, top + added)
 
-    def _scan(self, lines: list[str], top: int, sure: int) -> None:
-        """From line `top` on, at least up to `sure`, until a state is what it was."""
+    def _scan(self, lines: list[str], top: int, sure: int) -> int:
+        """From line `top` on, at least up to `sure`, until a state is what it was; the last line before that."""
         states = self._states
         state = states[top] if top < len(states) else NORMAL
         for row in range(top, len(lines) - 1):
             state = after(lines[row], state)
             if row + 1 >= sure and states[row + 1] == state:
-                return
+                return row
             states[row + 1] = state
+        return len(lines) - 1

@@ -8,12 +8,12 @@ about each node below and each component class of it. What comes out is the same
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from textual.app import App
 from textual.cache import LRUCache
+from textual.css.model import SelectorType
 from textual.css.styles import Styles
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     State = tuple[object, ...]
     Looks = dict[str, RulesMap]
+    Known = dict[DOMNode, tuple[frozenset[str], State]]
 
 SOURCES = 1_000
 THEMES = 4
@@ -34,26 +35,31 @@ STATES = 5_000
 RARE = frozenset(
     {"can-focus", "empty", "even", "first-child", "first-of-type", "focus-within", "last-child", "last-of-type", "odd"}
 )
-"""The pseudo classes that `_paths` doesn't tell apart: they are looked at where a rule asks for them."""
+"""The pseudo classes that are looked at where a rule asks for them; all others are known of each node."""
+_SIGNS = {SelectorType.TYPE: "", SelectorType.CLASS: ".", SelectorType.ID: "#"}
 _parsed: LRUCache[frozenset[tuple[str, str]], LRUCache[tuple[Any, ...], list[RuleSet]]] = LRUCache(THEMES)
 """What was parsed with the variables of the last themes, so that a preview of one costs nothing the second time."""
 
 _decided: LRUCache[State, tuple[RulesMap, RulesMap] | None] = LRUCache(STATES)
 """What a node in this state has of all rules, and what its styles hold then; None where no rule means it."""
 _looks: LRUCache[State, Looks] = LRUCache(STATES)
-_paths: LRUCache[State, int] = LRUCache(STATES)
-"""A number for each way from the app to a node that selectors can tell from others."""
-_new_number = count()
 _numbers: dict[tuple[RuleSet, ...], int] = {}
 
 
+class _Asked(NamedTuple):
+    """What some rules ask of a node and of those above it: names and pseudo classes; and a number for these rules."""
+
+    number: int
+    names: frozenset[str]
+    pseudo: frozenset[str]
+
+
 class _Found(NamedTuple):
-    """The rules that may mean nodes of certain names, a number for them, and the pseudo classes in them."""
+    """The rules that may mean nodes of certain names, and what they ask."""
 
     rules: list[RuleSet]
     by_name: dict[str, list[RuleSet]]
-    number: int
-    asked: frozenset[str]
+    asked: _Asked
 
 
 class Sheet(Stylesheet):
@@ -64,9 +70,10 @@ class Sheet(Stylesheet):
         self._parse_cache = _parsed_with(self._variables)
         self._found: dict[frozenset[str], _Found] = {}
         self._all: tuple[list[RuleSet], dict[str, list[RuleSet]]] = ([], {})
+        self._order: dict[RuleSet, int] = {}
         self._replaced: list[RulesMap] = []
         self._styled: WeakKeyDictionary[DOMNode, State] = WeakKeyDictionary()
-        self._meant: dict[type[DOMNode], tuple[int, frozenset[str]]] = {}
+        self._meant: dict[type[DOMNode], _Asked] = {}
 
     def set_variables(self, variables: dict[str, str]) -> None:
         """Other variables, and what was parsed with them."""
@@ -83,14 +90,15 @@ class Sheet(Stylesheet):
         everything = self.rules, self.rules_map
         if everything[0] is not self._all[0]:
             self._all, self._found, self._meant = everything, {}, {}
-        names = frozenset(node._selector_names)
+            self._order = {rule: place for place, rule in enumerate(everything[0])}
+        known: Known = {} if cache is None else cache
+        names, _ = _told(node, known)
         found = self._found.get(names)
         if found is None:
-            found = self._found[names] = self._find(*everything, names)
-        paths = {} if cache is None else cache
-        state = _state(node, found.number, found.asked, paths)
+            found = self._found[names] = self._find(names)
+        state = _state(node, found.asked, known)
         if state in _decided:
-            self._style(node, found.asked, _decided[state], animate=animate)
+            self._style(node, found.asked.pseudo, _decided[state], animate=animate)
         else:
             self._rules, self._rules_map = found.rules, found.by_name
             self._replaced = []
@@ -99,7 +107,7 @@ class Sheet(Stylesheet):
             finally:
                 self._rules, self._rules_map = everything
             _decided[state] = next(((rules, _held(rules)) for rules in self._replaced), None)
-        self._style_components(node, paths)
+        self._style_components(node, known)
 
     def replace_rules(self, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:  # type: ignore[override]
         """Do so, and remember them."""
@@ -123,19 +131,19 @@ class Sheet(Stylesheet):
         else:
             super().replace_rules(node, rules, animate=animate)
 
-    def _find(self, rules: list[RuleSet], by_name: dict[str, list[RuleSet]], names: frozenset[str]) -> _Found:
-        chosen = {id(rule) for name in names for rule in by_name.get(name, ())}
+    def _find(self, names: frozenset[str]) -> _Found:
+        by_name = self._all[1]
+        kept = sorted({rule for name in names for rule in by_name.get(name, ())}, key=self._order.__getitem__)
         found: dict[str, list[RuleSet]] = defaultdict(list)
-        kept = [rule for rule in rules if id(rule) in chosen]
         for rule in kept:
             for name in rule.selector_names & names:
                 found[name].append(rule)
-        return _Found(kept, dict(found), *_number(kept))
+        return _Found(kept, dict(found), _asked_by(kept))
 
     def _process_component_classes(self, node: DOMNode) -> None:
         """Nothing: `apply` does it with what it knows of the path."""
 
-    def _style_components(self, node: DOMNode, paths: dict[Any, Any]) -> None:
+    def _style_components(self, node: DOMNode, known: Known) -> None:
         components = node._get_component_classes()
         if not components:
             return
@@ -143,8 +151,8 @@ class Sheet(Stylesheet):
         if meant is None:
             wanted = ("*", "DOMNode", *(f".{name}" for name in sorted(components)))
             rules = dict.fromkeys(rule for name in wanted for rule in self._all[1].get(name, ()))
-            meant = self._meant[type(node)] = _number(rules)
-        state = _state(node, *meant, paths)
+            meant = self._meant[type(node)] = _asked_by(rules)
+        state = type(node), *_state(node, meant, known)
         if node._component_styles and self._styled.get(node) == state:
             return
         looks = _looks.get(state)
@@ -174,37 +182,37 @@ def _same(rules: RulesMap, others: RulesMap) -> bool:
     return {**rules, "layout": other} == others
 
 
-def _number(rules: Iterable[RuleSet]) -> tuple[int, frozenset[str]]:
-    """A number for these rules, and the pseudo classes in them."""
+def _asked_by(rules: Iterable[RuleSet]) -> _Asked:
     key = tuple(rules)
-    return _numbers.setdefault(key, len(_numbers)), frozenset[str]().union(*(rule.pseudo_classes for rule in key))
+    selectors = [one for rule in key for chain in rule.selector_set for one in chain.selectors]
+    names = frozenset(f"{_SIGNS[one.type]}{one.name}" for one in selectors if one.type in _SIGNS)
+    pseudo = frozenset(name for one in selectors for name in one.pseudo_classes)
+    return _Asked(_numbers.setdefault(key, len(_numbers)), names, pseudo)
 
 
-def _state(node: DOMNode, number: int, asked: frozenset[str], paths: dict[Any, Any]) -> State:
-    """All that decides how the rules of this number style a node: what a selector can ask of the way to it."""
-    rare = asked & RARE
-    if not rare:
-        return number, _path(node, paths)
-    seen = (one.has_pseudo_classes({name}) for one in node.css_path_nodes for name in sorted(rare))
-    return (number, _path(node, paths), *seen)
+def _state(node: DOMNode, asked: _Asked, known: Known) -> State:
+    """All that decides how these rules style a node: what their selectors can ask of the way to it."""
+    way = node.css_path_nodes
+    state: list[object] = [asked.number]
+    for one in way:
+        names, own = _told(one, known)
+        state += (names & asked.names, own) if asked.pseudo else (names & asked.names,)
+    rare = sorted(asked.pseudo & RARE)
+    state += [one.has_pseudo_classes({name}) for one in way for name in rare]
+    return tuple(state)
 
 
-def _path(node: DOMNode, paths: dict[Any, Any]) -> int:
-    """The number of the way to a node; `paths` has those that are known."""
-    number: int | None = paths.get(node)
-    if number is None:
-        above = _path(node._parent, paths) if isinstance(node._parent, DOMNode) else None
+def _told(node: DOMNode, known: Known) -> tuple[frozenset[str], State]:
+    """The names of a node, and what it has of pseudo classes but the rare ones; `known` has those of the nodes before."""
+    told = known.get(node)
+    if told is None:
         own: State = ()
         if isinstance(node, Widget):
             own = (node.mouse_hover, node.has_focus, node.disabled)
         elif isinstance(node, App):
             own = (node.app_focus, node.current_theme.dark, node.is_inline, node.native_ansi_color, node.no_color)
-        state = (above, type(node), node._id, frozenset(node._classes), own)
-        number = _paths.get(state)
-        if number is None:
-            number = _paths[state] = next(_new_number)
-        paths[node] = number
-    return number
+        told = known[node] = frozenset(node._selector_names), own
+    return told
 
 
 def _dress(node: DOMNode, looks: Looks) -> None:

@@ -19,6 +19,7 @@ from mcptest_tui.problems import Sturdy
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.widgets.conversation_view import ConversationView
 from mcptest_tui.widgets.diff_view import DiffView
+from mcptest_tui.widgets.frame import show_titles
 from mcptest_tui.widgets.graph_view import GraphView
 from mcptest_tui.widgets.json_tree import JsonTree
 from mcptest_tui.widgets.line import Line
@@ -156,9 +157,7 @@ class Detail(Sturdy, Vertical):
     def compose(self) -> ComposeResult:
         """The tabs, and a view for each."""
         yield TabLine()
-        page = TextView(id="detail-page")
-        page.add_class("-shown")
-        yield page
+        yield TextView(id="detail-page", classes="-shown")
         yield TextView(id="detail-result")
         yield GraphView(id="detail-graph")
         yield ConversationView(id="detail-conversation")
@@ -179,10 +178,9 @@ class Detail(Sturdy, Vertical):
         if self.screen.has_class("-narrow") or self.screen.has_class("-short"):  # the frame has no lower edge there
             tail = one_line(subtitle, room - 12)
             parts = (one_line(title, max(room - cell_len(tail) - 3, 8)), tail)
-            self.border_title = shown("   ".join(filter(None, parts)))
-            return
-        self.border_title = shown(one_line(title, room))
-        self.border_subtitle = shown(one_line(subtitle, room))
+            show_titles(self, shown("   ".join(filter(None, parts))))
+        else:
+            show_titles(self, shown(one_line(title, room)), shown(one_line(subtitle, room)))
 
     def on_resize(self) -> None:
         """The frame's words are cut to its width."""

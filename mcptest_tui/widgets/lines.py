@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     Piece = tuple[str, Ink]
 
 
-SEEN = 1.02
-"""How much a list grows before its scroll bar is drawn anew: the bar is as tall as the list."""
+SEEN = 1.1
+"""How much a list grows before its scroll bar is drawn anew, unless it is scrolled: the bar is as tall as the list."""
 
 
 class Lines(Sturdy, ScrollView, can_focus=True):
@@ -121,6 +121,12 @@ class Lines(Sturdy, ScrollView, can_focus=True):
         else:
             self.set_reactive(ScrollView.scroll_y, 0.0)
             self.set_reactive(ScrollView.scroll_target_y, 0.0)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """The bar is moved, and is as long as it should be."""
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.window_virtual_size = self.virtual_size.height
+        super().watch_scroll_y(old_value, new_value)
 
     def render_line(self, y: int) -> Strip:
         """One row of the widget."""

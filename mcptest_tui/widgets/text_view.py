@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len, chop_cells
+from textual.geometry import Size
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.widgets.lines import Lines
@@ -69,8 +70,8 @@ class TextView(Lines):
     """
     HAS_CURSOR = False
 
-    def __init__(self, *, id: str | None = None, wrap: bool = True) -> None:  # noqa: A002 - Textual's name
-        super().__init__(id=id)
+    def __init__(self, *, id: str | None = None, classes: str | None = None, wrap: bool = True) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, classes=classes)
         self.lines: Sequence[TextLine] = ()
         self._wrap = wrap
         self._rows: list[Sequence[Piece]] = []
@@ -80,9 +81,16 @@ class TextView(Lines):
         """Other lines; from the top, unless the place is to be kept."""
         if lines == self.lines and keep:
             return
+        before, top = self._rows, self.scroll_offset.y
         self.lines = lines
         self._laid_out = (-1, False)
-        self.changed(top=None if keep else 0)
+        if (top and not keep) or top > self._most() or not before:
+            self.changed(top=None if keep else 0)
+            return
+        self._fit(Size(self.scrollable_content_region.width, self.count()))
+        for at in range(top, top + self.page):
+            if before[at : at + 1] != self._rows[at : at + 1]:
+                self.refresh_line(at)
 
     def count(self) -> int:
         """How many rows there are at this width."""

@@ -6,14 +6,18 @@ is in the file is text and nothing else: controls are shown as stand-ins, one fo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
+from textual.document._wrapped_document import WrappedDocument
 from textual.geometry import Offset, Size
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import TextArea
+from textual.widgets.text_area import Selection
 
 from mcptest_engine.core.sanitise import replace_unsafe
 from mcptest_tui.keymap import bindings_for
@@ -26,7 +30,7 @@ from mcptest_tui.widgets.yaml_typing import YamlTyping
 from mcptest_tui.words import MARKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from textual.binding import BindingType
     from textual.document._document import Location
@@ -42,6 +46,15 @@ INKS = (
 NOTE_GAP = 3
 _BRACKET_ROWS = 400
 Told = TypeVar("Told")
+
+
+class LineList(WrappedDocument):
+    """As the base class, whose `height` counts all lines anew for each line that is drawn."""
+
+    @property
+    def height(self) -> int:
+        """How many rows there are."""
+        return len(self._offset_to_line_info)
 
 
 class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
@@ -87,6 +100,12 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
     }
     """
 
+    selection = reactive(Selection(), init=False, always_update=True, repaint=False)
+    """As the base class has it, but only the rows that look different are drawn anew."""
+
+    _styled: object = None
+    """The theme whose styles were read."""
+
     def __init__(self, text: str = "", *, id: str | None = None, read_only: bool = False) -> None:  # noqa: A002
         super().__init__("", soft_wrap=False, read_only=read_only, show_line_numbers=True, max_checkpoints=2_000, id=id)
         self.set_reactive(TextArea.cursor_blink, False)
@@ -112,17 +131,16 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
 
     def _set_document(self, text: str, language: str | None) -> None:
         from textual.document._document_navigator import DocumentNavigator
-        from textual.document._wrapped_document import WrappedDocument
 
         if not hasattr(self, "_inks"):  # the base class makes one of its own while it initialises
             super()._set_document(text, language)
             return
         self.document = YamlDocument(text, self._rows_moved)
-        self.wrapped_document = WrappedDocument(self.document, tab_width=self.indent_width)
+        self.wrapped_document = LineList(self.document, tab_width=self.indent_width)
         self.navigator = DocumentNavigator(self.wrapped_document)
-        self._build_highlight_map()
         self.move_cursor((0, 0))
         self._rewrap_and_refresh_virtual_size()
+        self.refresh()
 
     def become(self, text: str) -> None:
         """Have another text, by one edit that can be undone; the cursor stays where it was, as far as there is such a place."""
@@ -172,12 +190,50 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
             wanted, self._wanted = self._wanted, None
             self.call_after_refresh(self.place, *wanted)
 
-    def _rows_moved(self, top: int, before: int, after: int) -> None:
-        """What hangs on rows below an edit goes with them; what hung on the edited rows waits for the next look."""
+    def _rows_moved(self, top: int, before: int, after: int, coloured: int) -> None:
+        """What hangs on rows below an edit goes with them; what hung on the edited rows waits for the next look.
+
+        Up to row `coloured` the text may have other colours than before.
+        """
         if before != after:
             self.squiggles = _moved(self.squiggles, top, before, after)
             self.notes = _moved(self.notes, top, before, after)
-        self.hits = {}
+        if before == after and not self.hits:
+            self._draw_rows(range(top, coloured + 1))
+        else:
+            self.hits = {}
+            self._line_cache.clear()
+            self.refresh()
+
+    def _draw_rows(self, rows: Collection[int]) -> None:
+        """Draw these rows of the text anew; where long lines are wrapped, all."""
+        if rows and self.soft_wrap:
+            self._line_cache.clear()
+            self.refresh()
+            return
+        for key in [key for key in self._line_cache.keys() if key[2] in rows]:  # noqa: SIM118 - it is no mapping
+            self._line_cache.discard(key)
+        top = self.scroll_offset.y
+        for row in rows:
+            if top <= row < top + self.size.height:
+                self.refresh_lines(row)
+
+    def _build_highlight_map(self) -> None:
+        """There is no tree to ask; `_rows_moved` has seen to what was edited."""
+
+    def _watch_selection(self, previous_selection: Selection, selection: Selection) -> None:
+        bracket = self._matching_bracket_location
+        super()._watch_selection(previous_selection, selection)
+        if self.soft_wrap:
+            self.refresh()
+            return
+        top, height = self.scroll_offset.y, self.size.height
+        for first, last in {tuple(sorted(one)) for one in (previous_selection, selection)}:
+            if seen := range(max(first[0], top), min(last[0] + 1, top + height)):
+                self.refresh_lines(seen.start, len(seen))
+        for place in (bracket, self._matching_bracket_location):
+            if place is not None:
+                self.refresh_lines(place[0])
 
     # What is shown beside the text
 
@@ -188,17 +244,17 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
         notes: Mapping[int, Note] | None = None,
         hits: Mapping[int, Iterable[tuple[int, int]]] | None = None,
     ) -> None:
-        """Other marks; draws only when one of them is different."""
-        told = (self.squiggles, self.notes, self.hits)
+        """Other marks; draws the rows that have others than before."""
+        before: tuple[dict[int, Any], ...] = (self.squiggles, self.notes, self.hits)
         if squiggles is not None:
             self.squiggles = {row: list(found) for row, found in squiggles.items()}
         if notes is not None:
             self.notes = dict(notes)
         if hits is not None:
             self.hits = {row: list(found) for row, found in hits.items()}
-        if told != (self.squiggles, self.notes, self.hits):
-            self._line_cache.clear()
-            self.refresh()
+        marks: tuple[dict[int, Any], ...] = (self.squiggles, self.notes, self.hits)
+        pairs = list(zip(before, marks, strict=True))
+        self._draw_rows({row for old, new in pairs for row in old.keys() | new.keys() if old.get(row) != new.get(row)})
 
     def ink(self, name: str) -> Style:
         """The colour and weight of a component class; a background only where it is the point."""
@@ -214,6 +270,7 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
     def notify_style_update(self) -> None:
         """Another theme."""
         super().notify_style_update()
+        self._styled = None
         if hasattr(self, "_inks"):
             self._inks.clear()
 
@@ -224,12 +281,14 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
     # Drawing
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """As the base class, but the cursor's line keeps the colours of its text."""
+        """As the base class, but the cursor's line keeps the colours of its text, and styles are read when they change."""
         theme = self._theme
-        theme.apply_css(self)
-        for name in ("cursor_line_style", "bracket_matching_style"):
-            style = getattr(theme, name) or Style()
-            setattr(theme, name, Style(bgcolor=style.bgcolor, bold=style.bold or None))
+        if theme is not self._styled:
+            self._styled = theme
+            theme.apply_css(self)
+            for name in ("cursor_line_style", "bracket_matching_style"):
+                style = getattr(theme, name) or Style()
+                setattr(theme, name, Style(bgcolor=style.bgcolor, bold=style.bold or None))
         return super(TextArea, self).render_lines(crop)
 
     def get_line(self, line_index: int) -> Text:
@@ -300,10 +359,17 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
         return Strip.join([body.crop(0, used), strip, body.crop(end, max(body.cell_length, end))])
 
     def _refresh_size(self) -> None:
-        """As the base class, but for the column that it adds where there is room without it."""
-        super()._refresh_size()
-        if not self.soft_wrap and self.virtual_size.width <= self.scrollable_content_region.width:
-            self.virtual_size = Size(self.scrollable_content_region.width, self.virtual_size.height)
+        """As the base class, but for the column that it adds where there is room without it, and without a layout of the screen
+        where no scroll bar comes or goes.
+        """
+        if self.soft_wrap:
+            size = Size(0, self.wrapped_document.height)
+        else:
+            width, height = self.document.get_size(self.indent_width)
+            size = Size(max(width + self.gutter_width + 1, self.scrollable_content_region.width), height)
+        if size != self.virtual_size:
+            self.set_reactive(ScrollView.virtual_size, size)
+            self._scroll_update(size)
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
         """As the base class, and back to the left edge as soon as the cursor can be seen from there."""

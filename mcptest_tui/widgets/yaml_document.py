@@ -22,9 +22,11 @@ _ANY_END = re.compile("\r\n|\r|\n")
 
 
 class YamlDocument(Document):
-    """`moved` is called with (first row, rows before, rows after) of every edit, so that what hangs on rows can follow."""
+    """`moved` is called with (first row, rows before, rows after, last row with other colours) of every edit, so that what
+    hangs on rows can follow.
+    """
 
-    def __init__(self, text: str, moved: Callable[[int, int, int], None] | None = None) -> None:
+    def __init__(self, text: str, moved: Callable[[int, int, int, int], None] | None = None) -> None:
         newline = newline_of(text)
         self._newline: Any = newline
         self._split = _SPLIT[newline]
@@ -53,9 +55,9 @@ class YamlDocument(Document):
         pieces[-1] += after
         lines[top[0] : last + 1] = pieces
         self._text = None
-        self.states.replaced(lines, top[0], last - top[0] + 1, len(pieces))
+        coloured = self.states.replaced(lines, top[0], last - top[0] + 1, len(pieces))
         if self._moved is not None:
-            self._moved(top[0], last - top[0] + 1, len(pieces))
+            self._moved(top[0], last - top[0] + 1, len(pieces), coloured)
         return EditResult((top[0] + len(pieces) - 1, column), replaced)
 
     def pasted(self, text: str) -> str:

@@ -1,17 +1,13 @@
 """The workbench with `child.py` for an engine: `app.py TESTS PER_SECOND grow|known`."""
 
-import os
+import gc
 import sys
 from pathlib import Path
 
-os.environ.setdefault("TEXTUAL_FPS", "120")
-
-import gc
-
 from mcptest_tui import engine_client
-from mcptest_tui.app import Workbench
+from mcptest_tui.opening import run_workbench
 
 gc.set_threshold(100_000, 20, 100)  # as the program has it
 CHILD = str(Path(__file__).with_name("child.py"))
 engine_client.worker_argv = lambda *_: (sys.executable, CHILD, *sys.argv[1:])  # type: ignore[assignment]
-sys.exit(Workbench([]).run())
+sys.exit(run_workbench([]))

@@ -1,0 +1,103 @@
+"""What a key draws anew: the rows that look different, no layout, and nothing that looks the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from textual.content import Content
+from textual.geometry import Region
+from textual.screen import Screen
+
+from mcptest_tui.widgets.frame import show_titles
+from mcptest_tui.widgets.yaml_area import YamlArea
+from tests.tui.edit.test_typing import Bare
+from tests.tui.edit.typing import opened
+from tests.tui.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.anyio
+
+KEYS = (
+    *("end", "backspace", "|", "backspace", "home", "x", "y", '"', "backspace", "ctrl+z", "ctrl+z", "enter", "{"),
+    *("left", "right", "a", "end", "backspace", "down", "down", "home", "shift+down", "shift+down", "shift+end"),
+    *("delete", "ctrl+z", "left", "pagedown", "x", "ctrl+home", "x"),
+)
+"""The `|` makes text of a block of what stands below it."""
+
+
+def drawn(area: YamlArea) -> list[Any]:
+    """Its rows as they would be drawn now: what was drawn before and is not to be drawn anew is taken from there."""
+    return [list(strip) for strip in area.render_lines(Region(0, 0, *area.size))]
+
+
+async def edited(pilot: Any) -> YamlArea:
+    """The editor's text, looked at, with the focus."""
+    area: YamlArea = (await opened(pilot)).current.area
+    area.focus()
+    await pilot.pause()
+    return area
+
+
+async def test_what_a_key_leaves_undrawn_looks_as_before() -> None:
+    """Each time what would be drawn is what everything drawn anew gives."""
+    app = Bare()
+    async with app.run_test(size=(60, 12)) as pilot:
+        area = app.query_one(YamlArea)
+        area.load_text("a: b\n  c: 1\n  d: {x: [1, 2]}\n" + "e: 3\n" * 20)
+        area.focus()
+        await pilot.pause()
+        drawn(area)
+        for key in KEYS:
+            await pilot.press(key)
+            await pilot.pause()
+            kept = drawn(area)
+            area._line_cache.clear()
+            area._styles_cache.clear()
+            assert kept == drawn(area), key
+        for marks in ({"squiggles": {1: [(2, 3, "error")]}}, {"hits": {0: [(0, 1)]}}, {"squiggles": {}, "hits": {}}):
+            area.mark(**marks)
+            kept = drawn(area)
+            area._line_cache.clear()
+            area._styles_cache.clear()
+            assert kept == drawn(area), marks
+
+
+async def test_a_letter_draws_its_row_and_lays_nothing_out(
+    workbench: Callable[..., Any], demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it makes a problem, whose list is not shown while it is typed."""
+    async with workbench(size=(100, 30)) as pilot:
+        app, area = pilot.app, await edited(pilot)
+        await pilot.press("x")  # the first one marks the file as unsaved
+        await until(pilot, lambda: app.screen.current.checked == area.text)
+        layouts, rows, lay_out, draw = [], [], Screen._refresh_layout, area._render_line
+        monkeypatch.setattr(
+            Screen, "_refresh_layout", lambda *args, **rest: layouts.append(args) or lay_out(*args, **rest)
+        )
+        monkeypatch.setattr(area, "_render_line", lambda y: rows.append(y) or draw(y))
+        for key in ("x", "backspace", "backspace", "x"):
+            drawn(area)
+            rows.clear()
+            await pilot.press(key)
+            drawn(area)
+            assert set(rows) <= {area.cursor_location[0] - area.scroll_offset.y}
+            await until(pilot, lambda: app.screen.current.checked == area.text)
+        assert not layouts
+
+
+async def test_a_title_that_is_the_same_draws_nothing(workbench: Callable[..., Any], demo: Path) -> None:
+    """And another one draws the edge that it stands in, not all of the pane."""
+    async with workbench(size=(120, 40)) as pilot:
+        await edited(pilot)
+        pane = pilot.app.screen.query_one("#edit-pane")
+        show_titles(pane, Content("one"))
+        pane._exchange_repaint_regions()
+        show_titles(pane, Content("one"))
+        assert not pane._exchange_repaint_regions()
+        show_titles(pane, Content("two"), Content("below"))
+        width, height = pane.outer_size
+        assert set(pane._exchange_repaint_regions()) == {Region(0, 0, width, 1), Region(0, height - 1, width, 1)}
