@@ -93,10 +93,8 @@ class DetailFeed:
 
     def finished(self, ids: tuple[str, ...], *, ended: bool) -> None:
         """These tests came to something. A run is among the kept ones once it has ended, so they are asked for again then."""
-        for test in ids:
-            self._past.pop(test, None)
-        if ended:
-            self._past.clear()
+        # Another table each time: what is being asked meanwhile is of the time before, and goes into the old one.
+        self._past = {} if ended else {test: past for test, past in self._past.items() if test not in ids}
 
     def fill(self) -> None:
         """Show what is known about the entry, and ask for what is not."""
@@ -424,10 +422,11 @@ class DetailFeed:
         self._arrived(test)
 
     async def _ask_history(self, test: str) -> None:
+        past = self._past
         try:
-            self._past[test] = await self.ask("history", id=test, limit=PAST)
+            past[test] = await self.ask("history", id=test, limit=PAST)
         except EngineError as wrong:
-            self._past[test] = wrong.message
+            past[test] = wrong.message
         self._arrived(test)
 
     async def ask(self, do: str, **arguments: Any) -> Any:

@@ -18,7 +18,7 @@ from mcptest_tui.actions.edit import ACTIONS
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.places import path_here
 from mcptest_tui.quiet import Quiet
-from mcptest_tui.safe import one_line, shown
+from mcptest_tui.safe import shown, without_middle
 from mcptest_tui.screens.edit_checks import EditChecks
 from mcptest_tui.screens.edit_files import EditFiles
 from mcptest_tui.screens.edit_find import EditFind
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from mcptest_tui.screens.edit_docs import OpenDoc
 
 MOST_RESTORED = 20
+SHORTEST_NAME = 20
 HOLD_SECONDS = 0.5
 SETTLE_SECONDS = 0.06
 """What needs a look at the word under the cursor waits until the cursor rests."""
@@ -210,8 +211,10 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
             dirty = Content.styled(f" {MARKS['dot']} unsaved", "$warning") if current.is_dirty else Content("")
             state = " new" if current.file.is_new else ""
             readonly = f"  read-only: {current.file.read_only}" if current.file.read_only else ""
-            name = shown(one_line(self.title_of(current), 40))
-            show_titles(pane, Content.assemble(name, state, dirty, shown(readonly)))
+            behind = Content.assemble(state, dirty, shown(readonly))
+            room = (pane.size.width or self.size.width) - behind.cell_length - 4
+            name = without_middle(self.title_of(current), max(room, SHORTEST_NAME))
+            show_titles(pane, Content.assemble(shown(name), behind))
         else:
             show_titles(pane, Content("Edit"))
 
@@ -409,6 +412,7 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
         super()._fit()
         if self.current is not None:
             self.show_list(self.current)
+            self.call_after_refresh(self.refresh_tabs)  # as much of its name as there is room for
 
     def _doc_of(self, area: TextArea) -> OpenDoc | None:
         return next((doc for doc in self.docs.values() if doc.area is area), None)

@@ -15,7 +15,7 @@ from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.working import Working
 from mcptest_tui.state.about import size_shown
-from mcptest_tui.state.processes import OURS, RESTARTED, Process, processes_of, uptime_shown
+from mcptest_tui.state.processes import ABOUT, OURS, RESTARTED, Process, processes_of, uptime_shown
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.widgets.modals import Modal
 
@@ -203,7 +203,9 @@ class ProcessesWindow(Modal[None], Working):
             return
         waits = one.all_waits(time.time())
         told = [shown(one_line(waits, width * MOST_LINES), style="$verdict-inconclusive")] if waits else []
-        line.update(Content("\n").join([*told, shown(one_line(one.shown, width), style="$text-muted")]))
+        told += [shown(one_line(ABOUT[one.role], width * MOST_LINES))] if one.role in ABOUT else []
+        told += [shown(one_line(one.shown, width), style="$text-muted")] if one.role not in OURS else []
+        line.update(Content("\n").join(told))
 
     def action_end(self) -> None:
         """End the one under the cursor."""

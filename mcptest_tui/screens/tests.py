@@ -110,6 +110,7 @@ class TestsScreen(TestActions, TreeActions, Copying):
         """Shown again."""
         if self._missed:
             self._missed = False
+            self.feed.finished((), ended=True)
             self.documents_read()
 
     def documents_read(self) -> None:

@@ -481,7 +481,7 @@ class TrafficScreen(Working, WorkScreen):
         """Errors, and whether the rows stand still."""
         parts = []
         if self.traffic.errors:
-            parts.append((counted(self.traffic.errors, "error answer") + "  ", "$verdict-fail"))
+            parts.append((counted(self.traffic.errors, "error") + "  ", "$verdict-fail"))
         if self.traffic.paused:
             parts.append(("paused  ", "$text-warning"))
         return Content.assemble(*parts) if parts else Content("")

@@ -12,6 +12,14 @@ if TYPE_CHECKING:
 
 OURS = ("guardian", "engine", "workbench")
 """What goes with the workbench: always there, and last in the list."""
+ABOUT = {
+    "spare": "started ahead, so that the next run need not wait for it; ends after a while without one",
+    "jq": "evaluates the jq filters of suites",
+    "guardian": "ends all these processes if mcptest is killed",
+    "engine": "runs the tests and talks to the servers, so that the keys never wait for them",
+    "workbench": "draws the screens and reads the keys",
+}
+"""What it is there for, by its role, where its title does not say it."""
 RESTARTED = ("run", "spare", "hand", "guardian", "engine")
 """What can be started again."""
 

@@ -138,7 +138,7 @@ class Filter:
 
 
 class Traffic:
-    """The ring and what is shown of it."""
+    """The ring and what is shown of it. `errors` counts what `is:error` shows: errors, and requests without an answer."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
@@ -217,6 +217,7 @@ class Traffic:
         for key in [key for key in self._open if key[0] == stream]:
             asked = self._open.pop(key)
             asked.is_unanswered, asked.ms = True, round((at - asked.at) * 1000, 2)
+            self.errors += not asked.is_spare
             self._stale = self._stale or (bool(self.filter) and not self.paused)
         return not self.paused
 
@@ -226,7 +227,7 @@ class Traffic:
         self._count += 1
         row.order = self._count
         _put(self.rows, row)
-        self.errors += row.error
+        self.errors += row.error and not row.is_spare
         self.spare += row.is_spare and not self.filter.takes_spare
         self._pair(row)
         if self.paused:
@@ -269,7 +270,7 @@ class Traffic:
         for row in gone:
             if row.answer is not None:
                 row.answer.asked = None
-        self.errors = sum(row.error for row in self.rows)
+        self.errors = sum((row.error or row.is_unanswered) and not row.is_spare for row in self.rows)
         if not self.paused:
             self.rebuild()
 

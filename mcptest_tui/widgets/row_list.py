@@ -73,8 +73,10 @@ class RowList(Lines):
     PANE = "The list of tests"
     HELP = """Every test of the open suites. The marks: passed, failed, inconclusive (!), skipped (~), not run yet.
     Behind a name: c cached, + new; a flaky test passed only after a failed attempt. Before the time: what the test demands
-    (answered, valid, shape, value), and the share of wrong answers that it noticed in the last `mcptest mutate`.
-    "waits": a save concerns it and did not start it, since it acts or spends; {run.this} runs it."""
+    (answered, valid, shape, value), and the share of wrong answers that it noticed in the last `mcptest mutate`. The time is
+    the test's own, without what it waited behind an earlier call.
+    "waits": a save concerns it and did not start it, since it acts or spends; {run.this} runs it. "waits for tools": it is
+    answered, and the server's list of tools is not."""
 
     @dataclass
     class Folded(Message):
@@ -295,7 +297,9 @@ class RowList(Lines):
             badges += f" {FLAKY}"
         if row.cached:
             badges += f" {CACHED}"
-        if row.waits:
+        if row.busy and row.answered:
+            badges += f" waits for {row.block}"
+        elif row.waits:
             badges += " waits"
         if row.added:
             badges += f" {ADDED}"

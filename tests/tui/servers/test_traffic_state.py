@@ -154,6 +154,17 @@ def test_pausing_keeps_everything():
     assert (numbers(traffic), traffic.missed) == ([1, 2], 0)
 
 
+def test_as_many_errors_are_counted_as_the_filter_for_them_shows():
+    """Those of spare servers, which are not shown, are not counted; what was never answered is."""
+    traffic = Traffic()
+    spare = [{**one, "spare": True} for one in call(20, 9, error=True)]
+    waiting = row(6, id=3, method="tools/call", stream=1)
+    traffic.apply([told(*call(1, 7, error=True), *call(3, 8), waiting, *spare, row(30, "end", stream=1, at=1040.0))])
+    assert traffic.errors == 2
+    traffic.show("is:error")
+    assert numbers(traffic) == [1, 6]
+
+
 def test_the_ring_keeps_the_newest():
     """Ten thousand, and what is shown is among them."""
     traffic = Traffic()

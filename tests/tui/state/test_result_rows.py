@@ -265,7 +265,9 @@ def test_what_waited_for_another_call_is_no_slow_test_and_its_tool_no_slow_tool(
     ]
     assert "\x1b" not in "".join(told)
     result = store.rows[b].result
-    assert text(result_lines(store.rows[b], result, "", "")).startswith("✓ passed   919 ms, 906 ms of it behind a")
+    headline = text(result_lines(store.rows[b], result, "", "")).partition("\n")[0]
+    assert headline.startswith("✓ passed   919 ms, 906 ms of it behind a")
+    assert headline.endswith(", 13 ms its own")  # the time in the list
     past = {"run_id": "1", "started_at": "2026-11-01T10:00:00Z", **result}
     assert "919 ms  906 ms of it behind a" in text(history_lines([past]))
     later = store_of(item("b"))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from mcptest_tui.state.filters import parse_filter
 from mcptest_tui.state.result_rows import busy_words
+from mcptest_tui.state.tree_rows import TreeRows
+from mcptest_tui.widgets.row_list import RowList
 from mcptest_tui.words import strength_shown
 from tests.tui.state.making import (
     PATH,
@@ -298,6 +301,8 @@ def test_the_call_that_hangs_is_shown_as_running_and_not_the_one_that_was_answer
     quick = store.rows[id_of("quick")]
     assert busy_words(quick) == f"answered, waits for the server's list of {quick.block}"
     assert busy_words(store.rows[id_of("waits")]) == "waiting"
+    assert RowList(TreeRows())._badges(quick) == f" waits for {quick.block}"
+    assert parse_filter("is:waiting").select(store.rows.values()) == [quick]
     store.apply_many([finished("u1", id_of("quick"))])
     assert statuses(store) == {"quick": "pass", "hangs": "running", "waits": "queued"}
 

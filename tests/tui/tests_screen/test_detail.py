@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
@@ -261,6 +262,35 @@ async def test_a_history_grows_with_every_run(workbench, mixed):
         await ran(pilot, "r")
         await until(pilot, lambda: "came to  ✗✗" in text_of(pilot.app))
         assert "failing  since" in text_of(pilot.app)
+        pilot.app.go("edit")  # what ends while another screen is shown is there as well
+        await pilot.pause()
+        pilot.app.run_tests(None, [row(pilot, "broken").id])
+        await until(pilot, lambda: pilot.app.runs.progress.busy)
+        await until(pilot, lambda: not pilot.app.runs.progress.busy)
+        pilot.app.go("tests")
+        await until(pilot, lambda: "came to  ✗✗✗" in text_of(pilot.app))
+
+
+async def test_a_history_that_was_asked_for_before_a_run_ended_is_asked_for_again(workbench, mixed, monkeypatch):
+    async with workbench() as pilot:
+        await ran(pilot, "a")
+        await on(pilot, "broken")
+        feed, held = pilot.app.screen.feed, asyncio.get_running_loop().create_future()
+        ask = feed.ask
+
+        async def late(do, **arguments):
+            answer = await ask(do, **arguments)
+            if do == "history" and not held.done():
+                await held
+            return answer
+
+        monkeypatch.setattr(feed, "ask", late)
+        asked = asyncio.ensure_future(feed._ask_history(row(pilot, "broken").id))
+        await ran(pilot, "r")
+        held.set_result(None)
+        await asked
+        await opened(pilot, "broken", "history")
+        await until(pilot, lambda: "came to  ✗✗" in text_of(pilot.app))
 
 
 async def test_c_copies_the_command_that_runs_the_test(workbench, mixed):
