@@ -63,6 +63,10 @@ class AppInterface(BaseApp):
         """Stop what is on, and what waits."""
         self.runs.cancel()
 
+    def editor_of(self, path: str) -> ModeScreen | None:
+        """The screen that has unsaved text of a file."""
+        return next((screen for screen in self.work_screens() if screen.unsaved_text(path) is not None), None)
+
     async def open_document(self, path: str) -> None:
         """Make a suite one of those that are open, also in the next session."""
         await self.suites.open(absolute(path))

@@ -16,6 +16,7 @@ from textual.widgets import Static
 from mcptest_engine.core.words import counted
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
+from mcptest_tui.places import path_here
 from mcptest_tui.safe import name_among, one_line, shown
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.working import Working
@@ -29,7 +30,7 @@ from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from textual.binding import BindingType
     from textual.timer import Timer
@@ -461,6 +462,10 @@ class ReviewScreen(Working, WorkScreen):
         if not self.state.unwritten:
             self.workbench.say("nothing was accepted or rejected yet")
             return
+        files = {item.file for item in self.state.accepted() if item.kind != "snapshot"}
+        self._once_saved(files, "write", self._write)
+
+    def _write(self) -> None:
         self._asked_to_write = False
         self.workbench.reviews.write()
         self._tell_counts()
@@ -470,7 +475,30 @@ class ReviewScreen(Working, WorkScreen):
         if not self._can_undo:
             self.workbench.say("there is no write to undo")
             return
-        self.workbench.reviews.undo()
+        files = {str(self.workbench.workspace.root / one["path"]) for one in self.workbench.reviews.written}
+        self._once_saved(files, "take back", self.workbench.reviews.undo)
+
+    def _once_saved(self, files: Iterable[str], words: str, then: Callable[[], None]) -> None:
+        """Do it; where one of these files has unsaved text in Edit, ask to save that first: both are to be in the file."""
+        bench = self.workbench
+        unsaved = {file: editor for file in sorted(files) if (editor := bench.editor_of(file)) is not None}
+        if not unsaved:
+            then()
+            return
+        from mcptest_tui.widgets.modals import Question
+
+        async def save() -> None:
+            if all([await editor.save_all() for editor in set(unsaved.values())]):
+                then()
+
+        def answered(answer: str | None) -> None:
+            if answer == "s":
+                self.run_worker(save, group="review.save", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+
+        names = ", ".join(map(path_here, unsaved))
+        lines = ["Edit has text of it that is not saved yet. Saved first, the file has both."]
+        choices = [("s", f"save, then {words}"), ("n", "not now")]
+        self.app.push_screen(Question(f"Save {names} first?", lines, choices), answered)
 
     # Looking closer
 

@@ -195,8 +195,7 @@ class SaveTest(Modal[str]):
     def _editor(self) -> ModeScreen | None:
         """The screen that has unsaved text of the chosen file."""
         bench: AppInterface = self.app  # type: ignore[assignment]
-        path = self.saving.place.path
-        return next((screen for screen in bench.work_screens() if screen.unsaved_text(path) is not None), None)
+        return bench.editor_of(self.saving.place.path)
 
     def _note(self) -> str:
         server, told = self.saving.server, list(self.saving.notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
@@ -162,10 +163,16 @@ class TreeActions(TestsBase):
             return
         from mcptest_tui.screens.add_assertion import AddAssertion, Way, matchers_for
 
+        editor = bench.editor_of(row.file)
         try:
-            text = file.read_bytes().decode()
+            text = (editor.unsaved_text(row.file) if editor is not None else None) or file.read_bytes().decode()
+            line = row.line if editor is None else self._line_in(text, row)
+            if line is None:
+                words = f"{file.name} has unsaved text in Edit, where this test is not found"
+                bench.tell(words, severity="warning", hint=f"{key_of('app.mode.2')} goes there; save it first")
+                return
             ways = [
-                Way(matcher, apply(text, add_assertion(text, row.line, tree.target, matcher)))
+                Way(matcher, apply(text, add_assertion(text, line, tree.target, matcher)))
                 for matcher in matchers_for(tree.value())
             ]
         except EditRefused as refused:
@@ -183,11 +190,23 @@ class TreeActions(TestsBase):
             lambda after: self._write(row, text, after) if after else None,
         )
 
+    def _line_in(self, text: str, row: TestRow) -> int | None:
+        """Where a test stands in a suite's unsaved text; None where it is not found."""
+        from mcptest_engine.running.documents import document_of
+
+        document = document_of(row.file, text, start_dir=self.workbench.folder, environ=dict(os.environ))
+        return next((test.line for test in document.tests if test.id == row.id and test.file == row.file), None)
+
     def _write(self, row: TestRow, before: str, after: str) -> None:
         bench = self.workbench
         file = File(row.file)
+        editor = bench.editor_of(row.file)
+        if editor is not None and editor.unsaved_text(row.file) == before:
+            editor.change_text(row.file, after)
+            bench.say(f"added to the unsaved text of {file.name}; {key_of('app.mode.2')} goes there, to save it")
+            return
         try:
-            if file.read_bytes() != before.encode():
+            if editor is not None or file.read_bytes() != before.encode():
                 bench.tell(
                     f"{file.name} has changed meanwhile; nothing was written",
                     severity="warning",

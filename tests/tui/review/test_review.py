@@ -83,6 +83,32 @@ async def test_when_all_are_decided_it_asks_once_and_no_keeps_them(workbench, pl
         assert "added 1" not in path.read_text()
 
 
+async def test_what_is_unsaved_in_edit_is_saved_before_a_proposal_is_written(workbench, place):
+    """Asked first, and nothing is written without a yes; then the file has both, and so has Edit."""
+    path = suite_in(place)
+    new_test(place, 0)
+    new_test(place, 1)
+    async with workbench() as pilot:
+        app = pilot.app
+        app.go("edit")
+        await until(pilot, lambda: getattr(app.screen, "current", None) is not None)
+        doc = app.screen.current
+        doc.area.insert("# mine\n", (0, 0))
+        await reviewing(pilot, 2)
+        before = path.read_text()
+        await pilot.press("a", "ctrl+s")
+        assert "Save mcptest.yml first?" in await asked(pilot)
+        await pilot.press("n")
+        assert path.read_text() == before
+        await pilot.press("ctrl+s")
+        await asked(pilot)
+        await pilot.press("s")
+        await until(pilot, lambda: "added 0" in path.read_text())
+        assert path.read_text().startswith("# mine\n")
+        await until(pilot, lambda: doc.text == path.read_text(), what="the same text in Edit")
+        assert not doc.is_dirty
+
+
 async def test_the_key_that_writes_says_yes_to_the_question_whether_to_write(workbench, place):
     """The line below the question goes on saying that this key writes."""
     path = suite_in(place)

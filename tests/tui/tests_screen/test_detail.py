@@ -254,6 +254,28 @@ async def test_escape_leaves_the_suite_as_it_is(workbench, mixed):
         assert mixed.read_text(encoding="utf-8") == before
 
 
+async def test_an_assertion_goes_into_what_is_unsaved_in_edit(workbench, mixed):
+    """At the test's place there, which is another line than on the disk, where nothing is written."""
+    before, mine = mixed.read_text(encoding="utf-8"), "# mine\n" * 9
+    async with workbench() as pilot:
+        app = pilot.app
+        await ran(pilot, "a")
+        app.go("edit")
+        await until(pilot, lambda: getattr(app.screen, "current", None) is not None)
+        doc = app.screen.current
+        doc.area.insert(mine, (0, 0))
+        app.go("tests")
+        await opened(pilot, "operational", "response")
+        await pilot.press("G", "plus")
+        await until(pilot, lambda: isinstance(app.screen, AddAssertion))
+        await pilot.press("enter")
+        await until(pilot, lambda: doc.text != mine + before, what="the assertion")
+        assert mixed.read_text(encoding="utf-8") == before
+        line = before.partition("contains: operational } }\n")
+        assert doc.text.startswith(mine + line[0] + line[1] + "      - ")
+        assert doc.text.endswith(line[2])
+
+
 async def test_a_history_grows_with_every_run(workbench, mixed):
     async with workbench() as pilot:
         await ran(pilot, "a")
