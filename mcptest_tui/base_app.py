@@ -142,6 +142,14 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
         if errors or self.message[1] != "error":
             self.message = ("", "information")
 
+    def _refresh_notifications(self) -> None:
+        """As the base class, which leaves an empty row where a notification was taken away."""
+        super()._refresh_notifications()
+        if self._notifications or not self.screen_stack:
+            return
+        for holder in self.screen.query("ToastHolder"):
+            holder.remove()
+
     async def _check_bindings(self, key: str, priority: bool = False) -> bool:
         """As the base class; a key of ours that has nothing to do says so: silence looks like a key that was lost."""
         if await super()._check_bindings(key, priority):

@@ -483,15 +483,24 @@ async def test_what_went_well_is_told_in_the_status_bar_and_covers_nothing(workb
         assert not pilot.app._notifications
 
 
-async def test_a_notification_covers_neither_the_mode_bar_nor_the_last_rows(workbench, demo):
-    """At the top right: problems, the status bar and what is typed stand below."""
-    async with workbench(size=(120, 40)) as pilot:
-        before = rows_of(pilot.app)[-2]
-        pilot.app.say(f"what is {'very ' * 30}long", "warning")
-        await until(pilot, lambda: "very long" in text_of(pilot.app))
-        assert rows_of(pilot.app)[-2] == before, "a part of it does not take the place of the counts"
-        pilot.app.clear_notices()
-        pilot.app.tell("one\ntwo", severity="warning")
-        await until(pilot, lambda: "two" in text_of(pilot.app))
-        found = [at for at, row in enumerate(rows_of(pilot.app)) if "one" in row[60:] or "two" in row[60:]]
-        assert 1 < min(found) <= max(found) < 8
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
+async def test_a_notification_lies_over_nothing(workbench, demo, size):
+    """It has rows of its own above the status bar; the panes leave these to it and have them back afterwards."""
+    async with workbench(size=size) as pilot:
+        app = pilot.app
+        before, body = rows_of(app)[-2], app.screen.query_one("#body")
+        app.say(f"what is {'very ' * 30}long", "warning")
+        await until(pilot, lambda: "very long" in text_of(app))
+        assert rows_of(app)[-2] == before, "a part of it does not take the place of the counts"
+        app.clear_notices()
+        await until(pilot, lambda: not app.screen.query("Toast") and body.region.bottom == size[1] - 2)
+        app.tell("one\ntwo", severity="warning")
+        await until(pilot, lambda: app.screen.query("Toast") and body.region.bottom == size[1] - 4)
+        assert app.screen.query_one("Toast").region.y == body.region.bottom
+        assert ["one" in rows_of(app)[-4], "two" in rows_of(app)[-3]] == [True, True]
+        assert rows_of(app)[-2] == before
+        app.go("edit")
+        await until(pilot, lambda: app.current_mode == "edit")
+        app.tell("three", severity="error")
+        body = app.screen.query_one("#body")
+        await until(pilot, lambda: "three" in rows_of(app)[-3] and body.region.bottom <= size[1] - 3)
