@@ -99,6 +99,8 @@ class Workbench(AppActions, inherit_bindings=False):
         self.suites.put_remembered()
         self._tick: Timer | None = None
         self._title = Title()
+        self._is_touched = True
+        """Something has happened since the session was saved last."""
 
     async def on_event(self, event: events.Event) -> None:
         """As the base class, but for the mouse over what is being removed: Textual would look for its parent, which is gone."""
@@ -107,6 +109,10 @@ class Workbench(AppActions, inherit_bindings=False):
                 under, _ = self.get_widget_at(event.x, event.y)
                 if under is not self.screen and not under.is_attached:
                     return
+        if isinstance(event, events.InputEvent):
+            self._is_touched = True
+            if isinstance(event, events.Key):
+                self.tips.key_pressed()
         await super().on_event(event)
 
     # Starting
@@ -129,7 +135,7 @@ class Workbench(AppActions, inherit_bindings=False):
             more = f"{key_of('app.settings')} opens the settings, which list them all"
             told = self.config.problems[:3]
             self.tell("\n".join(told), severity="warning", hint=more if told != self.config.problems else None)
-        self.set_interval(SESSION_SECONDS, self.save_session)
+        self.set_interval(SESSION_SECONDS, self._save_if_touched)
         self.run_worker(self._open(), group="engine.read", exit_on_error=False)
 
     async def _open(self) -> None:
@@ -155,6 +161,7 @@ class Workbench(AppActions, inherit_bindings=False):
     # What comes from the engine
 
     def _apply(self, events: list[Event]) -> None:
+        self._is_touched = True
         changed: list[str] = []
         watched: list[str] = []
         for event in events:
@@ -298,8 +305,13 @@ class Workbench(AppActions, inherit_bindings=False):
             remember(theme=name)
         self.save_session()
 
+    def _save_if_touched(self) -> None:
+        if self._is_touched:
+            self.save_session()
+
     def save_session(self) -> None:
         """Write the session when it is different from what is on the disk. Folders without a suite are left alone."""
+        self._is_touched = False
         if not self.store.documents:
             return
         self.session.update({screen.MODE: screen.remember_all() for screen in self.work_screens()})

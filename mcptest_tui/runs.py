@@ -156,7 +156,7 @@ class Runs:
         """Whether a file is what servers write, such as a log that their command names: it changes with every run."""
         during_run = self.progress.busy or self.progress.since_last < WRITTEN_WITHIN_SECONDS
         known = path in self._written.given_up
-        if not self._written.changed(path, run=self.progress.started if during_run else None):
+        if not self._written.changed(path, run=self.progress.newest if during_run else None):
             return False
         if known:
             return True

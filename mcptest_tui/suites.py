@@ -155,8 +155,16 @@ class Suites:
         return found
 
     def changed(self, paths: list[str]) -> list[str]:
-        """Those of `paths` that are another file than when `missed` gave them: a save at the start is told in both ways."""
-        return [path for path in paths if path not in self._missed or self._missed.pop(path) != state_of(Path(path))]
+        """Those of `paths` that are another file than when they were read, or when `missed` gave them: a save at the start is
+        told in both ways, and so is one from here.
+        """
+        return [path for path in paths if not self._is_known(path)]
+
+    def _is_known(self, path: str) -> bool:
+        state = state_of(Path(path))
+        if path in self._missed and self._missed.pop(path) == state:
+            return True
+        return path in self._app.store.documents and state is not None and self._states.get(path) == state
 
     def title(self) -> str:
         """What is open, for the mode bar: `weather.yml`, `weather.yml +2`."""

@@ -51,6 +51,7 @@ class Tips:
         self._app = app
         self._told: set[str] | None = None
         self._line: TipLine | None = None
+        self._is_due = False
 
     def hear(self, events: Iterable[dict[str, Any]]) -> None:
         """A run has ended: how to see why a test failed, or what else there is."""
@@ -61,12 +62,20 @@ class Tips:
                 self.tell("failure" if self._app.store.counts["fail"] else "passed")
 
     def take_away(self) -> bool:
-        """After its time, with Escape, and with another mode, where its keys mean other things; False without one."""
-        line, self._line = self._line, None
+        """With Escape, and with another mode, where its keys mean other things; False without one."""
+        line, self._line, self._is_due = self._line, None, False
         if line is None or not line.is_attached:
             return False
         line.remove()
         return True
+
+    def key_pressed(self) -> None:
+        """After its time it goes with the next key: somebody who looks elsewhere meanwhile has not read it."""
+        if self._is_due:
+            self.take_away()
+
+    def _become_due(self) -> None:
+        self._is_due = True
 
     def tell(self, name: str) -> None:
         """Tell a tip, unless it was told before, none is wanted, or another one is still there."""
@@ -85,6 +94,6 @@ class Tips:
         keys = (key_of(action) for action in actions)
         self._line = TipLine(f"tip: {sentence.format(*keys)}", markup=False)
         screen.mount(self._line, after="#body")
-        self._line.set_timer(SECONDS, self.take_away)
+        self._line.set_timer(SECONDS, self._become_due)
         with suppress(OSError):  # told again next time
             remember(tips=sorted(self._told))

@@ -35,6 +35,8 @@ class Progress:
 
     clock: Callable[[], float]
     run: str | None = None
+    newest: str = ""
+    """The run that is on, or was last."""
     path: str = ""
     done: int = 0
     total: int = 0
@@ -132,7 +134,7 @@ class Progress:
         elif name == "run.started":
             self._begin()
             self.waiting.discard(run)
-            self.run, self.path = run, str(event.get("path", ""))
+            self.run, self.newest, self.path = run, run, str(event.get("path", ""))
             self.total += len(event.get("tests", ())) - self.asked.pop(run, 0)
         elif name == "case.finished":
             result = event["result"]

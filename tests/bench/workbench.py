@@ -19,6 +19,8 @@ from rows import Row
 from suites import write_suite
 from terminal import Terminal, family
 
+from mcptest_tui.tips import TIPS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -67,6 +69,8 @@ def workbench_start(bench: Bench) -> Iterator[Row]:
                 found = terminal.until(lambda drawn, text=text: text in drawn, since=terminal.started)
                 ours[folder].append(found)
                 terminal.drain(2.0)
+                terminal.press(CTRL_Q)
+                terminal.ended()  # with its engine, which would run beside the next
         with _box("four.py", place) as terminal:
             box.append(terminal.until(lambda text: "echo 3" in text, since=terminal.started))
             terminal.drain(0.5)
@@ -189,10 +193,13 @@ def workbench_quit(bench: Bench) -> Iterator[Row]:
     """From the key to the end of the program, with its servers."""
     for server, limit, words in (("slow", 1_000, "quit"), ("stubborn", 3_000, "quit, a server that hangs")):
         place = _place(bench, f"quit-{server}")
-        report = (
-            bench.directory / f"{server}.pids"
-        )  # not beside the suite, where a change of it would have the tests run again
-        write_suite(place / "mcptest.yml", 3, command=_server(server, str(report)))
+        report = bench.directory / f"{server}.pids"
+        # In a program of one word: a file that is a word of the command is watched, and each run would start the next.
+        script = str(HERE / "servers" / f"{server}.py")
+        program = (
+            f"import runpy, sys; sys.argv[1:] = [{str(report)!r}]; runpy.run_path({script!r}, run_name='__main__')"
+        )
+        write_suite(place / "mcptest.yml", 3, command=[PYTHON, "-c", program])
         with _open(place) as terminal:
             terminal.until(lambda text: "echo 2" in text)
             terminal.drain(2.0)
@@ -214,7 +221,9 @@ SECTIONS = (workbench_start, workbench_rows, workbench_body, workbench_editor, w
 def _place(bench: Bench, name: str) -> Path:
     place = bench.directory / f"workbench-{name}"
     (place / ".mcptest").mkdir(parents=True)
-    (place / "home").mkdir()
+    (place / "home" / "mcptest").mkdir(parents=True)
+    told = json.dumps({"tips": sorted(TIPS)})  # each is told once in a person's life
+    (place / "home" / "mcptest" / "workbench.json").write_text(told, encoding="utf-8")
     return place
 
 

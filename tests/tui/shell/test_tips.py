@@ -79,12 +79,20 @@ async def test_a_tip_has_rows_of_its_own_and_goes_with_escape(workbench, demo, n
         assert app.current_mode == "edit"
 
 
-async def test_a_tip_goes_after_its_time(workbench, demo, none_told, monkeypatch):
+async def test_a_tip_goes_with_the_first_key_after_its_time(workbench, demo, none_told, monkeypatch):
+    """Nothing is drawn while nobody is there, and who comes back later has not missed it."""
     async with workbench() as pilot:
         app = pilot.app
-        monkeypatch.setattr("mcptest_tui.tips.SECONDS", 0.01)
         app.go("edit")
-        await until(pilot, lambda: state_file().exists(), what="the tip")
+        await until(pilot, lambda: told(app), what="the tip")
+        await pilot.press("right")
+        assert told(app)
+        app.go("tests")
+        monkeypatch.setattr("mcptest_tui.tips.SECONDS", 0.01)
+        app.go("servers")
+        await until(pilot, lambda: told(app) and app.tips._is_due, what="the tip's time")
+        assert told(app)
+        await pilot.press("down")
         await until(pilot, lambda: not told(app), what="the tip to go")
 
 

@@ -168,7 +168,7 @@ async def test_a_log_that_a_server_writes_does_not_start_run_after_run(workbench
     monkeypatch.setattr("mcptest_tui.runs.WRITTEN_WITHIN_SECONDS", 60.0)  # a busy machine is late with the news
 
     server = place / "server.py"
-    mock = f"[{sys.executable!r}, '-m', 'mcptest_engine.cli.main', 'mock', '--preset', 'demo']"
+    mock = f"[{sys.executable!r}, '-m', 'mcptest_tui', 'mock', '--preset', 'demo']"
     server.write_text(
         f"import subprocess, sys\nopen(sys.argv[1], 'a').write('started\\n')\nsys.exit(subprocess.call({mock}))\n",
         encoding="utf-8",
