@@ -307,6 +307,16 @@ def test_the_call_that_hangs_is_shown_as_running_and_not_the_one_that_was_answer
     assert statuses(store) == {"quick": "pass", "hangs": "running", "waits": "queued"}
 
 
+def test_a_time_as_wide_as_its_column_stands_apart_from_the_strength():
+    store = store_of(item("one", strength="value"))
+    (one,) = store.rows.values()
+    store.apply_many([started("u1", one.id), finished("u1", one.id, strength="value", duration_ms=802.0)])
+    for width in (50, 76, 140):
+        row = "".join(text for text, _ in RowList(TreeRows())._test(one, width, 0))
+        assert row.endswith("value 802 ms" if "value" in row else " 802 ms")
+        assert len(row) == width
+
+
 def test_the_strength_of_a_test_is_that_of_its_text_until_a_result_tells_more():
     """A mutation run elsewhere is told by the next result, or by the suite when it is read anew."""
     store = store_of(item("one", strength="value"), item("two", strength="valid"))
