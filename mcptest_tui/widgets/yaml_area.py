@@ -331,10 +331,10 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
         body = strip.crop(width, max(strip.cell_length, width))
         last = section == len(self.wrapped_document.get_offsets(row))
         note = self.notes.get(row)
+        noted = None
         if note is not None and note.text and last and self.scroll_offset.x == 0:
-            body = self._with_note(body, note, row, room - width)
-        else:
-            body = self._with_edge(body, row, room - width, is_here=is_here)
+            noted = self._with_note(body, note, row, room - width)
+        body = self._with_edge(body, row, room - width, is_here=is_here) if noted is None else noted
         return Strip([*told, *body], width + body.cell_length)
 
     def _with_edge(self, body: Strip, row: int, room: int, *, is_here: bool) -> Strip:
@@ -345,12 +345,12 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
         sign = Segment(MARKS["cut"][:1], self.rich_style + self.ink("yaml-area--mark"))
         return Strip.join([body.crop(0, room - 1), Strip([sign]), body.crop(room, max(body.cell_length, room))])
 
-    def _with_note(self, body: Strip, note: Note, row: int, room: int) -> Strip:
-        """A word behind the text, in the room that is left; cut rather than pushed out."""
+    def _with_note(self, body: Strip, note: Note, row: int, room: int) -> Strip | None:
+        """A word behind the text, in the room that is left; cut rather than pushed out. None where there is no room."""
         used = self.get_column_width(row, len(self.document.get_line(row))) + NOTE_GAP
         told = one_line(note.text, room - used) if room - used >= 8 else ""
         if not told or self.soft_wrap:
-            return body
+            return None
         behind = next(iter(body.crop(used - 1, used)), None)
         background = Style(bgcolor=behind.style.bgcolor) if behind is not None and behind.style is not None else Style()
         style = self.ink("yaml-area--stale" if note.stale else "yaml-area--note") + background

@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.geometry import Region
 from textual.screen import Screen
 
+from mcptest_tui.state.verdict_notes import Note
 from mcptest_tui.widgets.frame import show_titles
 from mcptest_tui.widgets.yaml_area import YamlArea
 from tests.tui.edit.test_typing import Bare
@@ -64,6 +65,17 @@ async def test_what_a_key_leaves_undrawn_looks_as_before() -> None:
             area._line_cache.clear()
             area._styles_cache.clear()
             assert kept == drawn(area), marks
+
+
+async def test_a_long_line_that_failed_ends_with_the_sign_that_it_goes_on() -> None:
+    """There is no room for what its test came to."""
+    app = Bare()
+    async with app.run_test(size=(60, 12)) as pilot:
+        area = app.query_one(YamlArea)
+        area.load_text("a: b\n" + "c: " + "long " * 30)
+        area.mark(notes={1: Note("fail", "expected 1, got 2")})
+        await pilot.pause()
+        assert "".join(segment.text for segment in drawn(area)[1]).rstrip().endswith("…")
 
 
 async def test_a_letter_draws_its_row_and_lays_nothing_out(
