@@ -385,8 +385,8 @@ def _strength(row: TestRow, width: int) -> str:
     """The column of what a test demands: in words; where there is less room, the share if it is known, or the word."""
     told = strength_shown(row.strength, row.mutation_score)
     if width >= WIDE_ENOUGH:
-        return f"{told:>{STRENGTH_WIDTH}}"
+        return f"{told:>{STRENGTH_WIDTH}} "
     if width < NARROW:
         return ""
     told = told.removeprefix(f"{row.strength} ")
-    return f"{one_line(told, SHORT_STRENGTH_WIDTH - 1):>{SHORT_STRENGTH_WIDTH}}"
+    return f"{one_line(told, SHORT_STRENGTH_WIDTH - 1):>{SHORT_STRENGTH_WIDTH}} "
