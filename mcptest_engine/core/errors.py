@@ -138,7 +138,8 @@ class ServerError(McptestError):
 
     `stderr_tail` is the end of what it wrote on stderr (decoded, unsanitised), `exit_code` its exit code or None while it
     runs or when a signal ended it, `signal` that signal's name such as "SIGSEGV". `http` is what came over HTTP where that is
-    how the failure was told: {"status", "headers", "body"?, "retries"?} as in the envelope.
+    how the failure was told: {"status", "headers", "body"?, "retries"?} as in the envelope. `clause` is the cause alone: the
+    message without the server's name, the step that failed and the server's last message.
     """
 
     def __init__(
@@ -151,8 +152,10 @@ class ServerError(McptestError):
         exit_code: int | None = None,
         signal: str | None = None,
         http: dict[str, Any] | None = None,
+        clause: str | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
+        self.clause = message if clause is None else clause
         self.server = server
         self.stderr_tail = stderr_tail
         self.exit_code = exit_code
@@ -197,7 +200,12 @@ class AnswerLost(ServerError):
 
 
 class AuthFailed(ServerError):
-    """HTTP 401 or 403."""
+    """HTTP 401 or 403, or a token that could not be had."""
+
+    @classmethod
+    def because(cls, clause: str, *, server: str, hint: str | None = None) -> AuthFailed:
+        """The error whose message begins with "auth failed: "."""
+        return cls(f"auth failed: {clause}", server=server, hint=hint, clause=clause)
 
 
 class NotInstalled(McptestError):

@@ -14,7 +14,7 @@ from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.tasks import run_together
 from mcptest_engine.judging.opinions import Opinions, Said
-from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError
+from mcptest_engine.judging.providers.values import ModelError
 from mcptest_engine.judging.scorers.judge import JudgeError, grade, paid_for
 from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS, Case
 from mcptest_engine.running.kinds.agent.plan import AgentProgram
@@ -80,7 +80,7 @@ async def judge_with_models(
     if fault is not None:
         return _failed(outcome, fault)
     if stopped is not None:
-        told = stopped.message if stopped.defers else f"not judged: {stopped.message.removeprefix(NOT_ASKED)}"
+        told = stopped.message if stopped.defers else f"not judged: {stopped.reason}"
         return outcome._replace(message=told)
     return outcome
 
@@ -125,7 +125,7 @@ async def _ask(
         opinions.answer(question, Said(None, f"without a verdict: {wrong.message}", paid_for(wrong)))
         return wrong
     except ModelError as wrong:
-        words = wrong.message if wrong.defers else f"not judged: {wrong.message.removeprefix(NOT_ASKED)}"
+        words = wrong.message if wrong.defers else f"not judged: {wrong.reason}"
         opinions.answer(question, Said(None, words, paid_for(wrong)))
         return wrong
     decided = judgement.verdict is not Verdict.INCONCLUSIVE

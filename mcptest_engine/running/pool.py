@@ -435,14 +435,13 @@ def _find_invalid_opening(session: Session, redact: Callable[[Any], Any]) -> str
 def _idle_death(name: str, dead: Session) -> ServerDied:
     name = _name_of(name)
     clause = dead.ending.clause if dead.ending is not None else "closed its connection"
-    return ServerDied(f'server "{name}" {clause} while no call was running', server=name, stderr_tail=dead.stderr_tail)
+    clause += " while no call was running"
+    return ServerDied(f'server "{name}" {clause}', server=name, stderr_tail=dead.stderr_tail, clause=clause)
 
 
 def _given_up(name: str, error: ServerDied, restarts: int) -> ServerDied:
     name = _name_of(name)
-    told = (
-        f"{error.message.partition('; its last message')[0]}; it had been restarted {counted(restarts, 'time')} already"
-    )
+    told = f'server "{name}" {error.clause}; it had been restarted {counted(restarts, "time")} already'
     return ServerDied(told, server=name, stderr_tail=error.stderr_tail, exit_code=error.exit_code, signal=error.signal)
 
 

@@ -42,8 +42,8 @@ def check_secrets_may_go(spec: ServerSpec, *, with_token: bool = False) -> None:
     if may_take_secrets(spec.url):
         _check_proxy(spec, what)
         return
-    raise AuthFailed(
-        f"auth failed: {what} not sent to {shown_url(spec.url)}: tokens go only to https or to this machine",
+    raise AuthFailed.because(
+        f"{what} not sent to {shown_url(spec.url)}: tokens go only to https or to this machine",
         server=spec.name,
         hint="use an https URL",
     )
@@ -56,8 +56,8 @@ def _check_proxy(spec: ServerSpec, what: str) -> None:
     proxy = proxy_for(spec, spec.url or "")
     if proxy is None or is_loopback(urlsplit(proxy).hostname or ""):
         return
-    raise AuthFailed(
-        f"auth failed: {what} not sent to {shown_url(spec.url or '')} through the proxy {shown_url(proxy)}, "
+    raise AuthFailed.because(
+        f"{what} not sent to {shown_url(spec.url or '')} through the proxy {shown_url(proxy)}, "
         "which could read it: tokens go only to https or to this machine",
         server=spec.name,
         hint="use an https URL, or no `http.proxy`",
@@ -72,12 +72,12 @@ def refused(spec: ServerSpec, status: int, challenge: str | None) -> AuthFailed:
     doctor = f"mcptest doctor --url {shlex.quote(url)}"
     if spec.bearer_token_env:
         doctor += f" --bearer-token-env {shlex.quote(spec.bearer_token_env)}"
-    message = (
-        f"auth failed: HTTP {status} from {url}, server advertises {_advertised(challenge)}.\n"
+    clause = (
+        f"HTTP {status} from {url}, server advertises {_advertised(challenge)}.\n"
         f"{what};\n"
         f"{remedy}. Diagnose with: {doctor}"
     )
-    return AuthFailed(message, server=spec.name)
+    return AuthFailed.because(clause, server=spec.name)
 
 
 def takes_stored_token(spec: ServerSpec) -> bool:

@@ -131,11 +131,8 @@ def _page(
     session: OpenSession, method: str, member: str, answer: dict[str, Any]
 ) -> tuple[list[dict[str, Any]], str | None]:
     if "error" in answer:
-        raise ServerError(
-            f'server "{session.spec.name}" answered "{method}" with {told_error(answer["error"], session.spec.redact)}',
-            server=session.spec.name,
-            stderr_tail=session.stderr_tail,
-        )
+        name, clause = session.spec.name, f'answered "{method}" with {told_error(answer["error"], session.spec.redact)}'
+        raise ServerError(f'server "{name}" {clause}', server=name, stderr_tail=session.stderr_tail, clause=clause)
     page, cursor = answer["result"].get(member), answer["result"].get("nextCursor")
     if not isinstance(page, list):
         told = f"it is {kind_of(page)}" if member in answer["result"] else "it is missing"
@@ -153,4 +150,5 @@ def _page(
 
 def _broken(session: OpenSession, what: str) -> ProtocolBroken:
     name = session.spec.name
-    return ProtocolBroken(f'server "{name}" broke the protocol: {what}', server=name, stderr_tail=session.stderr_tail)
+    clause = f"broke the protocol: {what}"
+    return ProtocolBroken(f'server "{name}" {clause}', server=name, stderr_tail=session.stderr_tail, clause=clause)

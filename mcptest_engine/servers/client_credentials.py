@@ -153,15 +153,15 @@ class ClientCredentials:
             hint = f"correct `client_id` (`{self._client.client_id}`) or {secret}"
         elif wrong.code == "invalid_scope":
             hint = "mend `scope`"
-        return AuthFailed(f"auth failed: {wrong.message}", server=self._spec.name, hint=hint)
+        return AuthFailed.because(wrong.message, server=self._spec.name, hint=hint)
 
 
 def _client(spec: ServerSpec, oauth: Mapping[str, Any]) -> Client:
     secret = oauth.get("client_secret")
     if not secret:
         variable = oauth.get("client_secret_env")
-        message = (
-            f"auth failed: env var `{variable}` (named by `client_secret_env`) is not set or is empty in this process"
+        clause = f"env var `{variable}` (named by `client_secret_env`) is not set or is empty in this process"
+        raise AuthFailed.because(
+            clause, server=spec.name, hint=f"export the secret of client `{oauth['client_id']}` into it"
         )
-        raise AuthFailed(message, server=spec.name, hint=f"export the secret of client `{oauth['client_id']}` into it")
     return Client(oauth["client_id"], secret, oauth.get("auth_method", "client_secret_basic"))

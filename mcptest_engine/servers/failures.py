@@ -53,7 +53,10 @@ class Ending:
 
 
 class CallFailed(Exception):
-    """A call that came to nothing. `error` is the public class; `clause` lacks its subject and the method's name."""
+    """A call that came to nothing. `error` is the public class; `clause` lacks its subject and the method's name.
+
+    `own_limit`: the suite's `http.timeout` ended it, and not the time of the call.
+    """
 
     def __init__(
         self,
@@ -63,8 +66,10 @@ class CallFailed(Exception):
         hint: str | None = None,
         ending: Ending | None = None,
         http: dict[str, Any] | None = None,
+        own_limit: bool = False,
     ) -> None:
         super().__init__(clause)
+        self.own_limit = own_limit
         self.http = http
         self.error = error
         self.clause = clause
@@ -78,24 +83,26 @@ class CallFailed(Exception):
 
         `last` is the start of the last message of a server that died.
         """
-        clause = self.clause
+        clause, after = self.clause, ""
         if self.error is ServerDied:
             waited = "waited" if seconds is None else f"had waited {seconds:.1f} s"
             clause += f' while "{method}" {waited} for its answer'
-            clause += f"; its last message: {last}" if last else ""
-        return self._public(self.error, f'server "{server}" {clause}', server, stderr_tail)
+            after = f"; its last message: {last}" if last else ""
+        return self._public(self.error, f'server "{server}" {clause}{after}', clause, server, stderr_tail)
 
     def at_start(self, method: str, *, server: str, stderr_tail: str, hint: str | None = None) -> ServerDidNotStart:
         """The public error for a handshake that failed in `method`."""
         clause = self.clause + (f' before it answered "{method}"' if self.ending is not None else "")
         message = f'server "{server}" did not start: it {clause}'
-        return self._public(ServerDidNotStart, message, server, stderr_tail, hint)
+        return self._public(ServerDidNotStart, message, clause, server, stderr_tail, hint)
 
     def plain(self, *, server: str, stderr_tail: str) -> ServerError:
         """The public error where no call was made."""
-        return self._public(self.error, f'server "{server}" {self.clause}', server, stderr_tail)
+        return self._public(self.error, f'server "{server}" {self.clause}', self.clause, server, stderr_tail)
 
-    def _public(self, error: type[_E], message: str, server: str, stderr_tail: str, hint: str | None = None) -> _E:
+    def _public(
+        self, error: type[_E], message: str, clause: str, server: str, stderr_tail: str, hint: str | None = None
+    ) -> _E:
         ending = self.ending
         return error(
             message,
@@ -105,6 +112,7 @@ class CallFailed(Exception):
             exit_code=None if ending is None else ending.exit_code,
             signal=None if ending is None else ending.signal,
             http=self.http,
+            clause=clause,
         )
 
 
@@ -163,7 +171,9 @@ def could_not_spawn(spec: ServerSpec, wrong: OSError | ValueError) -> ServerDidN
     assert spec.command is not None
     program = spec.command[0]
     reason, hint = _spawn_reason(spec, program, wrong)
-    return ServerDidNotStart(f'server "{spec.name}" did not start: {reason}', server=spec.name, hint=hint)
+    return ServerDidNotStart(
+        f'server "{spec.name}" did not start: {reason}', server=spec.name, hint=hint, clause=reason
+    )
 
 
 def withheld_variable_hint(stderr_tail: str, withheld: Iterable[str]) -> str | None:

@@ -69,10 +69,10 @@ class HttpExchange:
 
     async def _within_limit(self, step: Coroutine[Any, Any, _Again | None]) -> _Again | None:
         call, spec = self._call, self._http.spec
-        seconds, whose = spec.http.timeout_seconds, " (`http.timeout`)"
+        seconds, is_own = spec.http.timeout_seconds, spec.http.timeout_seconds is not None
         if seconds is None and call is None:
             # Nobody waits for it: without a limit each would hold a connection to a server that has stopped.
-            seconds, whose = spec.connect_timeout_seconds, ""
+            seconds = spec.connect_timeout_seconds
         if seconds is None or (call is not None and call.method in _STANDING):
             return await step
         try:
@@ -82,7 +82,9 @@ class HttpExchange:
             if not limit.expired():
                 raise
             asked = "" if call is None else f' "{call.method}"'
-            raise CallFailed(CallTimeout, f"did not answer{asked} within {duration(seconds)}{whose}") from None
+            whose = " (`http.timeout`)" if is_own else ""
+            clause = f"did not answer{asked} within {duration(seconds)}{whose}"
+            raise CallFailed(CallTimeout, clause, own_limit=is_own) from None
 
     # --- one POST
 

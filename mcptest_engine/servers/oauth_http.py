@@ -134,8 +134,7 @@ class OAuthHttp:
         try:
             return trusted_certificates(ServerSpec(name="", http=self._options))
         except ServerDidNotStart as wrong:
-            clause = wrong.message.partition("did not start: ")[2]
-            raise OAuthTrouble(f"no authorization server can be asked: {clause}") from None
+            raise OAuthTrouble(f"no authorization server can be asked: {wrong.clause}") from None
 
     def _proxy(self, *, secure: bool) -> str | None:
         """The proxy that the suite names; plain http goes past one that is elsewhere, where the secret could be read."""

@@ -41,9 +41,8 @@ async def wait_until_ready(spec: ServerSpec) -> None:
         pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
     where = shown_url(ready.url or spec.url or "")
     waited = duration(ready.timeout_seconds)
-    raise NotReady(
-        f'server "{spec.name}" was not ready within {waited} (`wait_for_ready`): {reason} at {where}', server=spec.name
-    )
+    clause = f"was not ready within {waited} (`wait_for_ready`): {reason} at {where}"
+    raise NotReady(f'server "{spec.name}" {clause}', server=spec.name, clause=clause)
 
 
 async def _tried(spec: ServerSpec, ready: Readiness, seconds: float) -> str | None:

@@ -77,7 +77,7 @@ async def _ask(
             exchange = await session.ask(method, params, left(), fault, sent=sent, headers=headers)
             exchange = replace(exchange, duration_ms=exchange.duration_ms + taken_ms)
     except CallFailed as failure:
-        if failure.error is CallTimeout and "`http.timeout`" not in failure.clause:
+        if failure.error is CallTimeout and not failure.own_limit:
             failure.clause = timed_out(method, timeout_seconds, noise=None, unfinished=None).clause
         raise
     if method == "tools/list":

@@ -125,11 +125,11 @@ class StoredLogin:
         )
 
     def _failed(self, wrong: OAuthTrouble) -> AuthFailed:
-        message = f"auth failed: the token stored by `mcptest login` could not be refreshed: {wrong.message}"
+        clause = f"the token stored by `mcptest login` could not be refreshed: {wrong.message}"
         hint = wrong.hint or "try again later"
         if wrong.code is not None:
             hint = f"log in again with: {login_command(self._token.url)}"
-        return AuthFailed(message, server=self._spec.name, hint=hint)
+        return AuthFailed.because(clause, server=self._spec.name, hint=hint)
 
 
 class _telling:  # noqa: N801 - reads as what it does, in a `with` statement
@@ -143,4 +143,4 @@ class _telling:  # noqa: N801 - reads as what it does, in a `with` statement
 
     def __exit__(self, kind: object, wrong: BaseException | None, trace: object) -> None:
         if isinstance(wrong, token_store.StoreTrouble):
-            raise AuthFailed(f"auth failed: {wrong.message}", server=self._server, hint=wrong.hint) from wrong
+            raise AuthFailed.because(wrong.message, server=self._server, hint=wrong.hint) from wrong

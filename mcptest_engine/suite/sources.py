@@ -147,7 +147,7 @@ def _imports(document: Any) -> list[tuple[int, str]]:
 
 
 def _early(fault: Fault) -> str | None:
-    if fault.message and fault.message.startswith("unknown variable"):
+    if fault.is_unknown:
         return "imports are read before variables: only `${env.X}` and `${CONFIG_DIR}` are possible here"
     return fault.hint
 

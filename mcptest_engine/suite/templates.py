@@ -50,13 +50,15 @@ _ESCAPE_HINT = "write `$${` for a literal `${`"
 class Fault:
     """A text that could not be expanded: where it stands, the index in it of the `${`, and why.
 
-    `message` is None where the reason is told elsewhere already (the variable itself is broken).
+    `message` is None where the reason is told elsewhere already (the variable itself is broken). `is_unknown`: it names a
+    variable that nothing declares.
     """
 
     path: Pointer
     offset: int = 0
     message: str | None = None
     hint: str | None = None
+    is_unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +73,9 @@ class Declared:
 class _Unresolved(Exception):
     """Why a template has no value; `message` is None when that is told elsewhere."""
 
-    def __init__(self, message: str | None, hint: str | None = None) -> None:
+    def __init__(self, message: str | None, hint: str | None = None, *, is_unknown: bool = False) -> None:
         super().__init__(message)
-        self.message, self.hint = message, hint
+        self.message, self.hint, self.is_unknown = message, hint, is_unknown
 
 
 class _TooLarge(_Unresolved):
@@ -194,7 +196,7 @@ class Templates:
             return self.variables[name]
         if name in self._broken or not self.complete:
             raise _Unresolved(None)
-        raise _Unresolved(f"unknown variable {quoted(name)}", self._variable_hint(name, bare=bare))
+        raise _Unresolved(f"unknown variable {quoted(name)}", self._variable_hint(name, bare=bare), is_unknown=True)
 
     def _variable_hint(self, name: str, *, bare: bool) -> str:
         known = [*self.declared, *self.given]
@@ -486,7 +488,9 @@ class Walk:
         return as_text(value)
 
     def _fault(self, path: Pointer, offset: int, wrong: _Unresolved) -> None:
-        self.faults.append(Fault(path=path, offset=offset, message=wrong.message, hint=wrong.hint))
+        self.faults.append(
+            Fault(path=path, offset=offset, message=wrong.message, hint=wrong.hint, is_unknown=wrong.is_unknown)
+        )
 
 
 def expressions_in(value: Any) -> Iterator[str]:

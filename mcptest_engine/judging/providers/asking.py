@@ -17,7 +17,7 @@ from mcptest_engine.judging.providers.documents import most_tokens_in, request_k
 from mcptest_engine.judging.providers.keeping import AnswerCache, Recording, Replay
 from mcptest_engine.judging.providers.prices import PriceList
 from mcptest_engine.judging.providers.setup import INSTALL, Setup, clear_text_problem
-from mcptest_engine.judging.providers.values import DEFAULT_MAX_TOKENS, NOT_ASKED, ModelError, ModelFault, ModelReply
+from mcptest_engine.judging.providers.values import DEFAULT_MAX_TOKENS, ModelError, ModelFault, ModelReply
 from mcptest_engine.judging.single_flight import SingleFlight
 from mcptest_engine.judging.spending import Capped, CostBudget, Payer
 from mcptest_engine.servers.urls import shown_url
@@ -163,7 +163,7 @@ class AskedModels:
         try:
             reply, first = await self._flights.join(key, lambda: self._answered(request, endpoint))
         except ModelError as wrong:
-            raise ModelError(wrong.fault, wrong.message, hint=wrong.hint) from None
+            raise ModelError(wrong.fault, wrong.message, hint=wrong.hint, reason=wrong.reason) from None
         return reply if first else reply._replace(kept=True)
 
     async def _answered(self, request: ModelRequest, endpoint: Endpoint) -> ModelReply:
@@ -347,7 +347,7 @@ def _spared(
 
 
 def _capped(wrong: Capped) -> ModelError:
-    return ModelError(ModelFault.CAPPED, f"{NOT_ASKED}{wrong.message}", hint=wrong.hint)
+    return ModelError(ModelFault.CAPPED, f"not asked: {wrong.message}", hint=wrong.hint, reason=wrong.message)
 
 
 def _told(trouble: Trouble, model: str, endpoint: Endpoint, attempts: int) -> ModelError:
@@ -366,6 +366,6 @@ def _told(trouble: Trouble, model: str, endpoint: Endpoint, attempts: int) -> Mo
         )
     elif trouble.fault is ModelFault.RATE_LIMITED:
         hint = "run fewer tests at once with --workers, or try later"
-    elif trouble.fault is ModelFault.REFUSED and "HTTP 404" in trouble.message:
+    elif trouble.fault is ModelFault.REFUSED and trouble.status == 404:
         hint = f"check the model id `{model}`" + (f"; {endpoint.provider.base} is set" if endpoint.own else "")
     return ModelError(trouble.fault, message, hint=hint)

@@ -152,7 +152,7 @@ class Replay:
             reply = answer_from(exchange["answer"], model=request.model, duration_ms=float(exchange["duration_ms"]))
             return reply._replace(kept=False)
         except (ValueError, TypeError) as wrong:
-            raise ModelError(ModelFault.NOT_RECORDED, f"the cassette `{self._name}` holds {wrong}") from None
+            raise ModelError(ModelFault.NOT_RECORDED, f"the cassette `{self._name}` has {wrong}") from None
 
     def _difference(self, asked: _Question) -> str:
         """What is different from the nearest question on the tape, in words."""

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 DEFAULT_MAX_TOKENS = 4096
 DEFAULT_TIMEOUT_SECONDS = 120.0
-NOT_ASKED = "not asked: "
 """How the message of a `CAPPED` begins."""
 
 
@@ -131,11 +130,15 @@ class ModelFault(StrEnum):
 
 
 class ModelError(McptestError):
-    """A model gave no answer. `message` says which model and why, without secrets; `hint` what to do."""
+    """A model gave no answer. `message` says which model and why, without secrets; `hint` what to do.
 
-    def __init__(self, fault: ModelFault, message: str, *, hint: str | None = None) -> None:
+    `reason` is why alone, where the message also says that the model was not asked.
+    """
+
+    def __init__(self, fault: ModelFault, message: str, *, hint: str | None = None, reason: str | None = None) -> None:
         super().__init__(message, hint=hint)
         self.fault = fault
+        self.reason = message if reason is None else reason
 
     @property
     def defers(self) -> bool:

@@ -71,7 +71,7 @@ class Trouble(Exception):
     """No answer came. `message` is a clause whose subject is the provider; `again`: asking once more may help.
 
     `billed`: the provider may have been paid for it all the same. `retry_after` is how many seconds the provider asks to wait.
-    `told` are its own words.
+    `told` are its own words, `status` is that of an answer over HTTP.
     """
 
     def __init__(
@@ -84,8 +84,10 @@ class Trouble(Exception):
         hint: str | None = None,
         told: str = "",
         billed: bool = True,
+        status: int | None = None,
     ) -> None:
         super().__init__(message)
+        self.status = status
         self.fault = fault
         self.message = message
         self.again = again
@@ -118,7 +120,15 @@ class Teller:
         message = f"answered {told} ({self.where}){said}"
         if 300 <= status < 400:
             message = f"answered HTTP {status}, a redirect, which is not followed ({self.where})"
-        return Trouble(fault, message, again=again, retry_after=_retry_after(headers), told=words, billed=status == 200)
+        return Trouble(
+            fault,
+            message,
+            again=again,
+            retry_after=_retry_after(headers),
+            told=words,
+            billed=status == 200,
+            status=status,
+        )
 
     def of_kind(self, kind: str, words: str) -> Trouble:
         """An error that came as a part of an answer."""

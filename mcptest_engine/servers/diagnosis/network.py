@@ -115,8 +115,7 @@ def _check_secrets(spec: ServerSpec, tell: Tell) -> bool:
     try:
         check_secrets_may_go(spec)
     except AuthFailed as refused:
-        detail = refused.message.removeprefix("auth failed: ")
-        tell(Check(layer="auth", name="auth", status=Status.FAILED, detail=detail, hint=refused.hint))
+        tell(Check(layer="auth", name="auth", status=Status.FAILED, detail=refused.clause, hint=refused.hint))
         return False
     return True
 
@@ -219,7 +218,7 @@ async def _secured(spec: ServerSpec, host: str, connection: socket.socket, tell:
             _, writer = await asyncio.open_connection(sock=connection, ssl=context, server_hostname=host)
         done(*_told_certificate(writer.get_extra_info("ssl_object"), verified=spec.http.verify is not False))
     except ServerError as wrong:  # the file of `http.verify`
-        done(Status.FAILED, wrong.message.partition("did not start: ")[2] or wrong.message)
+        done(Status.FAILED, wrong.clause)
         return False
     except ssl.SSLCertVerificationError as wrong:
         reason = wrong.verify_message.rstrip(".")

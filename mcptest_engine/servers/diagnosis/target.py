@@ -85,7 +85,7 @@ async def _over_http(spec: ServerSpec, tell: Tell, learn: Learn | None) -> None:
         await _tell_where_tokens_come_from(spec, refused, tell)
         return
     except ServerError as wrong:
-        _tell_http_failure(spec, wrong, made[-1] if made else None, began, tell)
+        _tell_http_failure(wrong, made[-1] if made else None, began, tell)
         return
     try:
         http = (session.handshake and session.handshake.http) or {}
@@ -112,9 +112,9 @@ def _answered(http: dict[str, Any]) -> str:
     return f"HTTP {http.get('status', '?')}, {media_type(http) or 'no content type'}"
 
 
-def _tell_http_failure(spec: ServerSpec, wrong: ServerError, session: Session | None, began: float, tell: Tell) -> None:
+def _tell_http_failure(wrong: ServerError, session: Session | None, began: float, tell: Tell) -> None:
     """Whether it was HTTP that failed, or what was said over it."""
-    clause, http = _clause(spec, wrong), wrong.http or {}
+    clause, http = wrong.clause, wrong.http or {}
     spoke = session is not None and session.traffic.last_received(since=0.0) is not None
     status = http.get("status")
     if spoke or (isinstance(status, int) and status < 300 and _speaks(http)):
@@ -129,12 +129,6 @@ def _tell_http_failure(spec: ServerSpec, wrong: ServerError, session: Session | 
     else:
         clause, hint = _told_status(http, clause, hint)
     tell(_http_check(Status.FAILED, clause, began, hint))
-
-
-def _clause(spec: ServerSpec, wrong: ServerError) -> str:
-    """The message without its subject."""
-    text = wrong.message.removeprefix(f'server "{spec.name}" ').removeprefix("did not start: ")
-    return text.removeprefix("it ").removeprefix("could not be reached: ")
 
 
 def _speaks(http: dict[str, Any]) -> bool:
@@ -159,7 +153,7 @@ def _told_status(http: dict[str, Any], clause: str, hint: str | None) -> tuple[s
 
 def _auth_refused(spec: ServerSpec, refused: AuthFailed) -> Check:
     """The three lines of a refusal, without the one that leads here."""
-    first, *rest = refused.message.removeprefix("auth failed: ").split("\n")
+    first, *rest = refused.clause.split("\n")
     hint = " ".join(rest).partition(" Diagnose with:")[0].rstrip(".") or refused.hint
     if hint is not None and "mcptest login" not in hint and "no token was sent" in hint:
         hint += f", or try: {login_command(spec.url or '')}"
@@ -249,7 +243,7 @@ def _check_program(spec: ServerSpec, tell: Tell) -> bool:
 
     code = errno.ENOENT if may_run else errno.EACCES
     wrong = could_not_spawn(spec, OSError(code, os.strerror(code), program))
-    detail = _clause(spec, wrong)
+    detail = wrong.clause
     tell(Check(layer="program", name="program", status=Status.FAILED, detail=detail, hint=wrong.hint))
     return False
 
@@ -260,7 +254,7 @@ async def _over_stdio(spec: ServerSpec, tell: Tell, learn: Learn | None) -> None
     try:
         session = await connect(patient, made=made.append)
     except ServerError as wrong:
-        _tell_start_failure(spec, wrong, made[-1], tell)
+        _tell_start_failure(wrong, made[-1], tell)
         return
     try:
         tell(Check(layer="start", name="start", status=Status.OK, detail="runs and answers"))
@@ -275,8 +269,8 @@ async def _over_stdio(spec: ServerSpec, tell: Tell, learn: Learn | None) -> None
         tell(_shutdown(spec, session, perf_counter() - began))
 
 
-def _tell_start_failure(spec: ServerSpec, wrong: ServerError, session: Session, tell: Tell) -> None:
-    clause, output = _clause(spec, wrong), wrong.stderr_tail
+def _tell_start_failure(wrong: ServerError, session: Session, tell: Tell) -> None:
+    clause, output = wrong.clause, wrong.stderr_tail
     ended = wrong.exit_code is not None or wrong.signal is not None or " closed its std" in f" {clause}"
     if not len(session.traffic):  # nothing was sent: it never ran
         tell(Check(layer="start", name="start", status=Status.FAILED, detail=clause, hint=wrong.hint))
@@ -384,7 +378,7 @@ async def _tell_catalog(session: Session, tell: Tell, learn: Learn | None) -> No
         tell(_auth_refused(session.spec, refused))
         return
     except ServerError as wrong:
-        done(Status.FAILED, _clause(session.spec, wrong), wrong.hint, wrong.stderr_tail)
+        done(Status.FAILED, wrong.clause, wrong.hint, wrong.stderr_tail)
         return
     if learn is not None:
         learn(catalog)

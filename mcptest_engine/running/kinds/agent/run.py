@@ -21,7 +21,7 @@ from mcptest_engine.core.targets import parse_target
 from mcptest_engine.core.tasks import run_together
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
-from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError, ModelFault
+from mcptest_engine.judging.providers.values import ModelError, ModelFault
 from mcptest_engine.running.kinds.agent import conversation as stops
 from mcptest_engine.running.kinds.agent.conversation import Conversation
 from mcptest_engine.running.kinds.agent.loop import converse, turn_request
@@ -260,7 +260,7 @@ def _broken_off(fault: ModelError, so_far: Conversation) -> Outcome:
     at = f" (after {counted(len(so_far.replies), 'turn')})" if so_far.replies else ""
     message = f"{fault.message}{at}"
     if fault.fault is ModelFault.CAPPED:
-        told = message if at else f"not run: {message.removeprefix(NOT_ASKED)}"
+        told = message if at else f"not run: {fault.reason}"
         return Outcome(Verdict.SKIP, so_far.duration_ms, message=told)
     failure = Failure(kind=_KINDS.get(fault.fault, FailureKind.SERVER), message=message, hint=fault.hint)
     return Outcome(Verdict.FAIL, so_far.duration_ms, message=message, failure=failure)

@@ -20,7 +20,7 @@ from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.judging.circumstances import told_texts
-from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError, ModelFault
+from mcptest_engine.judging.providers.values import ModelError, ModelFault
 from mcptest_engine.judging.scorers.asking import payer_of
 from mcptest_engine.judging.scorers.values import ScorerError
 from mcptest_engine.judging.spending import Capped
@@ -335,7 +335,7 @@ async def reserved(row: EvalRow, judged: Judged) -> AsyncIterator[None]:
 def not_run(reason: str, *, acted: bool = False) -> Outcome:
     """A row for which a cap on costs left no money. `acted`: its answer was got all the same, and only not graded."""
     told = "not graded" if acted else "not run"
-    return Outcome(Verdict.SKIP, 0.0, message=f"{told}: {reason.removeprefix(NOT_ASKED)}")
+    return Outcome(Verdict.SKIP, 0.0, message=f"{told}: {reason}")
 
 
 def _payers(row: EvalRow, judged: Judged) -> tuple[Payer, ...]:
@@ -384,7 +384,7 @@ async def judged_outcome(
     except ModelError as wrong:
         if wrong.fault is ModelFault.CAPPED:
             paid = paid_for(wrong)
-            return not_run(wrong.message, acted=acted or paid is not None)._replace(judgement=paid)
+            return not_run(wrong.reason, acted=acted or paid is not None)._replace(judgement=paid)
         return Outcome(Verdict.INCONCLUSIVE, 0.0, message=wrong.message)  # the judge turns all others into its own
     outcome = Outcome(
         verdict=judgement.verdict,
