@@ -165,7 +165,9 @@ def choose_assertions(test: MutatedTest, secrets: Secrets) -> Chosen | None:
     if not survivors:
         return None
     own = [Killer(one.change.path, dict(one.assertion)) for one in survivors if one.assertion is not None]
-    unique = list({repr(one.assertion): one for one in own}.values())
+    unique = [
+        one for one in {repr(one.assertion): one for one in own}.values() if not _holds_secret(one.assertion, secrets)
+    ]
     recorded = survivors[0].recorded
     if recorded.call is not None:
         return _most_frequent(survivors, unique)
@@ -176,6 +178,8 @@ def choose_assertions(test: MutatedTest, secrets: Secrets) -> Chosen | None:
     def is_sound(one: Killer) -> bool:
         inside = one.path[:-1] if one.is_shape else one.path
         if is_under(inside, recorded.volatile) or not can_be_written(one.assertion):
+            return False
+        if _holds_secret(one.assertion, secrets):
             return False
         return all(map(one.holds_for, true)) and (not one.is_shape or _is_judged_so(one, true, None))
 
@@ -199,6 +203,15 @@ def choose_assertions(test: MutatedTest, secrets: Secrets) -> Chosen | None:
         return None
     noticed = tuple(mutant for at, mutant in enumerate(survivors) if at not in left)
     return Chosen((*chosen, *shapes), len(survivors), noticed)
+
+
+def _holds_secret(value: Any, secrets: Secrets) -> bool:
+    """Whether a text in an assertion holds a secret, also the name of a member."""
+    if isinstance(value, str):
+        return secrets.holds(value)
+    if isinstance(value, dict):
+        return any(_holds_secret(part, secrets) for pair in value.items() for part in pair)
+    return isinstance(value, list) and any(_holds_secret(part, secrets) for part in value)
 
 
 def _most_frequent(survivors: Sequence[Mutant], killers: Sequence[Killer]) -> Chosen | None:
