@@ -29,8 +29,8 @@ ARGS_LIMIT = 300
 MODELS_SHOWN = 12
 MODEL_LIMIT = 48
 UNNAMED = "(no model named)"
-BY_WHEN = "`when` was false"
-"""Why a node was skipped by its own condition; a node may be called `when`."""
+_OLD_WORDS = {"`when` did not hold": "when", "not run": "budget"}
+"""How the message of a skipped node begins in records that do not have `skipped_by`."""
 _PLAIN = Ink(on=False)
 
 
@@ -177,7 +177,7 @@ def _unrun(trace: Mapping[str, Any], said: str) -> Iterator[str]:
     if cap is not None and unrun:
         yield f"not run: {_ids(unrun)}"
     elif unrun:
-        held = [node for node in trace["nodes"].values() if str(node.get("message", "")).startswith(BY_WHEN)]
+        held = [node for node in trace["nodes"].values() if _skipped_by(node) == "when"]
         if held:
             yield f"skipped by `when`: {_ids([node['id'] for node in held])}"
 
@@ -223,11 +223,18 @@ def _skipped_after(failed: str, nodes: Mapping[str, Any], children: Mapping[str,
     waiting, seen = [failed], {failed}
     while waiting:
         for child in children.get(waiting.pop(0), ()):
-            told = str(nodes[child].get("message", ""))
-            if child not in seen and nodes[child]["status"] == "skipped" and not told.startswith((BY_WHEN, "not run")):
+            if child not in seen and _skipped_by(nodes[child]) == "parent":
                 seen.add(child)
                 waiting.append(child)
                 yield child
+
+
+def _skipped_by(node: Mapping[str, Any]) -> str | None:
+    """What a node was skipped by: "when", "parent", "budget" or "interrupted"; None for a node that was not skipped."""
+    if node["status"] != "skipped" or "skipped_by" in node:
+        return node.get("skipped_by")
+    told = str(node.get("message", ""))
+    return next((cause for words, cause in _OLD_WORDS.items() if told.startswith(words)), "parent")
 
 
 def _ids(ids: tuple[str, ...] | list[str]) -> str:

@@ -47,6 +47,7 @@ _MEMBERS: Mapping[str, tuple[str, ...]] = {
 }
 _NODE_MEMBERS = (
     *("status", "output", "args", "result", "calls", "duration_ms", "started_ms", "message", "hint", "id", "server"),
+    "skipped_by",
     *("tool", "needs", "mocked", "frozen", "cost_usd", "tokens", "model"),
 )
 _SHOWN_CYCLE = 12

@@ -52,9 +52,9 @@ def trace(*nodes: dict[str, Any], models: Any = (), **composition: Any) -> dict[
 
 BROKEN = trace(
     node("a", "err", message="the tool reported an error: \x1b[2Jno", args={"x": "\x1b[2J|"}, result={"isError": True}),
-    node("b", "skipped", needs=("a",), message="`a` failed"),
-    node("c", "skipped", needs=("b",), message="`b` was skipped"),
-    node("d", "skipped", message="`when` was false"),
+    node("b", "skipped", needs=("a",), skipped_by="parent", message="`a` failed"),
+    node("c", "skipped", needs=("b",), skipped_by="parent", message="`b` was skipped"),
+    node("d", "skipped", skipped_by="when", message="`when` was false"),
     node("e", needs=("b",), args={}),
 )
 
@@ -89,6 +89,16 @@ def test_the_documented_lines_are_in_the_report_for_people(record: RunRecord) ->
     assert "composition [PASS] is fine" in lines
     assert lines[-2] == "ran 5 composition(s): 2 passed, 2 failed, 1 skipped"
     assert lines[-1].startswith("3 passed, 2 failed")
+
+
+def test_a_trace_of_an_older_version_is_told_alike(record: RunRecord) -> None:
+    """Records of 0.1 have no `skipped_by`, and another message for `when`."""
+    nodes = {
+        name: {key: value for key, value in row.items() if key != "skipped_by"} for name, row in BROKEN["nodes"].items()
+    }
+    nodes["d"] |= {"message": "`when` did not hold"}
+    old = [replace(test, trace={**BROKEN, "nodes": nodes}) if test.trace == BROKEN else test for test in record.tests]
+    assert render("pretty", record.with_tests(tuple(old))).stdout == render("pretty", record).stdout
 
 
 def test_where_all_is_well_the_sum_is_the_documented_one(record: RunRecord) -> None:

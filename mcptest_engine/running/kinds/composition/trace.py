@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 OK, ERR, SKIPPED = "ok", "err", "skipped"
+BY_WHEN, BY_PARENT, BY_BUDGET, BY_INTERRUPTION = "when", "parent", "budget", "interrupted"
+"""What a node was skipped by."""
 
 
 @dataclass(slots=True)
@@ -69,11 +71,13 @@ class Call:
 class NodeTrace:
     """What came of one node. `reason` is why it failed or was skipped, `place` how many nodes were begun before it.
 
-    `odd` is what its server's list has against the arguments of a call that succeeded.
+    `skipped_by` is the cause of a skip as data, for those who read the trace. `odd` is what its server's list has against the
+    arguments of a call that succeeded.
 
-    As JSON: {"id", "status", "output", "duration_ms", "started_ms"?, "message"?, "hint"?, "server", "tool", "needs", "mocked"?,
-    "frozen"?, "cost_usd"?, "tokens"?, "model"?}; without `for_each` and `loop` "args" and the "result" before a transform, of
-    several attempts the last one's; with them, and of several attempts, "calls", which is empty where there were none.
+    As JSON: {"id", "status", "output", "duration_ms", "started_ms"?, "skipped_by"?, "message"?, "hint"?, "server", "tool",
+    "needs", "mocked"?, "frozen"?, "cost_usd"?, "tokens"?, "model"?}; without `for_each` and `loop` "args" and the "result"
+    before a transform, of several attempts the last one's; with them, and of several attempts, "calls", which is empty where
+    there were none.
     """
 
     plan: NodePlan
@@ -82,6 +86,7 @@ class NodeTrace:
     started_ms: float | None = None
     place: int = 0
     duration_ms: float | None = None
+    skipped_by: str | None = None
     reason: str | None = None
     hint: str | None = None
     kind: FailureKind | None = None
@@ -101,6 +106,8 @@ class NodeTrace:
         out["duration_ms"] = None if self.duration_ms is None else round(self.duration_ms, 3)
         if self.started_ms is not None:
             out["started_ms"] = round(self.started_ms, 3)
+        if self.skipped_by is not None:
+            out["skipped_by"] = self.skipped_by
         if self.reason is not None:
             out["message"] = self.reason
         if self.hint is not None:

@@ -18,7 +18,18 @@ from mcptest_engine.core.results import FailureKind
 from mcptest_engine.core.targets import EVERY
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.kinds.composition.spending import total_said, usage_of
-from mcptest_engine.running.kinds.composition.trace import ERR, OK, SKIPPED, Call, NodeTrace, Trace
+from mcptest_engine.running.kinds.composition.trace import (
+    BY_BUDGET,
+    BY_INTERRUPTION,
+    BY_PARENT,
+    BY_WHEN,
+    ERR,
+    OK,
+    SKIPPED,
+    Call,
+    NodeTrace,
+    Trace,
+)
 from mcptest_engine.suite.references import Reference, Unresolved, fill, part_of
 
 if TYPE_CHECKING:
@@ -164,7 +175,7 @@ class Walk:
                 node.status, node.reason, node.output = ERR, "ended: the run was interrupted", None
                 node.duration_ms = now - node.started_ms
             elif node.status == SKIPPED and node.reason is None:
-                node.reason = "not run: interrupted"
+                node.skipped_by, node.reason = BY_INTERRUPTION, "not run: interrupted"
         return Trace(self._program, self._nodes, duration_ms=now, output_problem="the run was interrupted")
 
     def _pump(self) -> None:
@@ -172,22 +183,24 @@ class Walk:
         cap = self._program.concurrency
         while self._ready and not self._cancelled and (cap is None or len(self._tasks) < cap):
             number = self._program.order[heappop(self._ready)]
-            reason = self._must_skip(number)
-            if reason is not None:
-                self._nodes[number].reason = reason
+            if self._skip(number):
                 self._settle(number)
                 continue
             self._tasks[number] = asyncio.ensure_future(self._node(number))
 
-    def _must_skip(self, number: int) -> str | None:
+    def _skip(self, number: int) -> bool:
+        """Whether a node must be skipped, with the cause noted in it."""
+        node = self._nodes[number]
         if self._program.spending.tripped is not None:
-            return f"not run: the budget was used up ({self._program.spending.tripped})"
-        plan = self._nodes[number].plan
-        for parent in plan.parents:
-            if parent not in plan.defaults and self._nodes[parent].status != OK:
+            told = f"not run: the budget was used up ({self._program.spending.tripped})"
+            node.skipped_by, node.reason = BY_BUDGET, told
+            return True
+        for parent in node.plan.parents:
+            if parent not in node.plan.defaults and self._nodes[parent].status != OK:
                 what = "failed" if self._nodes[parent].status == ERR else "was skipped"
-                return f"`{self._nodes[parent].plan.id}` {what}"
-        return None
+                node.skipped_by, node.reason = BY_PARENT, f"`{self._nodes[parent].plan.id}` {what}"
+                return True
+        return False
 
     def _settle(self, number: int) -> None:
         """A node is done: its children may be ready now."""
@@ -219,9 +232,7 @@ class Walk:
     async def _node(self, number: int) -> None:
         node = self._nodes[number]
         clock = self._world.clock
-        reason = self._must_skip(number)
-        if reason is not None:
-            node.reason = reason
+        if self._skip(number):
             self._done(number)
             return
         started = clock()
@@ -265,7 +276,7 @@ class Walk:
         outputs = {parent: self._output_of(plan, parent) for parent in plan.parents}
         by_id = {self._nodes[parent].plan.id: output for parent, output in outputs.items()}
         if plan.when is not None and not await self._holds(plan.when, {"parents": by_id}, "when"):
-            node.reason = "`when` was false"
+            node.skipped_by, node.reason = BY_WHEN, "`when` was false"
             return
         failed = None
         try:
