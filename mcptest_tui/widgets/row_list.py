@@ -272,8 +272,6 @@ class RowList(Lines):
         badges = self._badges(row)
         took = f"{self._time(row):>{TIME_WIDTH}}"  # always as wide, so that no name changes when its time comes
         strength = _strength(row, width)
-        if strength and not took.startswith(" "):
-            strength = f"{strength[1:]} "  # `802 ms` is as wide as its column
         room = width - len(indent) - 2 - cell_len(badges) - len(strength) - len(took) - 1
         near = self.rows.entries[max(at - NEAR, 0) : at + NEAR + 1] if cell_len(row.name) > room else ()
         name = name_among(row.name, [one.name for one in near if isinstance(one, TestRow)], max(room, 4))
