@@ -137,7 +137,11 @@ SECTIONS = (
     ("Branch", "A branch of a tree", "Either `ask` with `yes` and `no`, or `score`."),
     ("VerifyStep", "A step of `verify`", "Exactly one of `tool`, `uri` and `prompt`."),
     ("Delay", "A delaying `fault`", ""),
-    ("Expect", "`expect`", "Either a list of assertions, or this mapping."),
+    (
+        "Expect",
+        "`expect`",
+        "Either a list of assertions, or this mapping, in which [the short form](#the-short-form-of-assertions) is possible.",
+    ),
     ("AgentExpect", "An agent test's `expect`", "Either a list of assertions, or this mapping."),
     ("TokenBudget", "`max_response_tokens`", "Either a number, or this mapping."),
     (

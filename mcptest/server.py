@@ -32,10 +32,9 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+_BLOCKS = {"resources/read": "resources", "prompts/get": "prompts"}
 NAME = "server"
 """What the server is called in messages."""
-_SHORT = {"text": "result.content[0].text", "structured": "result.structuredContent", "error": "error"}
-"""Short names of targets. Every target of a suite may be written out instead."""
 
 
 class CallFailed(McptestError, AssertionError):
@@ -102,17 +101,20 @@ class Result:
     def expect(self, target: str, /, *, outcome: str = "success", **matcher: Any) -> Result:
         """Check one value of the answer with one matcher, as an assertion of a suite does, and return the result itself.
 
-        `target` is a path such as `structured.total`, `text`, or `result.content[0].text`. The matcher is a keyword with the
-        name that it has in suites, `_` for `-`: `exact=3`, `contains="ok"`, `between=[0, 1]`, `snapshot=True`. The call must
-        have come to `outcome`: "success", "error" or "any".
+        `target` is a path such as `structured.total`, `json.total`, `text`, or `result.content[0].text`. The matcher is a
+        keyword with the name that it has in suites, `_` for `-`: `exact=3`, `contains="ok"`, `between=[0, 1]`,
+        `snapshot=True`. The call must have come to `outcome`: "success", "error" or "any".
         Raises: ExpectationFailed (an AssertionError) for what does not hold, CallFailed for the wrong outcome, UsageError
         for an unknown matcher.
         """
+        from mcptest_engine.suite.short_assertions import long_target
+
         __tracebackhide__ = True
         self._check_outcome(outcome)
         written = {name.replace("_", "-"): value for name, value in matcher.items()}
         _check_matcher(written)
-        row = self._server._judge(_full_target(target), written, self._envelope)
+        full = long_target(target, _BLOCKS.get(self._envelope["request"]["method"], "tools"))
+        row = self._server._judge(full or target, written, self._envelope)
         if row is not None:
             raise ExpectationFailed(row)
         return self
@@ -519,13 +521,6 @@ def _validity_of(session: Session) -> Any:
     if session.spec.validity == "off" or session.protocol_version is None:
         return None
     return Validity(session.protocol_version, fails=session.spec.validity == "fail")
-
-
-def _full_target(target: str) -> str:
-    for short, full in _SHORT.items():
-        if target == short or target.startswith((f"{short}.", f"{short}[")):
-            return full + target[len(short) :]
-    return target
 
 
 def _check_matcher(written: Mapping[str, Any]) -> None:

@@ -19,8 +19,10 @@ from mcptest_engine.authoring.suite_insert import declared_in, insert_server
 from mcptest_engine.authoring.suite_text import SCHEMA_LINE, same_settings, target_lines, unused_key
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
+from mcptest_engine.suite.assertion_forms import with_assertions
 from mcptest_engine.suite.edit import BOM, append_test, replace_expect
-from mcptest_engine.suite.text_edits import apply
+from mcptest_engine.suite.short_assertions import has_short_form, with_long_assertions
+from mcptest_engine.suite.text_edits import EditRefused, apply
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_nodes import Kind, compose
 
@@ -146,7 +148,13 @@ def added(text: str, proposed: Proposed, target: Target, *, with_server: bool) -
 
 def replaced(text: str, proposed: Proposed, there: SameCall) -> Placed:
     """The suite with another `expect` for the test that is there; what holds of the old one stays. Raises: EditRefused."""
+    text = with_assertions(text, short=False, test=(BLOCK, there.index)).text
     before = declared_in(text)[BLOCK][there.index].get("expect")
+    if has_short_form(before):
+        raise EditRefused(
+            f"the test's assertions are in the short form, and cannot be converted (line {there.line})",
+            hint="write them as a list of `target` and `matcher`",
+        )
     expect = proposed.mapping["expect"]
     after = apply(text, replace_expect(text, (BLOCK, there.index), expect))
     old = before.get(_BUDGET_KEY) if isinstance(before, dict) else None
@@ -157,14 +165,20 @@ def replaced(text: str, proposed: Proposed, there: SameCall) -> Placed:
 
 def merged_for(text: str, proposed: Proposed, there: SameCall) -> Proposed:
     """The proposal for the test that is there: its own `expect`, and what is new or has to change."""
-    found = with_merged(proposed, declared_in(text)[BLOCK][there.index].get("expect"), there.judged)
+    found = with_merged(proposed, _long_tests(text)[there.index].get("expect"), there.judged)
     return replace(found, notes=(*there.notes, *found.notes))
 
 
 def loss_of(before: str, after: str, there: SameCall) -> str | None:
     """How the test that is there demands less in `after` than in `before`."""
-    old, new = (declared_in(text)[BLOCK][there.index] for text in (before, after))
+    old, new = (_long_tests(text)[there.index] for text in (before, after))
     return demands_lost(old.get("expect"), new.get("expect"), threshold=old.get("threshold"))
+
+
+def _long_tests(text: str) -> list[dict[str, Any]]:
+    """The tests of tools, with their assertions in the long form."""
+    tests: list[dict[str, Any]] = with_long_assertions(read_tree(text.removeprefix(BOM), file="")).value[BLOCK]
+    return tests
 
 
 def _with_budget_comment(text: str, index: int) -> str:

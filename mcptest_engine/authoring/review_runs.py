@@ -13,13 +13,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.review_matchers import find_loosening, restated
-from mcptest_engine.authoring.review_texts import value_at
+from mcptest_engine.authoring.review_texts import SHORT_FORM, value_at
 from mcptest_engine.core.clipping import show
 from mcptest_engine.core.errors import McptestError, RecordError
 from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.targets import Absent, Spread, TargetSyntaxError, parse_target, render, resolve
+from mcptest_engine.core.targets import Absent, Spread, TargetSyntaxError, parse_target, render, resolve_answer
 from mcptest_engine.core.words import time_shown
+from mcptest_engine.suite.short_assertions import has_short_form
 from mcptest_engine.suite.text_edits import EditRefused
 from mcptest_engine.suite.yaml_text import Unwritable
 from mcptest_engine.workspace.files import file_state
@@ -145,6 +146,23 @@ def changes(text: SuiteText, kind: str, runs: Sequence[Sequence[Seen]]) -> Itera
     if index is None or not isinstance(test, dict):
         return
     tests = tuple(dict.fromkeys(str(seen.result.get("name")) for seen in newest))
+    if has_short_form(test.get("expect")):
+        yield Change(
+            block=block,
+            place=index,
+            path=("expect",),
+            was=test["expect"],
+            value=test["expect"],
+            about="",
+            why=_named(newest[0].run_id),
+            stability="",
+            is_volatile=False,
+            loosens=None,
+            run_id=newest[0].run_id,
+            tests=tests,
+            distrust=SHORT_FORM,
+        )
+        return
     distrust = next(filter(None, (_distrust(seen.result) for seen in newest)), None)
     found = (
         part
@@ -509,7 +527,7 @@ def _whole_actual(actual: Any, target: str, output: Any, *, transformed: bool) -
     if transformed or not isinstance(output, dict) or "$file" in output:
         return _NOT_WHOLE
     try:
-        found = resolve(parse_target(target), output)
+        found = resolve_answer(parse_target(target), output)
     except TargetSyntaxError:
         return _NOT_WHOLE
     if isinstance(found, (Absent, Spread)) or (isinstance(found, str) and "(clipped: nested" in found[-80:]):

@@ -17,11 +17,12 @@ from mcptest_engine.authoring.placing import shared_expect
 from mcptest_engine.authoring.review_items import ReviewItem
 from mcptest_engine.authoring.review_memory import rejected_ids
 from mcptest_engine.authoring.review_runs import Change, Guess, Runs, changes, refused_guess, results
-from mcptest_engine.authoring.review_texts import Piece, SuiteText, Unreadable, dashed, undashed, value_at
+from mcptest_engine.authoring.review_texts import SHORT_FORM, Piece, SuiteText, Unreadable, dashed, undashed, value_at
 from mcptest_engine.core.errors import McptestError, UsageError
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.suite.edit import append_test
 from mcptest_engine.suite.edit_steps import keep_form
+from mcptest_engine.suite.short_assertions import has_short_form
 from mcptest_engine.suite.text_edits import EditRefused, apply
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_text import Unwritable, block
@@ -194,6 +195,8 @@ class Sources:
         if index is None:
             return item, f"there is no test `{one_line(stored.test_name, 80)}` any more"
         was = text.value((stored.block, index, "expect"))
+        if has_short_form(was):
+            return item, SHORT_FORM
         wanted = keep_form(was, _in_form_of(was, stored.expect))
         if was == wanted and repr(was) == repr(wanted):
             return item, "the test already expects that"

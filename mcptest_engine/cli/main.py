@@ -46,6 +46,7 @@ GROUPS = {
         "propose": ("mcptest_engine.cli.propose", "command", "call one tool and propose assertions"),
         "review": ("mcptest_engine.cli.review", "command", "accept or reject proposals and changed snapshots"),
         "validate": ("mcptest_engine.cli.validate", "command", "check suites without running them"),
+        "fmt": ("mcptest_engine.cli.fmt", "command", "format suites; convert assertions to the short or long form"),
         "list": ("mcptest_engine.cli.list", "command", "list the tests that would run"),
         "schema": ("mcptest_engine.cli.schema", "command", "print the JSON Schema of suites, or of run records"),
     },

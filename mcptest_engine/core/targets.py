@@ -35,6 +35,12 @@ _INDEX = lazy_pattern(r"-?[0-9]+")
 _QUOTED = lazy_pattern(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _LONGEST_INDEX = 15  # digits; no array has more elements, and Python refuses to read integers of thousands of digits
 _KEYS_SHOWN = 8
+_TEXT_OF_TOOL: tuple[Segment, ...] = ("result", "content", 0, "text")
+_FIRST_TEXTS: tuple[tuple[str, tuple[Segment, ...]], ...] = (
+    ("contents", ("result", "contents", 0, "text")),
+    ("messages", ("result", "messages", 0, "content", "text")),
+)
+"""Where the first text of a resource and of a prompt stands, by the member that their results have."""
 _KEY_WIDTH = 60
 
 
@@ -82,6 +88,18 @@ class Absent:
     def explanation(self) -> str:
         """What stands where the path ends, with the nearest key: "`result` has `content`; did you mean `content`?"."""
         return _explain(self)
+
+
+class _NotJson(Absent):
+    """What `json` is where the text is no JSON."""
+
+    @property
+    def reason(self) -> str:
+        return f"`json` does not exist; {self.explanation}"
+
+    @property
+    def explanation(self) -> str:
+        return f"`{_shown_path(self.resolved)}` is not JSON"
 
 
 class Spread(list[Any]):
@@ -152,6 +170,22 @@ def resolve(target: Target, envelope: object) -> object:
                 continue
         return Absent(segments[:depth], segment, len(segments) - depth - 1, value)
     return value
+
+
+def resolve_answer(target: Target, envelope: object) -> object:
+    """The value that `target` leads to in an answer's envelope, or an `Absent`; `json` is its first text read as JSON."""
+    if target.segments[0] != "json" or not isinstance(envelope, dict) or "json" in envelope:
+        return resolve(target, envelope)
+    result = envelope.get("result")
+    path = next((path for member, path in _FIRST_TEXTS if isinstance(result, dict) and member in result), _TEXT_OF_TOOL)
+    text = resolve(Target("", path), envelope)
+    if isinstance(text, Absent):
+        return text
+    try:
+        value = json.loads(text)  # type: ignore[arg-type]  # whatever a server sent
+    except (ValueError, TypeError, RecursionError):
+        return _NotJson(path, "json", 0, text)
+    return resolve(target, {"json": value})
 
 
 def _read_segment(text: str, at: int) -> tuple[Segment, int]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.results import AssertionResult, Mismatch
-from mcptest_engine.core.targets import Absent, Spread, parse_target, resolve
+from mcptest_engine.core.targets import Absent, Spread, parse_target, resolve_answer
 from mcptest_engine.judging.matchers import Context, Undecided, compile_judge
 from mcptest_engine.suite.items import ASSERT_SET
 
@@ -87,7 +87,7 @@ def _judge_one(
     target, matcher = assertion["target"], assertion["matcher"]
     actual: object = None
     try:
-        actual = resolve(parse_target(target), envelope)
+        actual = resolve_answer(parse_target(target), envelope)
         if "transform" in assertion:
             actual, mismatch = _transformed(assertion["transform"]["jq"], actual, redact)
         else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.kinds import Wanted
-from mcptest_engine.core.targets import parse_target, resolve
+from mcptest_engine.core.targets import parse_target, resolve_answer
 from mcptest_engine.judging.assertions import run_transform
 from mcptest_engine.judging.matchers import Context, Undecided, Unjudged, compile_judge
 from mcptest_engine.suite.items import ASSERT_SET, assertions_of, looks_at_error, looks_at_status
@@ -101,7 +101,7 @@ def _compile(row: Mapping[str, Any]) -> _Judge:
     target, inner = parse_target(row["target"]), compile_judge(row["matcher"], Context(target=row["target"]))
 
     def judge(envelope: Mapping[str, Any]) -> bool | None:
-        actual = resolve(target, envelope)
+        actual = resolve_answer(target, envelope)
         if "transform" in row:
             actual, mismatch = run_transform(row["transform"]["jq"], actual)
             if mismatch is not None:

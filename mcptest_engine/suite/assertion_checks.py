@@ -16,27 +16,11 @@ from mcptest_engine.core.targets import TargetSyntaxError, parse_target
 from mcptest_engine.core.words import quoted
 from mcptest_engine.suite.items import ASSERT_SET
 from mcptest_engine.suite.places import MOST_PROBLEMS
+from mcptest_engine.suite.target_roots import AGENT_GATES, AGENT_ROOTS, ROOTS
 
 if TYPE_CHECKING:
     from mcptest_engine.suite.places import Places
     from mcptest_engine.suite.yaml import Pointer
-
-ROOTS = ("result", "error", "duration_ms", "attempt", "request", "notifications", "server_requests", "http")
-"""What a target may start with: the members of the envelope."""
-COMPLIANCE_ROOTS = (*ROOTS, "session")
-"""The same in a check of `compliance`, which also sees what was agreed on when the session was opened."""
-AGENT_GATES = (
-    *("equal_function_sets", "tool_selection", "trajectory", "golden_path", "tool_edges", "token_efficiency"),
-    "distractors",
-)
-"""The blocks of a test of `agents` that measure its choice of tools, each a member of its trace."""
-AGENT_ROOTS = (
-    *("tool_calls", "tool_names", "final_response", "conversation", "duration_ms", "cost"),
-    *("model", "models", "stop", "turns"),
-    *AGENT_GATES,
-    "edges",
-)
-"""The same in a test of `agents`: the members of its trace. Source: compositions (`cost.total`); the trace of an agent run."""
 
 _OF_TOOLS = ("content", "structuredContent", "isError", "tools")
 _OF_OTHERS = ("contents", "resources", "resourceTemplates", "messages", "description", "prompts", "nextCursor", "_meta")

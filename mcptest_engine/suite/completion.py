@@ -162,6 +162,9 @@ class _Proposals:
             if name not in there:
                 insert, back = self._opened(name, (*place.path, name))
                 yield Item(name, insert, "key", _first_sentence(walk.description(known[name])), back)
+        for name, told in self._offers.short_targets():
+            if name not in there:
+                yield Item(name, self._key_text(name, ": "), "target", told)
         if place.path == ("servers",) and not there:
             yield Item("name", "name: ", "example", "A short name for the server, which tests use.")
 
@@ -184,7 +187,8 @@ class _Proposals:
 
     def _key_text(self, name: str, opened: str) -> str:
         behind = self._lines[self._place.row][self._place.end :]
-        name = name if re.fullmatch(r"[\w-]+", name) else json.dumps(name, ensure_ascii=False)
+        is_plain = re.fullmatch(r"\w[\w.-]*" if self._place.flow else r"\w[\w.\[\]*-]*", name)
+        name = name if is_plain else json.dumps(name, ensure_ascii=False)
         return name if re.match(r"[ \t]*:", behind) else name + opened
 
     def _opened(self, name: str, path: tuple[str | int, ...]) -> tuple[str, int]:
@@ -247,7 +251,7 @@ class _Proposals:
         if any({"target", "matcher"} <= set(walk.properties([schema])) for schema in self._schemas):
             yield _snippet()
         for schema in self._schemas:
-            if schema.get("maxProperties") == 1:
+            if {"exact", "contains"} <= set(walk.properties([schema])):
                 for name, told in walk.properties([schema]).items():
                     yield Item(name, f"{{ {name}:  }}", "key", _first_sentence(walk.description(told)), 2)
 

@@ -28,6 +28,7 @@ from mcptest_engine.suite.references import (
     part_of,
     templates_in,
 )
+from mcptest_engine.suite.target_roots import COMPOSITION_ROOTS
 from mcptest_engine.suite.templates import LITERAL_KEYS
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.places import Places
     from mcptest_engine.suite.yaml import Pointer
 
-ROOTS = ("composition", "nodes", "output", "cost", "tokens", "duration_ms")
-"""What a target may start with in a composition: the members of its trace. Source: compositions, Trace shape."""
 _MEMBERS: Mapping[str, tuple[str, ...]] = {
     "composition": ("ran", "order", "critical_path", "cost_total", "tokens_total", "budget_tripped", "budget_scope"),
     "cost": ("total",),
@@ -109,7 +108,7 @@ class CompositionChecks:
             self._check_ways(node, file)
         self._check_cycle(nodes, file)
         self._check_output(entry, known, file, path)
-        self._check_expect(entry, ROOTS, file, path)
+        self._check_expect(entry, COMPOSITION_ROOTS, file, path)
         self._check_targets(entry.get("expect"), known, file, (*path, "expect"))
         inheriting = None if rows is None else [row for row in rows if "expect" not in row]
         self._check_expected(entry.get("expect"), inheriting, file, (*path, "expect"))
@@ -386,7 +385,7 @@ class CompositionChecks:
             if row.get("only") is True and self._in_ci:
                 self._places.tell(file, (*place, "only"), *FOCUSED, key=True)
             if "expect" in row:
-                self._check_expect(row, ROOTS, file, place)
+                self._check_expect(row, COMPOSITION_ROOTS, file, place)
                 self._check_targets(row["expect"], known, file, (*place, "expect"))
                 self._check_expected(row["expect"], [row], file, (*place, "expect"))
             if "golden" in row:

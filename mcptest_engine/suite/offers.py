@@ -9,8 +9,8 @@ from mcptest_engine.core.clipping import show
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import EVERY, render
 from mcptest_engine.suite import schema_walk as walk
-from mcptest_engine.suite.assertion_checks import AGENT_GATES
 from mcptest_engine.suite.cursor import Holder, Place, members, unquoted
+from mcptest_engine.suite.target_roots import AGENT_GATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,11 +25,13 @@ _TARGETS = {
     "tools": (
         ("result.content[0].text", "The text of the first part of the answer."),
         ("result.structuredContent", "The answer as data."),
+        ("json", "The text of the answer, read as JSON."),
         ("result.isError", "Whether the tool reports an error. Servers may leave it out if not."),
         ("result.content", "All parts of the answer."),
     ),
     "resources": (
         ("result.contents[0].text", "The resource as text."),
+        ("json", "The resource, read as JSON."),
         ("result.contents[0].mimeType", "Its type."),
         ("result.contents[0].uri", "Its URI."),
         ("result.contents", "All its parts."),
@@ -218,6 +220,15 @@ class Offers:
                 yield from ((name, "target", text) for name, text in _inside(output, output, target, 0))
         for target, told in _ANY_TARGETS if block != "agents" else ():
             yield target, "target", told
+
+    def short_targets(self) -> Iterator[tuple[str, str]]:
+        """(key, what it is) of the targets that an `expect` can have for keys."""
+        from mcptest_engine.suite.short_assertions import short_target
+
+        path = self._place.path
+        if len(path) > 2 and path[0] in _TESTS and path[-1] == "expect":
+            for target, _, told in self._targets():
+                yield short_target(target, str(path[0])), told
 
     def signature(self, tool: str) -> str:
         """The arguments of a tool: `city (string, required), unit ("celsius" or "fahrenheit")`."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.words import quoted
-from mcptest_engine.suite.assertion_checks import COMPLIANCE_ROOTS
 from mcptest_engine.suite.compliance import (
     CHECKS,
     HANDSHAKE_REVISIONS,
@@ -21,6 +20,7 @@ from mcptest_engine.suite.compliance import (
 from mcptest_engine.suite.items import ASSERT_SET
 from mcptest_engine.suite.merge import PIN
 from mcptest_engine.suite.score_checks import ScoreChecks
+from mcptest_engine.suite.target_roots import COMPLIANCE_ROOTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

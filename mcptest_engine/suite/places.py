@@ -123,11 +123,12 @@ class WrittenLines:
 
     def line_at(self, file: int, test: Pointer, path: Pointer) -> int | None:
         """The line of the value at `path` in the test at `test` of that file, None where none is written."""
+        from mcptest_engine.suite.short_assertions import with_long_assertions
         from mcptest_engine.suite.yaml import read_bytes
 
         if file not in self._trees:
             data, name = self._texts[file]
-            self._trees[file] = read_bytes(data, file=name, keep_going=True)
+            self._trees[file] = with_long_assertions(read_bytes(data, file=name, keep_going=True))
         span = self._trees[file].span((*test, *path))
         return None if span is None else span.line
 

@@ -312,6 +312,8 @@ class _Walk:
             inside = "AssertSet" in place.within
             hint = "a set contains assertions and no other set: put it beside this one" if inside else None
             return hint or "did you mean `assert-set`?", ""
+        if name in ("Expect", "AgentExpect") and (meant := self._assertion_meant(key, properties, place)):
+            return meant, ""
         alias = ALIASES.get(name, {}).get(key)
         if alias is not None and alias in properties:
             return alias_hint(key, alias, name, value), alias
@@ -326,8 +328,6 @@ class _Walk:
             if inner is not None:
                 shown = _one_scalar(value)
                 return f"a matcher belongs under `matcher`: write `matcher: {{ {inner}: {shown} }}`", "matcher"
-        if name in ("Expect", "AgentExpect") and key in ("target", "matcher"):
-            return "an assertion is an item of a list: put `- ` before `target`", ""
         if name == "Server" and key in ("type", "transport"):
             return "remove it: `command` or `url` decides how to connect to the server", ""
         elsewhere = self._elsewhere(key, place, name)
@@ -338,6 +338,19 @@ class _Walk:
         if near is None and 1 < len(properties) <= _FEW:
             return f"known here: {', '.join(f'`{one}`' for one in properties)}", ""
         return (f"did you mean `{near}`?", near) if near is not None else (None, "")
+
+    def _assertion_meant(self, key: str, properties: Mapping[str, Any], place: _Place) -> str | None:
+        """The hint for an unknown key of an `expect` that belongs to an assertion in the long or in the short form."""
+        from mcptest_engine.suite.short_assertions import HEAD, short_roots
+
+        if key in ("target", "matcher"):
+            return "an assertion is an item of a list: put `- ` before `target`"
+        head, roots = HEAD.match(key[:100]), short_roots(str(place.path[0]) if place.path else "")
+        if head is None or head[0] in roots:
+            return None
+        near = did_you_mean(head[0], [*roots, *(properties if head[0] == key else ())])
+        word = near.split("`")[1] if near else ""
+        return f"did you mean `{word}{key[head.end() :]}`?" if word in roots else None
 
     def _nearest(self, key: str, properties: Mapping[str, Any], name: str) -> str | None:
         """The word most like the key, among the keys of this place and other tools' words for them."""

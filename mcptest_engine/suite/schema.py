@@ -44,6 +44,8 @@ _SHAPE = frozenset(
 )
 # Mappings that are data: one whole template can stand for all of one.
 _DATA = frozenset({"args", "meta", "content", "capabilities", "metadata"})
+_SHORT_FORMS = {"Expect": "tools", "AgentExpect": "agents"}
+"""What has the short form of assertions, with the block whose targets its keys are."""
 _FIRST = ("name", "description")
 _SET_ITEM = "#/$defs/AssertSetItem"
 _OTHER_SCORER = "#/$defs/OtherScorer"
@@ -60,16 +62,32 @@ def strict_schema() -> dict[str, Any]:
     """The JSON Schema of a suite whose templates have been replaced by their values."""
     schema: dict[str, Any] = json.loads(schema_text().replace(json.dumps(_OR_TEMPLATE)[1:-1], ""))
     schema["$defs"]["Template"] = False
+    for name in _SHORT_FORMS:
+        del schema["$defs"][name]["patternProperties"]  # the short form, which is replaced when a file is read
+    del schema["$defs"]["Matchers"]
     return schema
 
 
 def generate() -> dict[str, Any]:
     """The JSON Schema, made from the models."""
     from mcptest_engine.suite.model import Suite
+    from mcptest_engine.suite.short_assertions import pattern_properties
 
     raw = Suite.model_json_schema(by_alias=True)
     definitions = {name: _clean(part) for name, part in raw.pop("$defs").items()}
     definitions["Template"] = _TEMPLATE
+    for name, block in _SHORT_FORMS.items():
+        definitions[name]["patternProperties"] = pattern_properties(block)
+    definitions["Matchers"] = {
+        "description": "One matcher, or several that must all hold.",
+        "type": "object",
+        "properties": {
+            name: {"description": told["description"], "$ref": f"#/$defs/Matcher/properties/{name}"}
+            for name, told in definitions["Matcher"]["properties"].items()
+        },
+        "additionalProperties": False,
+        "minProperties": 1,
+    }
     root = _clean(raw)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

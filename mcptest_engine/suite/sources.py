@@ -15,6 +15,7 @@ from mcptest_engine.core.errors import Problem, SuiteError
 from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
+from mcptest_engine.suite.short_assertions import with_long_assertions
 from mcptest_engine.suite.yaml import file_bytes, read_bytes
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class Reader:
         source = Source(file=file, path=path, config_dir=str(path.parent), data=data)
         number = self._add(source)
         try:
-            tree = read_bytes(data, file=file, keep_going=True)
+            tree = with_long_assertions(read_bytes(data, file=file, keep_going=True))
         except SuiteError as broken:
             self.problems += broken.problems
             self.complete = False

@@ -353,8 +353,9 @@ none or several is a failure.
 
 ## Targets
 
-A target is a path into the answer: `result` and `error` as the server sent them, `duration_ms`, `attempt`, `request`,
-`notifications`, `http`.
+A target is a path into the answer: `result` and `error` as the server sent them, `json` (the first text read as JSON),
+`duration_ms`, `attempt`, `request`, `notifications`, `http`. The short form of an assertion has the target for its key:
+`expect: { text: { contains: operational } }`; see [the short form](suite.md#the-short-form-of-assertions).
 
 | write | for |
 |---|---|

@@ -107,7 +107,10 @@ class Expect(Part):
     """What is expected of an answer."""
 
     assertions: Many[ExpectItem] = Field(
-        default=(), description="The assertions. All must hold, or enough of them if the test has a `threshold`."
+        default=(),
+        description="The assertions, each with `target` and `matcher`. All must hold, or enough of them if the test has "
+        "a `threshold`. Beside them, or in place of them, assertions in the short form: a target as the key, and "
+        "its matchers or the exact value, such as `text: { contains: hello }`.",
     )
     max_duration_ms: Milliseconds | None = Field(
         default=None, description="The time limit of the call, in milliseconds."

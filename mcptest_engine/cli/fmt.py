@@ -1,0 +1,82 @@
+"""`mcptest fmt`: suites in one manner of writing, or their assertions in the other form."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from mcptest_engine.cli.common import suite_path
+from mcptest_engine.core.errors import ExitCode, UsageError
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.words import counted
+
+
+@click.command()
+@click.argument("files", nargs=-1, type=click.Path())
+@click.option(
+    "--short", "form", flag_value="short", help="Write assertions in the short form, `text: { contains: x }`."
+)
+@click.option(
+    "--long", "form", flag_value="long", help="Write assertions in the long form, a list of `target` and `matcher`."
+)
+@click.option("--check", "is_check", is_flag=True, help="Write nothing. Exit with 1 if a file would change.")
+@click.pass_context
+def command(ctx: click.Context, files: tuple[str, ...], form: str | None, is_check: bool) -> None:
+    """Format suites, or convert their assertions between the short and the long form.
+
+    Without `--short` or `--long`, indentation, spaces and quotes become uniform. With one of them, everything but the
+    assertions stays as it is, comments included. An assertion that the other form cannot express stays, and is listed.
+
+    \b
+    Examples:
+      mcptest fmt mcptest.yaml
+      mcptest fmt --short mcptest.yaml
+      mcptest fmt --long --check suites/*.yml
+    """
+    would_change = False
+    for path in [Path(file) for file in files] or [suite_path(None, None)]:
+        text = _read(path)
+        after, told, left = _formatted(text, form)
+        name = one_line(str(path))
+        for place, reason in left:
+            sys.stderr.write(f"{name}:{place}: stays as it is: {reason}\n")
+        if after == text:
+            sys.stdout.write(f"{name}: nothing to change\n")
+            continue
+        would_change = True
+        if not is_check:
+            _write(path, after)
+        sys.stdout.write(f"{name}: {'would be ' if is_check else ''}{told}\n")
+    ctx.exit(ExitCode.FAILED if is_check and would_change else ExitCode.PASSED)
+
+
+def _formatted(text: str, form: str | None) -> tuple[str, str, list[tuple[int, str]]]:
+    """The text afterwards, what was done to it in words, and what could not be converted, with its line."""
+    if form is None:
+        from mcptest_engine.suite.tidy import tidy
+
+        return tidy(text), "formatted", []
+    from mcptest_engine.suite.assertion_forms import with_assertions
+
+    found = with_assertions(text, short=form == "short")
+    told = f"changed: the assertions in {counted(found.changed, 'place')} to the {form} form"
+    return found.text, told, [(one.line, one.reason) for one in found.left]
+
+
+def _read(path: Path) -> str:
+    from mcptest_engine.suite.yaml import decode, file_bytes
+
+    data = file_bytes(path, file=str(path))
+    mark = "\ufeff" if data.startswith(b"\xef\xbb\xbf") else ""
+    return mark + decode(data, file=str(path))
+
+
+def _write(path: Path, text: str) -> None:
+    from mcptest_engine.workspace.atomic import write_atomic
+
+    try:
+        write_atomic(path, text.encode("utf-8", "surrogatepass"), mode=path.stat().st_mode & 0o777)
+    except OSError as wrong:
+        raise UsageError(f"{one_line(str(path))}: the file cannot be written: {wrong.strerror or wrong}") from None
