@@ -176,9 +176,10 @@ class Turn:
 
 
 class ToolStatus(StrEnum):
-    """What became of a tool: a test of it passes; tests of it run and none passes; all are skipped; no test calls it."""
+    """What became of a tool: its tests pass; some pass and some fail; none passes; all are skipped; no test calls it."""
 
     PASSED = "passed"
+    PARTLY = "partly"
     FAILED = "failed"
     SKIPPED = "skipped"
     UNTOUCHED = "untouched"

@@ -425,6 +425,8 @@ def _tools_of(tests: Sequence[TestResult], runs: Sequence[RunRecord]) -> tuple[L
     for (server, tool), own in callers.items():
         passed = [test for test in own if test.verdict is Verdict.PASS]
         status = ToolStatus.PASSED if passed else ToolStatus.FAILED
+        if passed and any(test.verdict is Verdict.FAIL for test in own):
+            status = ToolStatus.PARTLY
         if not own:
             status = ToolStatus.UNTOUCHED
         elif all(test.verdict is Verdict.SKIP for test in own):

@@ -13,6 +13,7 @@ from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.html.details import details_of
 from mcptest_engine.reporting.html.markup import name_text
+from mcptest_engine.reporting.html.summary import doubts_by_test
 from mcptest_engine.reporting.html.values import Values, bytes_of, cleaned, data_line, needs_cleaning
 from mcptest_engine.reporting.repro import repro_line
 
@@ -76,7 +77,7 @@ class Details(NamedTuple):
     tests: tuple[Mapping[str, Any], ...] | None
 
 
-def all_details(record: RunRecord, options: RenderOptions) -> Details:
+def all_details(record: RunRecord, options: RenderOptions, slugs: Mapping[str, str]) -> Details:
     """The details of every test, with values cut where all of them are too much for one page."""
     around: dict[str, list[HookResult]] = {}
     for hook in record.hooks:
@@ -85,8 +86,10 @@ def all_details(record: RunRecord, options: RenderOptions) -> Details:
     values = Values()
     tests: list[Mapping[str, Any]] | None = []
     lines, size = [], 0
+    doubts = doubts_by_test(record, slugs)
     for test in record.tests:
-        details, line = _details(record, test, values, hooks=around.get(test.id, ()), options=options)
+        about = doubts.get(slugs[test.id], ())
+        details, line = _details(record, test, values, hooks=around.get(test.id, ()), doubts=about, options=options)
         lines.append(line)
         size += bytes_of(line) + 1
         if tests is not None:
@@ -98,10 +101,18 @@ def all_details(record: RunRecord, options: RenderOptions) -> Details:
 
 
 def _details(
-    record: RunRecord, test: TestResult, values: Values, *, hooks: Sequence[HookResult], options: RenderOptions
+    record: RunRecord,
+    test: TestResult,
+    values: Values,
+    *,
+    hooks: Sequence[HookResult],
+    doubts: Sequence[str],
+    options: RenderOptions,
 ) -> tuple[Mapping[str, Any], str]:
     repro = repro_line(record, test, options) if test.verdict in {Verdict.FAIL, Verdict.INCONCLUSIVE} else None
     details = details_of(test.to_json(), values, hooks=[hook.to_json() for hook in hooks], repro=repro)
+    if doubts:
+        details["doubts"] = [*doubts]
     line = data_line(details)
     if needs_cleaning(line):
         details = cleaned(details)

@@ -27,6 +27,7 @@ SHOWN = 100
 TOOLS_SHOWN = 500
 _STATUS_BADGES = {
     ToolStatus.PASSED: "pass",
+    ToolStatus.PARTLY: "fail",
     ToolStatus.FAILED: "fail",
     ToolStatus.SKIPPED: "skip",
     ToolStatus.UNTOUCHED: "inconclusive",
@@ -69,7 +70,7 @@ def tools_table(tools: Sequence[LedgerTool]) -> Html:
     """Each tool with what became of it, those that nobody tested first."""
     if not tools:
         return tag("p", "No tool is known: no list was read, and no test calls one.", class_="empty")
-    order = [ToolStatus.UNTOUCHED, ToolStatus.FAILED, ToolStatus.SKIPPED, ToolStatus.PASSED]
+    order = [ToolStatus.UNTOUCHED, ToolStatus.FAILED, ToolStatus.PARTLY, ToolStatus.SKIPPED, ToolStatus.PASSED]
     rows = sorted(tools, key=lambda tool: order.index(tool.status))[:TOOLS_SHOWN]
     heads = ("Tool", "Server", "Tests", "Strength", "Number")
     table = plain_table("Tools", heads, map(_tool, rows), numbers=1, extra=1)

@@ -46,7 +46,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
 def page(record: RunRecord, options: RenderOptions, around: Around | None = None) -> tuple[str, str]:
     """The whole page, and its policy."""
     slugs = slugs_of(record)
-    details = data.all_details(record, options)
+    details = data.all_details(record, options, slugs)
     style, script, template = assets()
     if around is not None:
         style, script = f"{style}\n{around.style}", f"{script}\n{around.script}"

@@ -86,6 +86,14 @@ def _doubts(record: RunRecord, slugs: Mapping[str, str]) -> Iterator[_Line]:
         yield _line(test, slugs, facts.flaky_text(test))
 
 
+def doubts_by_test(record: RunRecord, slugs: Mapping[str, str]) -> dict[str, list[str]]:
+    """Why a test that passed says less than it seems, by its slug; for those who open it by a link."""
+    found: dict[str, list[str]] = {}
+    for line in _doubts(record, slugs):
+        found.setdefault(line.slug, []).append(line.text)
+    return found
+
+
 def _undecided(record: RunRecord, slugs: Mapping[str, str]) -> Html | None:
     inconclusive, skipped = (facts.tests_with(record, verdict) for verdict in (Verdict.INCONCLUSIVE, Verdict.SKIP))
     if not inconclusive and not skipped:
@@ -135,7 +143,8 @@ def _tested(record: RunRecord) -> Html:
                 if all(not row.failed for row in rows[TOOLS_SHOWN:]) else counted(len(rest), "more tool")),
             tag("table", tag("caption", "More tools", class_="hidden"), tag("tbody", *rest), class_="brief"),
         )  # fmt: skip
-    return _cell(title, table, more, wide=True)
+    legend = tag("p", "value: a value is checked; shape: its type; valid: only that the call succeeds", class_="muted")
+    return _cell(title, table, more, legend, wide=True)
 
 
 def _tool_row(row: overview.ToolRow, *, several: bool) -> Html:
@@ -204,7 +213,8 @@ def _acted(record: RunRecord) -> Html:
     more = tag("li", tag("a", f"and {len(rows) - SHOWN:,} more", href="#effects")) if len(rows) > SHOWN else None
     acting = sum(row.count for row in rows)
     title = f"What acted: {acting:,} of {counted(total, 'tool call')}"
-    return _cell(title, tag("ul", *items, more))
+    destroys = any(row.tool_class == "destructive" for row in rows)
+    return _cell(title, tag("ul", *items, more), kind="inconclusive" if destroys else "")
 
 
 def _effect(row: Effect) -> Sequence[str]:

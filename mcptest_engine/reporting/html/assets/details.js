@@ -20,6 +20,7 @@ function testBody(test) {
       ["Cost", test.tokens === undefined ? "" : money(test.cost_usd)],
       ["Id", el("code", {}, test.id)],
     ]),
+    test.doubts ? titled("Passed, but look again", test.doubts.map((text) => el("p", {class: "why"}, worded(text)))) : null,
     reasonPart(test),
     test.repro ? titled("Run it again", plainBlock(test.repro)) : null,
     scorePart(test),
