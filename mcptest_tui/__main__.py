@@ -29,7 +29,8 @@ def main() -> None:
     gc.set_threshold(
         100_000, 20, 100
     )  # nothing made while starting up is garbage: looking for it took a tenth of the time
-    if not arguments or arguments[0] in ("tui", "--plain") or arguments == ["demo"]:
+    completes = "_MCPTEST_COMPLETE" in os.environ  # a shell asks what may follow
+    if not completes and (not arguments or arguments[0] in ("tui", "--plain") or arguments == ["demo"]):
         from mcptest_tui.opening import open_workbench
 
         code = open_workbench(arguments)

@@ -30,6 +30,8 @@ from mcptest_engine.core.signals import survive_stray_signals
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from click.shell_completion import CompletionItem
+
 GROUPS = {
     "Run tests": {
         "run": ("mcptest_engine.cli.run", "command", "run a suite and report the verdicts"),
@@ -87,6 +89,7 @@ GROUPS = {
     },
     "Find your way": {
         "help": ("mcptest_engine.cli.help", "command", "show the help of a command, or of a topic such as matchers"),
+        "completion": ("mcptest_engine.cli.completion", "command", "print the completion script for bash, zsh or fish"),
     },
 }
 """The commands by what they are for: name -> (module, attribute, one line for the overview)."""
@@ -127,6 +130,14 @@ class LazyGroup(click.Group):
             raise UsageError(f"no such command `{name}`", hint=did_you_mean(name, COMMANDS) or "see `mcptest --help`")
         return super().resolve_command(ctx, args)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands by their lines in the overview, none of them imported."""
+        from click.shell_completion import CompletionItem
+
+        named = {WORKBENCH: "open the workbench", **{name: what for name, (_, _, what) in COMMANDS.items()}}
+        commands = [CompletionItem(name, help=what) for name, what in named.items() if name.startswith(incomplete)]
+        return [*commands, *(click.Command.shell_complete(self, ctx, incomplete) if incomplete else ())]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         opened = (WORKBENCH, "open the workbench; the same as no command")
         width = max(map(len, COMMANDS)) + 2  # one column for all groups
@@ -164,7 +175,9 @@ def main(arguments: Sequence[str]) -> int:
     _accept_every_character()
     survive_stray_signals()
     try:
-        code = group.main(args=list(arguments), prog_name="mcptest", standalone_mode=False)
+        code = group.main(
+            args=list(arguments), prog_name="mcptest", complete_var="_MCPTEST_COMPLETE", standalone_mode=False
+        )
         sys.stdout.flush()
     except click.exceptions.Abort:
         return ExitCode.INTERRUPTED

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.servers.failures import Ending
+from mcptest_engine.servers.transport import ConnectionlessTransport
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -60,12 +61,11 @@ def connecting_in_process(app: object) -> Callable[[ServerSpec], Awaitable[Sessi
     return connect
 
 
-class InProcessTransport:
+class InProcessTransport(ConnectionlessTransport):
     """Source of the shape: `transport.Transport`."""
 
     kind = "in-process"
     auth = "none"
-    cancels_by_closing = False
 
     def __init__(self, app: object, server: Any) -> None:
         self._app, self._server = app, server
@@ -120,22 +120,6 @@ class InProcessTransport:
     def withdraw(self, call: Call) -> bool:  # noqa: ARG002
         """What was handed over is on its way."""
         return False
-
-    def offering(self, protocol_version: str, *, stateless: bool) -> None:
-        """Any revision will do."""
-
-    def handshake_done(self, protocol_version: str | None) -> None:
-        """There is nothing to open."""
-
-    async def listening(self, timeout_seconds: float) -> None:
-        """The server's messages arrive from the start."""
-
-    def unfinished(self) -> bytes:
-        """Messages come whole."""
-        return b""
-
-    async def settled(self) -> None:
-        """Messages keep their order."""
 
 
 class _Input:

@@ -15,6 +15,7 @@ from mcptest_engine.core.errors import AuthFailed, ProtocolBroken, ServerError
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.servers.failures import CallFailed, Ending
 from mcptest_engine.servers.tape import OPENINGS, Tape
+from mcptest_engine.servers.transport import ConnectionlessTransport
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -59,10 +60,8 @@ def replaying(cassette: Mapping[str, Any], *, name: str, redact: Callable[[Any],
     return connect
 
 
-class _Transport:
+class _Transport(ConnectionlessTransport):
     """A transport without a server. Source of the shape: `transport.Transport`."""
-
-    cancels_by_closing = False
 
     def __init__(self, spec: ServerSpec, tape: Tape, kind: str, *, name: str, redact: Callable[[Any], Any]) -> None:
         self.kind = kind
@@ -132,21 +131,6 @@ class _Transport:
 
     def withdraw(self, call: Call) -> bool:  # noqa: ARG002
         return True
-
-    def offering(self, protocol_version: str, *, stateless: bool) -> None:
-        """Any revision will do."""
-
-    def handshake_done(self, protocol_version: str | None) -> None:
-        """There is nothing to open."""
-
-    async def listening(self, timeout_seconds: float) -> None:
-        """All that was sent unasked comes with an answer."""
-
-    def unfinished(self) -> bytes:
-        return b""
-
-    async def settled(self) -> None:
-        """Nothing is on its way."""
 
     async def close(self) -> Ending:
         return Ending(clause="has no more recorded answers")

@@ -109,3 +109,25 @@ class Transport(Protocol):
 
     def stderr_since(self, at: float) -> str:
         """The kept end of what was written on stderr after the monotonic time `at`; "" where there is none."""
+
+
+class ConnectionlessTransport:
+    """What transports without a pipe or a socket share: nothing has to be opened, agreed on or waited for."""
+
+    cancels_by_closing = False
+
+    def offering(self, protocol_version: str, *, stateless: bool) -> None:
+        """Any revision will do."""
+
+    def handshake_done(self, protocol_version: str | None) -> None:
+        """There is nothing to open."""
+
+    async def listening(self, timeout_seconds: float) -> None:
+        """What is sent unasked arrives from the start."""
+
+    def unfinished(self) -> bytes:
+        """Messages come whole."""
+        return b""
+
+    async def settled(self) -> None:
+        """Messages keep their order."""
