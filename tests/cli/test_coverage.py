@@ -87,7 +87,7 @@ def test_a_replay_counts_by_the_lists_that_were_recorded(mcptest: Run, write: Ca
     path.write_text(FLOORED)
     lost = mcptest("run", "--replay", "without", "--reporter", "minimal")
     assert lost.returncode == 6
-    assert "coverage: tools could not be counted, and the floor is 50 %" in lost.stderr
+    assert "coverage: tools could not be counted, so the floor of 50 % is missed" in lost.stderr
 
 
 @pytest.mark.parametrize(

@@ -351,8 +351,8 @@ FAULTS = (
     Fault(
         "a login without PKCE is accepted",
         "mcptest_engine/servers/oauth_flow.py",
-        'if isinstance(methods, list) and "S256" in methods:',
-        "if True:",
+        'if self._needs_browser and not (isinstance(methods, list) and "S256" in methods):',
+        "if False:",
         ("tests/auth/test_login.py", "tests/auth/test_refused.py"),
     ),
     Fault(

@@ -216,6 +216,9 @@ NOT_RUN = {
     "view": "it shows runs that are kept",
     "serve": "it stands in for a server",
     "mock": "it is a server",
+    "fmt": "it rewrites a file",
+    "help": "it prints texts",
+    "completion": "it prints a script",
 }
 """Commands without a row, and why."""
 

@@ -64,8 +64,8 @@ class JudgeError(ModelError):
 class JudgingCapped(ModelError):
     """A cap on costs kept a judge from being asked, or some of its jurors; `spent` is what the others cost."""
 
-    def __init__(self, message: str, *, spent: Sequence[Mapping[str, Any]], hint: str | None = None) -> None:
-        super().__init__(ModelFault.CAPPED, message, hint=hint)
+    def __init__(self, capped: ModelError, *, spent: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__(ModelFault.CAPPED, capped.message, hint=capped.hint, reason=capped.reason)
         self.spent = tuple(spent)
 
 
@@ -429,7 +429,7 @@ def _as_error(errors: Sequence[ModelError], asking: _Asking) -> ModelError:
     """The first error; a cap, which keeps the row from being graded at all, comes before those of a judge that failed."""
     for error in errors:
         if error.fault is ModelFault.CAPPED:
-            return JudgingCapped(error.message, spent=asking.spent, hint=error.hint)
+            return JudgingCapped(error, spent=asking.spent)
     first = errors[0]
     kind = first.kind if isinstance(first, JudgeError) else first.fault.value
     return JudgeError(first.message, kind=kind, spent=asking.spent, hint=first.hint)
