@@ -139,7 +139,6 @@ class Server:
         self._snapshots, self._test = snapshots, test
         self._caller: Caller | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._told = 0
 
     async def call(self, tool: str, arguments: Mapping[str, Any] | None = None, /, **keywords: Any) -> Result:
         """Call a tool; arguments are keywords, or a mapping where a name is no Python name.

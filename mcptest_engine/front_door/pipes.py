@@ -13,6 +13,7 @@ import threading
 from typing import Self
 
 _CHUNK = 1024 * 1024
+_PATIENCE_SECONDS = 2.0
 
 
 class Pipes:
@@ -36,7 +37,7 @@ class Pipes:
 
     def __exit__(self, *_raised: object) -> None:
         self._bodies.put(None)
-        self._writer.join()
+        self._writer.join(_PATIENCE_SECONDS)  # a client may keep the pipe open and read no more
         os.dup2(self._stdout, 1)
         os.close(self._stdout)
 
@@ -61,6 +62,7 @@ class Pipes:
                 begun = []
             begun.append(rest)
             if not data:
+                self._take(b"".join(begun))  # a last line without its end
                 self._take(None)
                 return
 

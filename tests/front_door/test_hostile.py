@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -332,3 +333,32 @@ def test_a_token_that_a_server_says_again_is_not_shown(open_door: Callable[..., 
         assert "[REDACTED]" in told
         assert secret not in told
         assert pattern not in told
+
+
+def test_requests_before_the_end_of_stdin_are_answered_the_last_line_too(mcptest_command: str, tmp_path: Path) -> None:
+    """As a script pipes them in; the last line has no line break."""
+    params = '{"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}'
+    asked = f'{{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {params}}}\n'
+    asked += '{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}'
+    done = subprocess.run(
+        [mcptest_command, "mcp-server"],
+        input=asked,
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        timeout=60,
+    )
+    assert sorted(json.loads(line)["id"] for line in done.stdout.splitlines()) == [1, 2]
+
+
+def test_a_client_that_reads_no_more_holds_up_no_end(mcptest_command: str, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [mcptest_command, "mcp-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path
+    )
+    with process:
+        assert process.stdin is not None
+        lines = (f'{{"jsonrpc": "2.0", "id": {number}, "method": "tools/list"}}\n' for number in range(40))
+        process.stdin.write("".join(lines).encode())  # the answers are more than a pipe holds
+        process.stdin.close()
+        assert process.wait(60) == 0
