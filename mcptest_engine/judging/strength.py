@@ -47,9 +47,11 @@ def strength_of(
             rows = item[ASSERT_SET]["assertions"] if ASSERT_SET in item else (item,)
             if ASSERT_SET in item and item[ASSERT_SET].get("threshold", 1) <= 0:
                 continue
-            found = max(found, *map(_strength_of_assertion, rows), key=_LEVELS.index)
-            if found is Strength.VALUE:
-                return found
+            for row in rows:
+                level = _strength_of_assertion(row)
+                if level is Strength.VALUE:
+                    return level
+                found = max(found, level, key=_LEVELS.index)
     return found
 
 

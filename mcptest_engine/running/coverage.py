@@ -96,7 +96,9 @@ def coverage_of(
         for prompt in _once(catalog.prompts, "name"):
             name = redact(str(prompt.get("name")))
             rows["prompts"].append((prefix + name, name in own.prompts))
-    rows[STRENGTH] = [(f"{name} ({strength})", strength == Strength.VALUE) for name, strength in strengths]
+    rows[STRENGTH] = [
+        ("", True) if strength == Strength.VALUE else (f"{name} ({strength})", False) for name, strength in strengths
+    ]
     known = {name for name in DIMENSIONS if all(_is_known(catalog, name) for catalog in offered.values())}
     known -= set() if strengths and all(strength for _, strength in strengths) else {STRENGTH}
     return tuple(_dimension(name, found) for name, found in rows.items() if name in known)
@@ -107,9 +109,10 @@ def _passing(
 ) -> Iterator[Mapping[str, Any]]:
     """The tests that passed; of each that was not skipped its name and strength go to `strengths`."""
     for test in tests:
-        if test.get("verdict") != Verdict.SKIP:
+        verdict = test.get("verdict")
+        if verdict != Verdict.SKIP:
             strengths.append((str(test.get("name")), test.get("strength")))
-        if test.get("verdict") == Verdict.PASS:
+        if verdict == Verdict.PASS:
             yield test
 
 
@@ -179,13 +182,17 @@ def _count_tool(
 def _done(tests: Iterable[Mapping[str, Any]]) -> dict[str, _Done]:
     found: dict[str, _Done] = {}
     for test in tests:
-        for asked in (test, *(step for step in test.get("verify") or () if isinstance(step, dict))):
-            _note(found, asked, str(asked.get("server") or test.get("server")))
-        trace = test.get("trace")
+        server = str(test.get("server"))
+        _note(found, test, server)
+        for step in test.get("verify") or ():
+            if isinstance(step, dict):
+                _note(found, step, str(step.get("server") or server))
+        trace, trials = test.get("trace"), test.get("trials") or ()
+        if trace is None and not trials:
+            continue
         nodes = trace.get("nodes") if isinstance(trace, dict) else None
         for node in nodes.values() if isinstance(nodes, dict) else ():
             _note_node(found, node)
-        trials = test.get("trials") or ()
         for one in (trace, *(trial.get("trace") for trial in trials if isinstance(trial, dict))):
             if isinstance(one, dict) and (
                 test.get("kind") == "agent" or "models" in one
@@ -221,7 +228,9 @@ def _note(found: dict[str, _Done], asked: Mapping[str, Any], server: str) -> Non
     if asked.get("verdict") == "skip" or not isinstance(request, dict) or not isinstance(output, dict):
         return
     params = _params(asked)
-    done = found.setdefault(server, _Done())
+    done = found.get(server)
+    if done is None:
+        done = found[server] = _Done()
     match request.get("method"):
         case "tools/call":
             result = output.get("result")

@@ -22,7 +22,7 @@ from mcptest_engine.workspace.files import DATA_DIR
 from mcptest_engine.workspace.heads import head_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
     from mcptest_engine.core.ledger import Ledger, LedgerTool, TestChange, Turn, TurnCause
     from mcptest_engine.core.results import TestResult, VerifyResult
@@ -438,6 +438,7 @@ def _names(names: Sequence[str]) -> str:
 def _tools_of(tests: Sequence[TestResult], runs: Sequence[RunRecord]) -> tuple[LedgerTool, ...]:
     """Each tool by server: what the newest list of its server has, then what tests call beside that."""
     from mcptest_engine.core.ledger import LedgerTool, ToolStatus
+    from mcptest_engine.suite.checks import LIST_METHODS
 
     listed: dict[str, tuple[str, ...]] = {}
     for run in runs:
@@ -446,7 +447,7 @@ def _tools_of(tests: Sequence[TestResult], runs: Sequence[RunRecord]) -> tuple[L
         (server, tool): [] for server, tools in listed.items() for tool in tools
     }
     for test in tests:
-        for called in _called(test):
+        for called in _called(test, LIST_METHODS):
             callers.setdefault(called, []).append(test)
     levels, found = list(Strength), []
     for (server, tool), own in callers.items():
@@ -467,16 +468,16 @@ def _tools_of(tests: Sequence[TestResult], runs: Sequence[RunRecord]) -> tuple[L
     return tuple(found)
 
 
-def _called(test: TestResult) -> dict[tuple[str, str], None]:
+def _called(test: TestResult, not_tools: Container[str]) -> dict[tuple[str, str], None]:
     """The tools that a test calls, by server."""
-    from mcptest_engine.suite.checks import LIST_METHODS
-
     found: dict[tuple[str, str], None] = {}
-    asked: tuple[TestResult | VerifyResult, ...] = (test, *test.verify)
+    verify, trace = test.verify, test.trace
+    asked: tuple[TestResult | VerifyResult, ...] = (test, *verify)
     for each in asked:
-        if each.tool is not None and each.tool not in LIST_METHODS:
+        if each.tool is not None and each.tool not in not_tools:
             found[each.server, each.tool] = None
-    trace = test.trace or {}
+    if trace is None:
+        return found
     nodes = trace.get("nodes")
     for node in nodes.values() if isinstance(nodes, dict) else ():
         if node.get("tool") and not node.get("mocked"):

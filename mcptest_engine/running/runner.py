@@ -568,10 +568,12 @@ def _definition(case: Case, outcome: Outcome) -> dict[str, Any] | None:
     """What the suite says of a test and its assertions do not show; None where they show all."""
     if case.skip is not None:
         return {"skip": case.skip}
+    failure = outcome.failure
+    if failure is None and not case.retries and len(case.expect) == 1:
+        return None  # most tests
     out = {key: value for key, value in case.expect.items() if key != "assertions"}
     if case.retries:
         out["retries"] = case.retries
-    failure = outcome.failure
     if failure is not None and failure.kind is FailureKind.TIMEOUT:
         out["timeout_ms"] = round(case.timeout_seconds * 1000)
     if failure is not None and not outcome.assertions:
