@@ -1,6 +1,6 @@
 """Write the generated parts of the pages: `reference/suite.md` from the models, `reference/cli.md` from the commands, the keys
 in `reference/workbench-keys.md` from the registry of actions, the rules in `how-to/compliance.md` from the table of the checks,
-the operators in `how-to/mutation.md` from theirs.
+the operators in `how-to/mutation.md` from theirs, and `schemas/` from the package.
 
 `python docs/generate.py` rewrites them; a test compares each with what this gives.
 """
@@ -17,6 +17,7 @@ import click
 from mcptest_engine.cli.main import COMMANDS, group
 from mcptest_engine.judging import conformance
 from mcptest_engine.mutation.report import page_rows
+from mcptest_engine.reporting.record_schema import schema_text as record_schema_text
 from mcptest_engine.suite.compliance import CHECKS, REVISIONS, UNKNOWN_METHOD
 from mcptest_engine.suite.forms import is_duration, is_url
 from mcptest_engine.suite.schema import schema_text
@@ -388,6 +389,8 @@ PAGES = {
     "reference/workbench-keys.md": workbench_keys_page,
     "how-to/compliance.md": compliance_page,
     "how-to/mutation.md": mutation_page,
+    "../schemas/suite.schema.json": schema_text,
+    "../schemas/record.schema.json": record_schema_text,
 }
 
 

@@ -16,7 +16,7 @@ from mcptest_engine.authoring.block_text import BUDGET_COMMENT
 from mcptest_engine.authoring.demands import demands_lost, is_same, rows_of
 from mcptest_engine.authoring.merging import with_merged
 from mcptest_engine.authoring.suite_insert import declared_in, insert_server
-from mcptest_engine.authoring.suite_text import SCHEMA_LINE, same_settings, target_lines, unused_key
+from mcptest_engine.authoring.suite_text import same_settings, target_lines, unused_key
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.assertion_forms import with_assertions
@@ -25,6 +25,7 @@ from mcptest_engine.suite.short_assertions import has_short_form, with_long_asse
 from mcptest_engine.suite.text_edits import EditRefused, apply
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_nodes import Kind, compose
+from mcptest_engine.workspace.schema_file import SCHEMA_LINE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,13 +16,13 @@ from mcptest_engine.core.sanitise import one_line, replace_unsafe, sanitise
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_text import Unwritable, entry, in_flow, scalar
+from mcptest_engine.workspace.schema_file import SCHEMA_LINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from mcptest_engine.authoring.targets import Target
 
-SCHEMA_LINE = "# yaml-language-server: $schema=https://mcptest.sh/schema/v1.json"
 LINE = 120
 """How long the lines of a header are at most."""
 MOST_CHARACTERS = 8_000

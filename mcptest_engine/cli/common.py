@@ -93,7 +93,19 @@ def check(path: Path, workspace: Workspace, variables: Mapping[str, str]) -> Che
     """The suite and every problem in it."""
     from mcptest_engine.suite.load import check_suite
 
-    return check_suite(path, load_options(path, workspace, variables))
+    checked = check_suite(path, load_options(path, workspace, variables))
+    if checked.suite is not None:
+        refresh_schema(checked.suite)
+    return checked
+
+
+def refresh_schema(suite: LoadedSuite) -> None:
+    """Bring the schema file that the suite names up to date, in a `.mcptest` that is there. Under CI nothing is written."""
+    if is_ci():
+        return
+    from mcptest_engine.workspace.schema_file import save_schema
+
+    save_schema(suite.path, suite.data, make=False)
 
 
 def load(path: Path, workspace: Workspace, variables: Mapping[str, str], *, strict: bool = False) -> LoadedSuite:
@@ -200,9 +212,14 @@ def find_here() -> Workspace:
     return find_workspace(Path.cwd())
 
 
+def is_ci() -> bool:
+    """Whether the variable `CI` says that no person looks on."""
+    return os.environ.get("CI", "").lower() not in {"", "0", "false"}
+
+
 def refuse_under_ci(message: str, *, hint: str, allowed: bool) -> None:
     """Raises: PolicyDenied under `CI`, unless it is allowed there."""
-    if not allowed and os.environ.get("CI", "").lower() not in {"", "0", "false"}:
+    if not allowed and is_ci():
         raise PolicyDenied(message, hint=hint)
 
 

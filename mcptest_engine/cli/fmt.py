@@ -26,7 +26,8 @@ from mcptest_engine.core.words import counted
 def command(ctx: click.Context, files: tuple[str, ...], form: str | None, is_check: bool) -> None:
     """Format suites, or convert their assertions between the short and the long form.
 
-    Without `--short` or `--long`, indentation, spaces and quotes become uniform. With one of them, everything but the
+    Without `--short` or `--long`, indentation, spaces and quotes become uniform, and the line that names the schema for
+    editors gets the right path. With one of them, everything but the
     assertions stays as it is, comments included. An assertion that the other form cannot express stays, and is listed.
 
     \b
@@ -38,7 +39,7 @@ def command(ctx: click.Context, files: tuple[str, ...], form: str | None, is_che
     would_change = False
     for path in [Path(file) for file in files] or [suite_path(None, None)]:
         text = _read(path)
-        after, told, left = _formatted(text, form)
+        after, told, left = _formatted(text, form, path)
         name = one_line(str(path))
         for place, reason in left:
             sys.stderr.write(f"{name}:{place}: stays as it is: {reason}\n")
@@ -52,12 +53,13 @@ def command(ctx: click.Context, files: tuple[str, ...], form: str | None, is_che
     ctx.exit(ExitCode.FAILED if is_check and would_change else ExitCode.PASSED)
 
 
-def _formatted(text: str, form: str | None) -> tuple[str, str, list[tuple[int, str]]]:
+def _formatted(text: str, form: str | None, path: Path) -> tuple[str, str, list[tuple[int, str]]]:
     """The text afterwards, what was done to it in words, and what could not be converted, with its line."""
     if form is None:
         from mcptest_engine.suite.tidy import tidy
+        from mcptest_engine.workspace.schema_file import with_mended_schema_line
 
-        return tidy(text), "formatted", []
+        return with_mended_schema_line(tidy(text), path), "formatted", []
     from mcptest_engine.suite.assertion_forms import with_assertions
 
     found = with_assertions(text, short=form == "short")
@@ -74,9 +76,9 @@ def _read(path: Path) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    from mcptest_engine.workspace.atomic import write_atomic
+    from mcptest_engine.workspace.suite_file import write_suite
 
     try:
-        write_atomic(path, text.encode("utf-8", "surrogatepass"), mode=path.stat().st_mode & 0o777)
+        write_suite(path, text.encode("utf-8", "surrogatepass"))
     except OSError as wrong:
         raise UsageError(f"{one_line(str(path))}: the file cannot be written: {wrong.strerror or wrong}") from None

@@ -401,7 +401,10 @@ class _Destination:
 
 
 def _put(answer: Mapping[str, Any], form: str, output: str | None, said: str) -> None:
-    text = json_text(answer) if form == "json" else answer["suite"]
+    from mcptest_engine.workspace.schema_file import with_schema_line
+
+    suite = with_schema_line(answer["suite"], Path(output or "mcptest.yml"))
+    text = json_text({**answer, "suite": suite}) if form == "json" else suite
     if output is None:
         sys.stdout.write(text)
         return

@@ -357,11 +357,12 @@ def _scaffolded(catalog: Catalog, chosen: Chosen, flags: dict[str, Any], policy:
 
 def _write(output: Path, suite: str) -> None:
     """Whole or not at all. Raises: McptestError."""
+    from mcptest_engine.workspace.schema_file import with_schema_line
     from mcptest_engine.workspace.suite_file import write_suite
 
     tell_new_folder(output)
     try:
-        write_suite(output, suite.encode("utf-8"))
+        write_suite(output, with_schema_line(suite, output).encode("utf-8"))
     except OSError as wrong:
         raise McptestError(
             f"`{output}` cannot be written: {wrong.strerror or wrong}", hint="nothing was written"

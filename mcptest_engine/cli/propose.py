@@ -232,8 +232,9 @@ class _Place:
 
         if self.data is None or self.suite is None:
             from mcptest_engine.authoring.placing import Placed
+            from mcptest_engine.workspace.schema_file import with_schema_line
 
-            text = new_suite(proposed, target)
+            text = with_schema_line(new_suite(proposed, target), self.path)
             placed = Placed(text=text, line=text.count("\n", 0, text.index("\ntools:")) + 3, test=proposed.test)
         else:
             text = _text_of(self.data)

@@ -14,6 +14,7 @@ from mcptest_engine.cli.common import (
     is_terminal,
     load,
     parse_variables,
+    refresh_schema,
     save_record,
     suite_options,
     suite_path,
@@ -215,6 +216,7 @@ def run_and_report(
         if progress is not None:
             progress.close()
     code = _told(record, settings, workspace, sinks, agent_budget=agent_budget, saved_costs=saved_costs)
+    refresh_schema(suite)  # again: the first run of a workspace has made its `.mcptest` only now
     return code, record
 
 

@@ -12,6 +12,8 @@ import click
 def command(record: bool) -> None:
     """Print the JSON Schema of suites or of run records. Editors use it to complete and explain keys.
 
+    A suite that names `.mcptest/suite.schema.json` in its first line needs no copy: mcptest keeps that file up to date.
+
     \b
     Example:
       mcptest schema > mcptest.schema.json

@@ -13,7 +13,6 @@ from typing import Any
 
 from mcptest_engine.suite.forms import is_url
 
-SCHEMA_ID = "https://mcptest.sh/schema/v1.json"
 SCHEMA_PATH = Path(__file__).with_name("suite.schema.json")
 
 _TEMPLATE = {
@@ -91,7 +90,6 @@ def generate() -> dict[str, Any]:
     root = _clean(raw)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": SCHEMA_ID,
         "title": "mcptest suite",
         **root,
         "$defs": definitions,

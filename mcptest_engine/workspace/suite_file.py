@@ -27,14 +27,25 @@ _LESSON = f"""
     expect:
       - {{ target: result.structuredContent, matcher: {{ subset: {{ temperature: 25, unit: celsius }} }} }}
 """.lstrip("\n")
+_HEAD_BYTES = 512
+_SCHEMA_NAME = b"suite.schema.json"
 _NOT_ATOMIC = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 def write_suite(path: str | Path, data: bytes) -> None:
     """Write a suite, a part of one, or a report; a new one is made with its folders. A device or pipe is written into.
 
+    The schema file of the workspace is brought up to date if the suite names it.
     Raises: OSError; then nothing on the disk has changed.
     """
+    _write(path, data)
+    if _SCHEMA_NAME in data[:_HEAD_BYTES] and not is_data_path(path):
+        from mcptest_engine.workspace.schema_file import save_schema
+
+        save_schema(Path(path), data, make=True)
+
+
+def _write(path: str | Path, data: bytes) -> None:
     if is_data_path(path):  # a snapshot that a person accepted: there are no links there
         make_directory(Path(path).parent)
         mode = 0o644
@@ -72,11 +83,15 @@ def demo_suite(folder: Path) -> Path:
     original = shipped("examples") / "demo" / "mcptest.yml"
     if original.is_relative_to(folder.resolve()):
         return original
+    from mcptest_engine.workspace.schema_file import save_schema, with_schema_line
+
     own = folder / "mcptest-demo.yml"
     with suppress(FileExistsError), own.open("xb") as file:
         before, tools, after = original.read_text(encoding="utf-8").partition("tools:\n")
         told = before.replace("# Everything passes; one", "# One test is wrong on purpose, for you to correct; one")
-        file.write(f"{told}{tools}{_LESSON}\n{after}".encode())
+        text = with_schema_line(f"{told}{tools}{_LESSON}\n{after}", own)
+        file.write(text.encode())
+        save_schema(own, text.encode(), make=True)
     return own
 
 

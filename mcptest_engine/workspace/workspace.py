@@ -6,6 +6,7 @@
     ├── runs/<run_id>/          its outputs of over 1 MiB
     ├── snapshots/<suite>.yml
     ├── cassettes/<name>.json
+    ├── suite.schema.json       of this version, for editors
     └── cache/                  results to be judged again; what the workbench remembers, drafts among it
 
 Any number of processes may work here at once without a lock: each writes files of its own, whole or not at all, and deletes
@@ -158,6 +159,10 @@ class Workspace:
                 return
         except FileNotFoundError:
             make_directory(self.runs_dir)
+        self.ignore_data()
+
+    def ignore_data(self) -> None:
+        """Write the `.gitignore` of `.mcptest` where there is none. Raises: OSError."""
         ignore = self.data_dir / ".gitignore"
         try:
             file_state(ignore)

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
+from mcptest_engine.workspace.schema_file import with_schema_line
 from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
@@ -306,7 +307,7 @@ class ScaffoldScreen(Modal[str]):
                 self.bench.say(f"{path.name} has changed in the meantime; this is the new text", "warning")
                 self._ask()
                 return
-            write_suite(path, state.after.encode())
+            write_suite(path, (with_schema_line(state.after, path) if place.new else state.after).encode())
         except OSError as wrong:
             self.bench.tell(f"cannot write {path}: {wrong.strerror or wrong}", severity="error")
             return

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.stability import looks_changing
@@ -19,6 +20,7 @@ from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import render
 from mcptest_engine.safety.policy import ToolClass, cautious_class
+from mcptest_engine.workspace.schema_file import SCHEMA_LINE, with_schema_line
 from mcptest_tui.state.json_rows import is_cut
 from mcptest_tui.state.new_suite import declared_target
 
@@ -122,7 +124,7 @@ class Saving:
         from mcptest_engine.suite.edit import append_test
         from mcptest_engine.suite.text_edits import apply
 
-        text = before if before is not None else self._beginning()
+        text = before if before is not None else with_schema_line(self._beginning(), Path(self.place.path))
         edit = append_test(text, BLOCKS[self.method], self.test())
         after = apply(text, edit)
         first = 0 if before is None else edit.start
@@ -140,7 +142,7 @@ class Saving:
         from mcptest_engine.suite.text_edits import apply
 
         name = self.place.server
-        text = f"name: {json.dumps(name, ensure_ascii=False)}\nservers: {{}}\n"
+        text = f"{SCHEMA_LINE}\nname: {json.dumps(name, ensure_ascii=False)}\nservers: {{}}\n"
         return apply(text, set_value(text, ("servers",), {name: self._settings()}))
 
     def _settings(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from mcptest_engine.mock.reading import load_manifest
 from mcptest_engine.suite.load import LoadOptions, check_suite
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
-HEAD = "# yaml-language-server: $schema=https://mcptest.sh/schema/v1.json\n# "
+SCHEMA = EXAMPLES.parent / "schemas" / "suite.schema.json"
 FILES = sorted(EXAMPLES.rglob("*.yml"))
 MANIFESTS = [path for path in FILES if path.name == "manifest.yml"]
 PARTS = [path for path in FILES if path.parent != EXAMPLES / "imports" or path.name == "mcptest.yml"]
@@ -46,8 +47,11 @@ def test_an_example_is_valid_without_a_warning(path):
 
 @pytest.mark.parametrize("path", [path for path in FILES if path not in MANIFESTS], ids=name_of)
 def test_an_example_begins_with_the_schema_and_says_what_it_shows(path):
-    """The head makes editors complete; the second line is a comment for people."""
-    assert path.read_text(encoding="utf-8").startswith((HEAD, HEAD.replace("\n# ", "\n#\n# ")))
+    """The head makes editors complete, without a network; the second line is a comment for people."""
+    place = os.path.relpath(SCHEMA, path.parent)
+    assert SCHEMA.is_file()
+    head = f"# yaml-language-server: $schema={place}\n# "
+    assert path.read_text(encoding="utf-8").startswith((head, head.replace("\n# ", "\n#\n# ")))
 
 
 @pytest.mark.parametrize("path", MANIFESTS, ids=name_of)

@@ -24,7 +24,7 @@ EVIL = ["mcptest", "mock", "--preset", "evil"]
 
 def test_a_scaffold_validates_as_returned_and_runs(writer: Door) -> None:
     made = writer.call("scaffold_suite", command=DEMO, tools=["status", "delete_record"])
-    assert made["suite"].startswith("# yaml-language-server: $schema=https://mcptest.sh/schema/v1.json\n")
+    assert made["suite"].startswith("# yaml-language-server: $schema=.mcptest/suite.schema.json\n")
     assert [tool["name"] for tool in made["tools"]] == ["delete_record", "status"]
     assert "next_cursor" not in made
     assert writer.call("validate_suite", suite=made["suite"]) == {"valid": True, "errors": []}

@@ -1,0 +1,86 @@
+"""The JSON Schema of suites as a file of the workspace, which editors read without a network.
+
+A suite names it in a comment, the schema line. Only the file of the suite's own workspace is written, and only for a suite that
+names it, so that a suite of somebody else's has nothing written anywhere else.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+
+from mcptest_engine.core.shipped import PACKAGE
+from mcptest_engine.workspace.atomic import write_atomic
+from mcptest_engine.workspace.files import DATA_DIR, make_directory, read_file
+from mcptest_engine.workspace.workspace import Workspace, find_workspace
+
+SCHEMA_FILE = "suite.schema.json"
+URL_VARIABLE = "MCPTEST_SCHEMA_URL"
+"""A hosted copy of the schema, which generated suites name instead of the file."""
+COMMENT = "# yaml-language-server: $schema="
+SCHEMA_LINE = f"{COMMENT}{DATA_DIR}/{SCHEMA_FILE}"
+"""The schema line of a suite in the top folder of its workspace."""
+_FORMER_URL = "https://mcptest.sh/schema/"
+"""Suites of earlier versions name a schema there."""
+_SCHEMA_LINE = re.compile(rf"^{re.escape(COMMENT)}(\S+)", re.MULTILINE)
+_HEAD = 512
+
+
+def with_schema_line(text: str, path: Path) -> str:
+    """The suite with a schema line that is right for a suite at `path`; one without such a line stays as it is."""
+    found = _SCHEMA_LINE.search(text[:_HEAD])
+    if found is None:
+        return text
+    place = os.environ.get(URL_VARIABLE) or _relative_place(path)
+    return f"{text[: found.start()]}{COMMENT}{place}{text[found.end() :]}"
+
+
+def with_mended_schema_line(text: str, path: Path) -> str:
+    """The same where the line names a file that is not there, as in a copied suite, or the URL of an earlier version."""
+    found = _SCHEMA_LINE.search(text[:_HEAD])
+    if found is None:
+        return text
+    is_lost = found[1].endswith(SCHEMA_FILE) and "://" not in found[1] and not (path.parent / found[1]).exists()
+    return with_schema_line(text, path) if is_lost or found[1].startswith(_FORMER_URL) else text
+
+
+def save_schema(path: Path, data: bytes, *, make: bool) -> None:
+    """Bring the schema file that the suite at `path` names up to date; without `make` only where there is a `.mcptest`.
+
+    A disk that refuses it is no error: the schema helps people to write, and nothing else needs it.
+    """
+    found = _SCHEMA_LINE.search(data[:_HEAD].decode("utf-8", "replace"))
+    if found is None or not found[1].endswith(f"{DATA_DIR}/{SCHEMA_FILE}"):
+        return
+    with suppress(OSError):
+        workspace = _workspace_of(path)
+        place = workspace.data_dir / SCHEMA_FILE
+        if _is_same(path.parent / found[1], place) and (make or workspace.data_dir.is_dir()):
+            _save(workspace, place)
+
+
+def _save(workspace: Workspace, place: Path) -> None:
+    schema = (PACKAGE / "suite" / SCHEMA_FILE).read_bytes()
+    with suppress(FileNotFoundError):
+        if read_file(place) == schema:
+            return
+    make_directory(workspace.data_dir)
+    workspace.ignore_data()
+    write_atomic(place, schema, mode=0o644, flush=False)
+
+
+def _workspace_of(path: Path) -> Workspace:
+    """The workspace of the current directory where the suite lies in it, else the suite's own."""
+    here = find_workspace(Path.cwd())
+    return here if not here.relative(path).startswith("..") else find_workspace(path.absolute().parent)
+
+
+def _relative_place(path: Path) -> str:
+    place = _workspace_of(path).data_dir / SCHEMA_FILE
+    return os.path.relpath(os.path.realpath(place), os.path.realpath(path.parent)).replace(os.sep, "/")
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
