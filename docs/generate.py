@@ -38,7 +38,11 @@ OPERATORS_BEGIN = "<!-- operators: `python docs/generate.py` writes them -->\n"
 OPERATORS_END = "<!-- end of operators -->"
 
 SECTIONS = (
-    ("Server", "A server", "Under `servers:`, by the name that tests use. It has either `command` or `url`."),
+    (
+        "Server",
+        "A server",
+        "Under `servers:`, by the name that tests use. It has `command`, or `url`, or both for a program that serves HTTP.",
+    ),
     ("Auth", "A server's `auth`", "Exactly one of the two. For a server with `url`."),
     ("OAuth", "`auth.oauth`", ""),
     (
@@ -51,6 +55,7 @@ SECTIONS = (
         "`wait_for_ready`",
         "Either a duration such as `60s`, or a URL, or this mapping, of which one key is enough.",
     ),
+    ("Ready", "`ready`", "For a server with `command` and `url`. At most one of `path`, `port` and `output`."),
     (
         "Client",
         "`client`",
@@ -184,6 +189,7 @@ WORDS = {
     "OAuth": "[mapping](#authoauth)",
     "Http": "[mapping](#a-servers-http)",
     "Readiness": "[mapping](#wait_for_ready)",
+    "Ready": "[mapping](#ready)",
     "Client": "[mapping](#client)",
     "Sampling": "[mapping](#an-answer-to-sampling)",
     "Elicitation": "[mapping](#an-answer-to-elicitation)",

@@ -210,8 +210,10 @@ def _free_name(name: str, tests: Sequence[Any]) -> str:
 
 
 def _reaches(settings: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    if "url" in wanted:
-        return bool(settings.get("url") == wanted["url"])
+    if settings.get("url") != wanted.get("url"):
+        return False
+    if "command" not in wanted:
+        return "command" not in settings
     env, needed = settings.get("env") or {}, wanted.get("env") or {}
     same_env = isinstance(env, dict) and all(str(env.get(name)) == str(value) for name, value in needed.items())
     return same_env and _argv(settings) is not None and _argv(settings) == _argv(wanted)

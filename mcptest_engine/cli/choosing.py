@@ -97,7 +97,7 @@ class Chosen:
             words += ["--url", redact(shown_url(self.url))]
             variable = (self.settings.get("auth") or {}).get("bearer_token_env")
             words += ["--bearer-token-env", variable] if variable else []
-        else:
+        if "command" in self.settings:
             words += ["--command", redact(shlex.join(self.settings["command"]))]
             for name, value in (self.settings.get("env") or {}).items():
                 words += ["--env", f"{name}=…" if looks_secret_name(name) else f"{name}={redact(value)}"]
@@ -157,7 +157,7 @@ def _check_flags(flags: Mapping[str, Any]) -> None:
         for name, key in (("--url", "url"), ("--command", "argv"), ("--from-config", "from_config"))
         if flags[key] is not None
     ]
-    if len(ways) > 1:
+    if len(ways) > 1 and "--from-config" in ways:
         raise UsageError(f"both {ways[0]} and {ways[1]} are given", hint="a suite is written for one server")
     over_http = flags["url"] is not None or flags["from_config"] is not None
     for key in ("bearer_token_env", "auth", "auth_env", "header_name", "header_env", "wait_for_ready"):
@@ -186,7 +186,8 @@ def _with_extras(chosen: Chosen, flags: Mapping[str, Any]) -> Chosen:
     if flags["header_name"] is not None:
         more["headers"] = {flags["header_name"]: {"env": flags["header_env"]}}
     if flags["wait_for_ready"] is not None:
-        more["wait_for_ready"] = _duration(flags["wait_for_ready"])
+        waited = _duration(flags["wait_for_ready"])
+        more |= {"ready": {"timeout": waited}} if "command" in chosen.settings else {"wait_for_ready": waited}
     if more and chosen.url is None:
         raise UsageError("the server of --from-config is a command: it has no options of HTTP")
     return replace(
@@ -214,7 +215,7 @@ def _typed(flags: Mapping[str, Any]) -> Chosen:
         settings["command"] = shlex.split(flags["argv"])
         settings.pop("env", None)
         settings |= {"env": env} if env else {}
-    else:
+    if flags["url"] is not None:
         settings["url"] = flags["url"]
     return Chosen(settings=settings, target=target, notes=notes, secrets=secrets)
 

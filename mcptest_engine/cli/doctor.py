@@ -122,12 +122,13 @@ def _target(spec: ServerSpec, flags: Mapping[str, Any]) -> dict[str, str]:
     from mcptest_engine.servers.urls import shown_url
 
     named = {} if flags["server"] is None else {"server": str(flags["server"])}
-    if spec.url is not None:
-        return {**named, "url": spec.redact(shown_url(spec.url))}
+    url = {} if spec.url is None else {"url": spec.redact(shown_url(spec.url))}
+    if spec.command is None:
+        return {**named, **url}
     words = tuple(spec.command or ())
     masked = words_without_secrets(words, {})
     typed = flags["argv"] if masked == words else None
-    return {**named, "command": spec.redact(typed or shlex.join(masked))}
+    return {**named, "command": spec.redact(typed or shlex.join(masked)), **url}
 
 
 # --- this machine

@@ -310,7 +310,7 @@ def _introspected(chosen: Chosen, timeout_seconds: float | None, person: _Person
 
     while True:
         spec = chosen.spec(timeout_seconds)
-        sys.stderr.write(f"{'asking' if chosen.url else 'starting'} the server …\n")
+        sys.stderr.write(f"{'starting' if 'command' in chosen.settings else 'asking'} the server …\n")
         sys.stderr.flush()
         try:
             return with_session(spec, read_catalog), chosen

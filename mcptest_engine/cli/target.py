@@ -1,4 +1,4 @@
-"""Which server a command talks to: `--url U`, `--command "argv"`, or `--server NAME` out of the suite."""
+"""Which server a command talks to: `--url U`, `--command "argv"`, both for a program over HTTP, or `--server NAME`."""
 
 from __future__ import annotations
 
@@ -35,9 +35,16 @@ if TYPE_CHECKING:
 def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The flags that name a server."""
     options = (
-        click.option("--url", metavar="URL", help="A Streamable HTTP endpoint."),
+        click.option(
+            "--url",
+            metavar="URL",
+            help="A Streamable HTTP endpoint. With --command, the program is started and must serve there; port 0 is a free "
+            "port, `{port}` in ARGV and --env.",
+        ),
         click.option("--bearer-token-env", metavar="NAME", help="The variable that holds the token for --url."),
-        click.option("--command", "argv", metavar="ARGV", help="A stdio server: program and arguments in one string."),
+        click.option(
+            "--command", "argv", metavar="ARGV", help="The program of a server and its arguments, in one string."
+        ),
         click.option(
             "--env",
             "env",
@@ -73,8 +80,6 @@ def target_spec(flags: Mapping[str, Any]) -> ServerSpec:
     """The server that the flags name. Raises UsageError unless they name exactly one."""
     from mcptest_engine.servers.spec import spec_from_settings
 
-    if flags["url"] is not None and flags["argv"] is not None:
-        raise UsageError("both --url and --command are given", hint="use one of them")
     if (flags["url"] or flags["argv"]) and flags["server"]:
         raise UsageError(
             "--server names a server of a suite, --url and --command another server", hint="use one of them"
@@ -139,7 +144,7 @@ def declared_target(flags: Mapping[str, Any], *, optional_secrets: bool = False)
         settings["env"] = declared_env(env, secrets, given.references)
     if "command" in settings:
         settings["command"] = declared_words(settings["command"], secrets)
-    else:
+    if "url" in settings:
         settings["url"] = declared_url(settings["url"], secrets)
     settings, secrets, notes = with_free_names(settings, secrets, os.environ, TARGET)
     target = with_variables(settings, secrets) if optional_secrets else Target(settings=settings)
@@ -167,13 +172,15 @@ def _declared_in_suite(flags: Mapping[str, Any]) -> Declared:
 def _settings(flags: Mapping[str, Any]) -> dict[str, Any]:
     from mcptest_engine.suite.secrets import has_userinfo
 
+    settings: dict[str, Any] = {}
     if flags["url"] is not None:
         if has_userinfo(flags["url"]):
             hint = "use --bearer-token-env NAME, or a suite whose server has `headers:` with `{ env: NAME }`"
             raise UsageError("--url must not contain a user name or password", hint=hint)
-        settings: dict[str, Any] = {"url": flags["url"]}
+        settings = {"url": flags["url"]}
         if flags["bearer_token_env"]:
             settings["auth"] = {"bearer_token_env": flags["bearer_token_env"]}
+    if flags["argv"] is None:
         return settings
     try:
         argv = shlex.split(flags["argv"])
@@ -181,7 +188,7 @@ def _settings(flags: Mapping[str, Any]) -> dict[str, Any]:
         raise UsageError(f"--command cannot be split: {wrong}", hint="quote it as for a shell") from None
     if not argv:
         raise UsageError("--command is empty")
-    return {"command": argv, "env": given_env(flags).values}
+    return {"command": argv, **settings, "env": given_env(flags).values}
 
 
 class GivenEnv(NamedTuple):

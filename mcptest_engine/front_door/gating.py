@@ -51,24 +51,22 @@ def target_of(door: Door, arguments: Mapping[str, Any]) -> tuple[ServerSpec, Tar
     Raises: UsageError unless exactly one is named, PolicyDenied for a command without leave, or a token that is not to be sent.
     """
     url, command = arguments.get("url"), arguments.get("command")
-    if (url is None) == (command is None):
-        told = "both `url` and `command` are given" if url is not None else "neither `url` nor `command` is given"
-        raise UsageError(told, hint='name one server: {"url": "https://…"} or {"command": ["node", "server.js"]}')
-    if url is not None:
-        return _of_url(door, url, arguments)
+    if url is None and command is None:
+        raise UsageError(
+            "neither `url` nor `command` is given",
+            hint='name one server: {"url": "https://…"} or {"command": ["node", "server.js"]}',
+        )
+    if command is None:
+        return _of_url(door, str(url), arguments)
     if arguments.get("bearer_token_env") is not None:
         raise UsageError("`bearer_token_env` requires `url`", hint="a command gets its environment from `env`")
-    return _of_command(door, [str(word) for word in command or ()], arguments.get("env"))
+    return _of_command(door, [str(word) for word in command or ()], arguments.get("env"), url)
 
 
 def _of_url(door: Door, url: str, arguments: Mapping[str, Any]) -> tuple[ServerSpec, Target]:
     if arguments.get("env"):
         raise UsageError("`env` requires `command`", hint="a URL takes `bearer_token_env`")
-    if has_userinfo(url):
-        raise UsageError("`url` must not contain a user name or password", hint="use `bearer_token_env`")
-    if not url.startswith(("http://", "https://")):
-        raise UsageError(f"`url` is not an http or https URL: {shown_url(url)}")
-    settings: dict[str, Any] = {"url": url}
+    settings: dict[str, Any] = {"url": _checked_url(url)}
     variable = arguments.get("bearer_token_env")
     if variable is not None:
         if not _may_send(door, variable, url):
@@ -85,14 +83,31 @@ def _of_url(door: Door, url: str, arguments: Mapping[str, Any]) -> tuple[ServerS
     return _spec(door, settings, secrets.values()), with_variables({**settings, "url": written}, secrets)
 
 
-def _of_command(door: Door, argv: list[str], env: Mapping[str, str] | None) -> tuple[ServerSpec, Target]:
+def _checked_url(url: str) -> str:
+    """The URL, which must be one. Raises: UsageError."""
+    if has_userinfo(url):
+        raise UsageError("`url` must not contain a user name or password", hint="use `bearer_token_env`")
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(f"`url` is not an http or https URL: {shown_url(url)}")
+    return url
+
+
+def _of_command(
+    door: Door, argv: list[str], env: Mapping[str, str] | None, url: str | None
+) -> tuple[ServerSpec, Target]:
+    over_http = {} if url is None else {"url": _checked_url(url)}
     if door.writes_enabled:
-        settings: dict[str, Any] = {"command": argv, **({"env": dict(env)} if env else {})}
+        settings: dict[str, Any] = {"command": argv, **over_http, **({"env": dict(env)} if env else {})}
         secrets: dict[str, str] = {}
         written: dict[str, Any] = {**settings, **({"env": declared_env(env, secrets)} if env else {})}
         written["command"] = declared_words(argv, secrets)
+        written |= {} if url is None else {"url": declared_url(url, secrets)}
         return _spec(door, settings, secrets.values()), with_variables(written, secrets)
-    declared = [(suite, name) for suite, name in _declared_servers(door) if suite.servers[name].get("command") == argv]
+    declared = [
+        (suite, name)
+        for suite, name in _declared_servers(door)
+        if suite.servers[name].get("command") == argv and suite.servers[name].get("url") == url
+    ]
     if not declared:
         shown = json.dumps([word[:_LONGEST_WORD] for word in argv[:_MOST_WORDS]], ensure_ascii=False)
         raise PolicyDenied(
@@ -122,7 +137,8 @@ def _of_command(door: Door, argv: list[str], env: Mapping[str, str] | None) -> t
     as_written = declared_in_suite(suite, name).settings
     secrets = {}
     own = _env_as_written(_env_of(suite, name), as_written.get("env") or {}, redactor, secrets)
-    written = {"command": declared_words(argv, secrets), **({"env": own} if own else {})}
+    written = {"command": declared_words(argv, secrets), **over_http, **({"env": own} if own else {})}
+    written |= {"ready": as_written["ready"]} if url is not None and "ready" in as_written else {}
     cwd = suite.servers[name].get("cwd")
     if cwd:
         looked_up = as_written.get("cwd")

@@ -95,7 +95,7 @@ class Caching(Extension):
                 self._unanswered[case.id] = case
             if not isinstance(case.body, (Request, Check)):
                 continue  # many answers decide; or verdicts are kept elsewhere, and an answer that is graded is got anew
-            over_http = self._pool.specs[case.server].url is not None
+            over_http = self._pool.specs[case.server].command is None
             pinned = case.server in self._versions
             if not may_be_kept(case, over_http=over_http, pinned=pinned):
                 if over_http and not pinned:

@@ -419,7 +419,7 @@ def server_item(name: str, settings: Mapping[str, Any], *, start_dir: Path, secr
     words = [str(word) for word in command] if isinstance(command, list) else []
     return ServerItem(
         name=name,
-        transport="stdio" if words else "http",
+        transport="http" if settings.get("url") is not None or not words else "stdio",
         target=_target(words, settings.get("url"), secrets),
         files=server_sources(words, start_dir / cwd if isinstance(cwd, str) and "\0" not in cwd else start_dir),
         env_names=tuple(map(str, env)) if isinstance(env, dict) else (),
@@ -435,6 +435,8 @@ def _target(words: Sequence[str], url: object, secrets: frozenset[str]) -> str:
         import shlex
 
         shown = shlex.join(words)
+        if isinstance(url, str):
+            shown += f" at {without_userinfo(url)}"
     else:
         shown = without_userinfo(url) if isinstance(url, str) else ""
     return one_line(Redactor(secrets).redact_text(shown), 2_000)

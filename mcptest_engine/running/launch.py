@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 DEFAULT_CONNECT_TIMEOUT_MS = 15_000
 TURNS_TO_SPAWN = 3
-URL_ONLY = frozenset({"url", "headers", "auth", "http", "wait_for_ready"})
+URL_ONLY = frozenset({"url", "headers", "auth", "http", "wait_for_ready", "ready"})
 
 
 def server_specs(
@@ -49,14 +49,15 @@ def server_specs(
 
     `redact` takes secrets out of what they are quoted with, `keep_secret` is told those that are got during the run.
     """
-    from mcptest_engine.servers.spec import spec_from_settings
+    from mcptest_engine.servers.spec import is_http_program, spec_from_settings
 
     connect_ms = suite.run_options.get("connect_timeout_ms", DEFAULT_CONNECT_TIMEOUT_MS)
     specs = {}
     for name, declared in suite.servers.items():
         server = declared
         if settings.server_command is not None:
-            kept = {key: value for key, value in declared.items() if key not in URL_ONLY}
+            dropped = frozenset[str]() if is_http_program(declared) else URL_ONLY
+            kept = {key: value for key, value in declared.items() if key not in dropped}
             server = {**kept, "command": list(settings.server_command)}
         if settings.protocol is not None:
             server = {**server, "protocol": settings.protocol}

@@ -127,7 +127,7 @@ class LedgerKeeper(Extension):
         from mcptest_engine.servers.agent_configs import words_without_secrets
         from mcptest_engine.workspace.fingerprints import of_file
 
-        words = tuple(str(word) for word in command)
+        words = tuple(str(word) for word in (*command, *([declared["url"]] if "url" in declared else [])))
         cwd = declared.get("cwd")
         files = server_sources(words, Path(cwd) if isinstance(cwd, str) else Path.cwd())
         digests = {

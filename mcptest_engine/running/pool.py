@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.run_record import ServerRecord
     from mcptest_engine.servers.gate import Gate
+    from mcptest_engine.servers.program import Programs
     from mcptest_engine.servers.recording import Recorder
     from mcptest_engine.servers.session import Session
     from mcptest_engine.servers.spec import ServerSpec
@@ -79,6 +80,12 @@ class Pool:
         *,
         restart: bool = True,
     ) -> None:
+        self._programs: Programs | None = None
+        if any(spec.command is not None and spec.url is not None for spec in specs.values()):
+            from mcptest_engine.servers.program import Programs
+
+            self._programs = Programs()
+            specs = {name: replace(spec, programs=self._programs) for name, spec in specs.items()}
         self._specs = specs
         self._pins: dict[str, ServerSpec] = {}
         self._redactor = redactor
@@ -235,6 +242,8 @@ class Pool:
                 sessions.append(outcome)
         sessions += [*self._own_open, *self._retired]
         await asyncio.gather(*(session.close() for session in sessions), *self._closing, return_exceptions=True)
+        if self._programs is not None:
+            await self._programs.close()
         for name, entry in self._entries.items():
             late = _session_of(entry)  # what was odd after it had been opened
             if late is not None:
@@ -379,6 +388,8 @@ class Pool:
         if entry.hangs:
             return
         self._retire(session)
+        if self._programs is not None:
+            self._programs.retire(_name_of(name))
         fresh = self._opened(name, entry.restarts + 1)
         entry.opening, entry.session, entry.restarts, entry.lost = fresh.opening, None, fresh.restarts, None
 
@@ -479,7 +490,7 @@ def _record(spec: ServerSpec, entry: _Entry | None, session: Session | None, red
         failed = opening.exception() if opening is not None and opening.done() and not opening.cancelled() else None
         return ServerRecord(
             name=spec.name,
-            transport="stdio" if spec.command is not None else "http",
+            transport="stdio" if spec.url is None else "http",
             auth=spec.auth,
             restarts=0 if entry is None else entry.restarts,
             stderr_tail=redactor.redact_text(getattr(failed, "stderr_tail", "")),

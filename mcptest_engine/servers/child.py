@@ -69,14 +69,16 @@ class Child:
         code = self._process.returncode
         return _signal_name(-code) if code is not None and code < 0 else None
 
-    async def stop(self, grace_seconds: float) -> str:
+    async def stop(self, grace_seconds: float, *, by_signal: bool = False) -> str:
         """Wait for the exit, then ask, then force, each with its grace; how far it had to go: "eof", "SIGTERM", "SIGKILL".
+
+        `by_signal`: ask at once, since it does not end with its stdin.
 
         The caller has closed `stdin`, which is how MCP tells a server to go (2025-11-25, lifecycle#shutdown). A caller that
         is cancelled meanwhile leaves no process behind either: it is killed and reaped on the spot.
         """
         try:
-            if await self._wait(grace_seconds):
+            if not by_signal and await self._wait(grace_seconds):
                 return "eof"
             for signum in (signal.SIGTERM, signal.SIGKILL):
                 self._signal(signum)

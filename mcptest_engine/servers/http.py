@@ -11,10 +11,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from contextlib import suppress
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.errors import AuthFailed, ServerError
+from mcptest_engine.core.errors import AuthFailed, ServerDied, ServerError
 from mcptest_engine.core.live import Live, start_listing, stop_listing
 from mcptest_engine.servers.failures import BY_HAND, CallFailed, Ending
 from mcptest_engine.servers.http_client import HttpClient
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.calls import Call
     from mcptest_engine.servers.http_headers import RawHeaders
     from mcptest_engine.servers.legacy_sse import LegacyStream
+    from mcptest_engine.servers.program import Program, Programs
     from mcptest_engine.servers.spec import ServerSpec
     from mcptest_engine.servers.transport import Receiver
 
@@ -57,21 +59,41 @@ class HttpTransport:
         self._waiting_bytes = 0  # of both
         self._told_of_auth = 0
         self._listed: Live | None = None
+        self._receiver: Receiver | None = None
+        self._programs: Programs | None = spec.programs
+        self._program: Program | None = None
 
     def open(self, receiver: Receiver) -> None:
         """Make the client; nothing is sent yet. Raises: ServerDidNotStart, AuthFailed for a token that may not go there."""
+        self._receiver = receiver
+        if self._spec.command is None:
+            self._make_client(receiver)
+            self._listed = start_listing(
+                "server",
+                self._spec.name,
+                pid=None,
+                shown=self._spec.url or "",
+                end=lambda: receiver.lost(Ending(clause=BY_HAND)),
+                waiting=receiver.waiting,
+            )
+
+    async def ready(self) -> None:
+        """Start the program of the server, or share it with other sessions, and make the client for its address."""
+        from mcptest_engine.servers.program import Programs
+
+        assert self._receiver is not None
+        if self._programs is None:
+            self._programs = Programs()
+        self._program = self._programs.join(self._spec, self._receiver)
+        await self._program.ready()
+        self._spec = replace(self._spec, url=self._program.url)
+        self._make_client(self._receiver)
+
+    def _make_client(self, receiver: Receiver) -> None:
         client = HttpClient(self._spec)
         self._http = HttpContext(self._spec, client, RequestHeaders(self._spec.headers), receiver, self._posts)
         if client.auth is not None:
             self.auth = "oauth"
-        self._listed = start_listing(
-            "server",
-            self._spec.name,
-            pid=None,
-            shown=self._spec.url or "",
-            end=lambda: receiver.lost(Ending(clause=BY_HAND)),
-            waiting=receiver.waiting,
-        )
 
     def send(self, line: bytes, call: Call | None, *, urgent: bool) -> None:  # noqa: ARG002  # each message is a POST
         """Start the POST of one message; the headers are those of this moment."""
@@ -152,9 +174,9 @@ class HttpTransport:
         if self._notification_failure is not None:
             raise self._notification_failure
 
-    def stderr_since(self, at: float) -> str:  # noqa: ARG002  # there is no stderr
-        """Nothing: the process is elsewhere."""
-        return ""
+    def stderr_since(self, at: float) -> str:
+        """What the program of the server wrote; "" where the process is elsewhere."""
+        return "" if self._program is None else self._program.output_since(at)
 
     async def close(self) -> Ending:
         """Give up what is under way, end the session with DELETE, and close the connections, all within the grace."""
@@ -172,7 +194,15 @@ class HttpTransport:
                     await self._stop()  # when this was cancelled
                 finally:
                     await http.client.close()
+        await self._leave_program()
         return Ending(clause="was closed by mcptest")
+
+    async def _leave_program(self) -> None:
+        """End the program, unless other sessions may go on with it."""
+        if self._program is not None and self._receiver in self._program.users:
+            self._program.users.remove(self._receiver)
+        if self._programs is not None and self._programs is not self._spec.programs:
+            await self._programs.close()
 
     def _tell_of_auth(self, http: HttpContext) -> None:
         """Pass on what was odd on the way to a token; sessions share it, and each tells it once."""
@@ -215,6 +245,8 @@ class HttpTransport:
                     raise failure from None
                 await self._exchange(http, line, call, http.headers.of_post(line, call))
         except (CallFailed, ServerError) as failure:
+            if self._program is not None and isinstance(failure, CallFailed) and failure.error is ServerDied:
+                await self._program.settled()
             self._fail(http, call, failure)
         except Exception as wrong:  # noqa: BLE001  # of a task nobody awaits: its call would wait for its timeout
             self._fail(http, call, network_failure(wrong, self._spec))

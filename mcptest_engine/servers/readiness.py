@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 1.0
 _TRY_SECONDS = 5.0
-_PORTS = {"http": 80, "https": 443}
+PORTS = {"http": 80, "https": 443}
 
 
 async def wait_until_ready(spec: ServerSpec) -> None:
@@ -33,7 +33,7 @@ async def wait_until_ready(spec: ServerSpec) -> None:
     deadline = monotonic() + ready.timeout_seconds
     pause, reason = _FIRST_PAUSE_SECONDS, "there was no time left"
     while (left := deadline - monotonic()) > 0:
-        wrong = await _tried(spec, ready, min(left, _TRY_SECONDS))
+        wrong = await tried(spec, ready, min(left, _TRY_SECONDS))
         if wrong is None:
             return
         reason = wrong
@@ -45,8 +45,8 @@ async def wait_until_ready(spec: ServerSpec) -> None:
     raise NotReady(f'server "{spec.name}" {clause}', server=spec.name, clause=clause)
 
 
-async def _tried(spec: ServerSpec, ready: Readiness, seconds: float) -> str | None:
-    """What stands in the way now, as a phrase; None when nothing does."""
+async def tried(spec: ServerSpec, ready: Readiness, seconds: float) -> str | None:
+    """Try once to reach the server: what stands in the way now, as a phrase; None when nothing does."""
     try:
         async with asyncio.timeout(seconds):
             if ready.url is not None or proxy_for(spec, spec.url or "") is not None:
@@ -59,7 +59,7 @@ async def _tried(spec: ServerSpec, ready: Readiness, seconds: float) -> str | No
 async def _connected(url: str) -> str | None:
     parts = urlsplit(url)
     try:
-        _, writer = await asyncio.open_connection(parts.hostname, parts.port or _PORTS.get(parts.scheme, 80))
+        _, writer = await asyncio.open_connection(parts.hostname, parts.port or PORTS.get(parts.scheme, 80))
     except OSError as wrong:
         return "connection refused" if isinstance(wrong, ConnectionRefusedError) else str(wrong.strerror or wrong)
     writer.close()

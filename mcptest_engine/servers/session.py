@@ -411,6 +411,8 @@ class Session:
         """
         spec = self.spec
         self._transport.open(self)
+        if spec.command is not None and spec.url is not None:
+            await self._transport.ready()
         try:
             from mcptest_engine.servers.eras import open_session, request_meta  # the process is on its way by now
 
@@ -827,7 +829,7 @@ def _is_own(call: Call, message: Mapping[str, Any]) -> bool:
 
 
 def _transport(spec: ServerSpec) -> Transport:
-    if spec.command is not None:
+    if spec.url is None:
         from mcptest_engine.servers.stdio import StdioTransport
 
         return StdioTransport(spec)

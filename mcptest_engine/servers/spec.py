@@ -22,6 +22,8 @@ from mcptest_engine.servers.wire import as_it_is
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from mcptest_engine.servers.program import Programs
+
 ALWAYS_PASSED = frozenset({"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"})
 """The variables that reach every server, beside LC_*; everything else is named by the suite."""
 
@@ -48,10 +50,17 @@ DEFAULT_HTTP = HttpOptions()
 
 
 class Readiness(NamedTuple):
-    """How long to wait for a server that is still starting. `url` answers with 2xx once it is ready; None: its port does."""
+    """How long to wait for a server that is still starting. `url` answers with 2xx once it is ready; None: its port does.
+
+    Of a program that mcptest starts a `path` of its own URL answers so, another `port` takes connections, or its output
+    contains a text; at most one of them is set.
+    """
 
     timeout_seconds: float
     url: str | None = None
+    path: str | None = None
+    port: int | None = None
+    output: str | None = None
 
 
 DEFAULT_READINESS_SECONDS = 60.0
@@ -68,7 +77,10 @@ def _forget(secret: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSpec:
-    """One server, ready to be connected to. Exactly one of `command` and `url` is set.
+    """One server, ready to be connected to: a `command` for stdio, a `url`, or both for a program that serves HTTP at `url`.
+
+    `ready` says when such a program can be used, None when its port takes connections. Sessions with the same `programs`
+    share it; without, each session has its own.
 
     `env` is the whole environment of the child, `cwd` None is the directory mcptest was started in. `headers` holds what goes
     with every HTTP request, the bearer token included; `secret_headers` names (lower case) those that go only to https or
@@ -93,6 +105,8 @@ class ServerSpec:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     http: HttpOptions = DEFAULT_HTTP
     wait_for_ready: Readiness | None = None
+    ready: Readiness | None = None
+    programs: Programs | None = field(default=None, repr=False, compare=False)
     oauth: Mapping[str, Any] | None = field(default=None, repr=False)
     client: Mapping[str, Any] = field(default_factory=dict)
     protocol: str | None = None
@@ -150,7 +164,8 @@ def spec_from_settings(
         headers["Authorization"] = f"Bearer {lookups[token_env]}"
         secret |= {"authorization"}
     env = child_environment(settings, suite_env=suite_env, environ=environ)
-    command = settings.get("command")
+    command, is_program = settings.get("command"), is_http_program(settings)
+    connect_timeout_seconds = _seconds(settings, "connect_timeout_ms", default_connect_timeout_seconds)
     options = {**run_options, **settings}
     return ServerSpec(
         name=name,
@@ -160,12 +175,13 @@ def spec_from_settings(
         cwd=settings.get("cwd"),
         headers=headers,
         http=_http_options(settings.get("http") or {}),
-        wait_for_ready=_readiness(settings, wait_for_ready_seconds),
+        wait_for_ready=None if is_program else _readiness(settings, wait_for_ready_seconds),
+        ready=_program_readiness(settings, wait_for_ready_seconds or connect_timeout_seconds) if is_program else None,
         oauth=oauth,
         client=settings.get("client") or {},
         protocol=settings.get("protocol"),
         timeout_seconds=_seconds(settings, "timeout_ms", default_timeout_seconds),
-        connect_timeout_seconds=_seconds(settings, "connect_timeout_ms", default_connect_timeout_seconds),
+        connect_timeout_seconds=connect_timeout_seconds,
         grace_seconds=_seconds(settings, "shutdown_grace_ms", DEFAULT_GRACE_SECONDS),
         auth="bearer" if token_env else "oauth" if oauth is not None else "headers" if headers else "none",
         bearer_token_env=token_env,
@@ -180,6 +196,11 @@ def spec_from_settings(
         redact_known=redact_known,
         keep_secret=keep_secret or _forget,
     )
+
+
+def is_http_program(settings: Mapping[str, Any]) -> bool:
+    """Whether mcptest starts the server and talks to it over HTTP."""
+    return bool(settings.get("command")) and settings.get("url") is not None
 
 
 def child_environment(
@@ -249,6 +270,18 @@ def _readiness(settings: Mapping[str, Any], asked_seconds: float | None) -> Read
     else:
         ready = Readiness(seconds_of(declared))
     return ready if asked_seconds is None else ready._replace(timeout_seconds=asked_seconds)
+
+
+def _program_readiness(settings: Mapping[str, Any], default_seconds: float) -> Readiness:
+    """`ready`: a path, a port, or a mapping that names one of them or a text of the output."""
+    declared = settings.get("ready")
+    if isinstance(declared, str):
+        declared = {"path": declared}
+    elif isinstance(declared, int):
+        declared = {"port": declared}
+    declared = dict(declared or {})
+    timeout = declared.pop("timeout", None)
+    return Readiness(default_seconds if timeout is None else seconds_of(timeout), **declared)
 
 
 def _oauth(settings: Mapping[str, Any] | None, lookups: Mapping[str, str]) -> dict[str, Any] | None:

@@ -48,7 +48,7 @@ class StdioTransport:
     def __init__(self, spec: ServerSpec) -> None:
         self._spec = spec
         self._lines = LineSplitter(spec.max_message_bytes)
-        self._stderr = _Tail(STDERR_KEPT_BYTES, spec.redact)
+        self._stderr = OutputTail(STDERR_KEPT_BYTES, spec.redact)
         self._queue: deque[tuple[bytes, Call | None]] = deque()
         self._queued_bytes = 0  # of what is no request
         self._unwritten = memoryview(b"")
@@ -71,6 +71,9 @@ class StdioTransport:
         self._loop.add_reader(self._stdin, self._stdin_closed)  # a pipe's writing end is "readable" once nobody reads
         self._loop.add_reader(self._stdout, self._read_stdout)
         self._loop.add_reader(self._stderr_fd, self._read_stderr)
+
+    async def ready(self) -> None:
+        """The handshake waits for its answer, and so for the child."""
 
     def send(self, line: bytes, call: Call | None, *, urgent: bool) -> None:
         """Write now when `urgent` and the pipe takes it, else with whatever else this turn of the loop sends."""
@@ -186,7 +189,7 @@ class StdioTransport:
 
     def _read_stdout(self) -> None:
         for _ in range(_READS_A_TURN):
-            data = _read(self._stdout)
+            data = read_available(self._stdout)
             if data is None:
                 return
             if not data:
@@ -204,7 +207,7 @@ class StdioTransport:
 
     def _read_stderr(self) -> None:
         for _ in range(_READS_A_TURN):
-            data = _read(self._stderr_fd)
+            data = read_available(self._stderr_fd)
             if data is None:
                 return
             if not data:
@@ -270,7 +273,7 @@ class StdioTransport:
         return -1
 
 
-class _Tail:
+class OutputTail:
     """The last `limit` bytes written, in pieces with their times; `redact` takes secrets out before anything is cut off."""
 
     __slots__ = ("_cut", "_limit", "_pieces", "_redact", "_size", "_whole")
@@ -305,7 +308,7 @@ class _Tail:
         return self._redact(data.decode("utf-8", "replace"))
 
 
-def _read(descriptor: int) -> bytes | None:
+def read_available(descriptor: int) -> bytes | None:
     """What can be read now: b"" at the end, None when there is nothing yet."""
     try:
         return os.read(descriptor, _READ_BYTES)

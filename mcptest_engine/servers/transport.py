@@ -79,6 +79,9 @@ class Transport(Protocol):
     def open(self, receiver: Receiver) -> None:
         """Start the process or the client; does not wait. Raises: ServerDidNotStart, AuthFailed."""
 
+    async def ready(self) -> None:
+        """Start the program of a server over HTTP, and wait until it can be used. Raises: ServerDidNotStart, AuthFailed."""
+
     def send(self, line: bytes, call: Call | None, *, urgent: bool) -> None:
         """Send one message; `call` is set for a request. `urgent`: nothing follows in this turn of the loop."""
 
@@ -115,6 +118,9 @@ class ConnectionlessTransport:
     """What transports without a pipe or a socket share: nothing has to be opened, agreed on or waited for."""
 
     cancels_by_closing = False
+
+    async def ready(self) -> None:
+        """Nothing is started."""
 
     def offering(self, protocol_version: str, *, stateless: bool) -> None:
         """Any revision will do."""

@@ -1,9 +1,10 @@
-"""The forms that some texts of a suite have: a URL, a duration, either of them."""
+"""The forms that some texts of a suite have: a URL, a path of one, a duration."""
 
 from __future__ import annotations
 
 from mcptest_engine.core.durations import DURATION_PATTERN
 
+PATH_PATTERN = "^/"
 URL_PATTERN = "^(https?://)"
 DURATION_OR_URL_PATTERN = f"^({DURATION_PATTERN.removeprefix('^')}|https?://)"
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.suite.forms import is_duration, is_url
+from mcptest_engine.suite.forms import PATH_PATTERN, is_duration, is_url
 from mcptest_engine.suite.known_words import VALUE_ALIASES
 from mcptest_engine.suite.secrets import without_userinfo
 
@@ -233,12 +233,16 @@ _A_DURATION = "a number and its unit, such as `30s`"
 
 
 def _forms(pattern: str) -> list[str]:
+    if pattern == PATH_PATTERN:
+        return ["a path that begins with `/`"]
     return ([_A_DURATION] if is_duration(pattern) else []) + (["a url"] if is_url(pattern) else [])
 
 
 def wrong_form(pattern: str, value: str, key: str) -> tuple[str, str | None]:
     """The message and the hint for a text that has not the form asked for."""
     shown = found(value) if "@" not in value else "another text"  # it may hold a password
+    if pattern == PATH_PATTERN:
+        return f"expected {_forms(pattern)[0]}, found {shown}", f"write `{key}: /health`"
     if not is_duration(pattern):
         scheme = "https" if key == "token_endpoint" else "http"
         return f"a url starts with {_SCHEMES}, found {shown}", _url_hint(value, scheme)

@@ -139,7 +139,7 @@ class _Walk:
             name = schema["$ref"].rpartition("/")[2]
             within = (*place.within, name)
             self._check(self._schema["$defs"][name], value, _Place(place.path, place.key, within), name)
-        elif "anyOf" in schema:
+        elif "anyOf" in schema and "properties" not in schema:
             self._check_one_of(schema["anyOf"], value, place)
         elif "if" in schema:
             self._check_if(schema, value, place)
@@ -198,8 +198,10 @@ class _Walk:
                 self._report(place, f"`{key}` is missing", _MISSING_HINTS.get((definition or "", key)))
         if definition == "Matcher":
             self._one_matcher(value, place)
-        elif "oneOf" in schema:
-            self._one_way([branch["required"][0] for branch in schema["oneOf"]], value, meant, place, definition or "")
+        elif "oneOf" in schema or "anyOf" in schema:
+            ways = [branch["required"][0] for branch in schema.get("oneOf") or schema["anyOf"]]
+            if "oneOf" in schema or not any(way in value for way in ways):
+                self._one_way(ways, value, meant, place, definition or "")
         elif len(value) < schema.get("minProperties", 0):
             shown = " or ".join(f"`{key}`" for key in properties)
             told = f": it needs {shown}" if shown else ""

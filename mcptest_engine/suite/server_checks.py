@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from mcptest_engine.core.errors import SuiteError, did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
@@ -24,6 +25,12 @@ _ONLY_WITH = {
     "command": ("env", "cwd", "inherit_env", "shutdown_grace_ms"),
     "url": ("headers", "auth", "http", "wait_for_ready"),
 }
+_PORT_PLACE = "{port}"
+_NOT_READY = {
+    "url": "use `wait_for_ready`, which waits for a server that mcptest does not start",
+    "command": "remove it; `connect_timeout_ms` is the time limit for the start of the program",
+}
+_CONDITIONS = ("path", "port", "output")
 _INSTEAD = {
     "headers": "remove it, or give the program what it needs under `env:`",
     "auth": "remove it, or give the program its token under `env:`",
@@ -78,16 +85,52 @@ def check_server(server: Placed, places: Places, surroundings: Surroundings) -> 
 
 def _check_way(value: dict[str, Any], server: Placed, places: Places) -> None:
     """Keys of one way to reach a server do nothing on the other, and a URL is no place for a password."""
+    _check_program(value, server, places)
     if ("command" in value) == ("url" in value):
-        return  # the structural check tells
+        return  # a program that serves HTTP, or neither, which the structural check tells
     way, other = ("command", "url") if "command" in value else ("url", "command")
     for key in _ONLY_WITH[other]:
         if key in value:
             message = f"`{key}` has no effect on a server with `{way}`; it goes with `{other}`"
             places.tell(server.file, (*server.path, key), message, _INSTEAD.get(key, "remove it"), key=True)
-    url = value.get("url")
+
+
+def _check_program(value: dict[str, Any], server: Placed, places: Places) -> None:
+    """What is wrong with the URL, and with how a program is started that serves there."""
+    url, ready, path = value.get("url"), value.get("ready"), server.path
     if isinstance(url, str) and has_userinfo(url):
-        places.tell(server.file, (*server.path, "url"), USERINFO_MESSAGE, USERINFO_HINT)
+        places.tell(server.file, (*path, "url"), USERINFO_MESSAGE, USERINFO_HINT)
+    if "command" not in value or "url" not in value:
+        way = "command" if "command" in value else "url"
+        if "ready" in value and way in value:
+            told = f"`ready` has no effect on a server with `{way}` alone; it goes with `command` and `url`"
+            places.tell(server.file, (*path, "ready"), told, _NOT_READY[way], key=True)
+        if isinstance(url, str) and _port_of(url) == 0 and "command" not in value:
+            told = "port 0 means a free port, which only a program that mcptest starts can be given"
+            places.tell(server.file, (*path, "url"), told, "add `command`, or write the port of the server")
+        return
+    if "wait_for_ready" in value:
+        told = "`wait_for_ready` has no effect on a server with `command` and `url`: mcptest starts it"
+        places.tell(server.file, (*path, "wait_for_ready"), told, "use `ready`", key=True)
+    if isinstance(url, str) and _port_of(url) == 0 and _PORT_PLACE not in str([value["command"], value.get("env")]):
+        told = (
+            f"`url` has port 0, which means a free port, but the program is not told which: `{_PORT_PLACE}` is missing"
+        )
+        hint = f"write `{_PORT_PLACE}` where `command` or `env` takes the port, such as `--port={_PORT_PLACE}`"
+        places.tell(server.file, (*path, "url"), told, hint)
+    if isinstance(ready, dict):
+        _check_some_time(ready.get("timeout"), server, ("ready", "timeout"), places)
+        given = [key for key in ready if key in _CONDITIONS]
+        if len(given) > 1:
+            told = f"`ready` waits for one thing, found {' and '.join(f'`{key}`' for key in given)}"
+            places.tell(server.file, (*path, "ready", given[1]), told, "keep one of them", key=True)
+
+
+def _port_of(url: str) -> int | None:
+    try:
+        return urlsplit(url).port
+    except ValueError:
+        return None
 
 
 def _check_protocol(protocol: Any, server: Placed, places: Places) -> None:

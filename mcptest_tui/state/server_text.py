@@ -14,7 +14,7 @@ _TOP = "servers:"
 
 
 def target_in(lines: Sequence[str], name: str, folder: str) -> dict[str, Any] | None:
-    """`{command, env?, cwd?}` or `{url, bearer_token_env?}`; None where the text does not say it in plain words.
+    """`{command, env?, cwd?, url?, ready?}` or `{url, bearer_token_env?}`; None where the text does not say it in plain words.
 
     Of templates only the suite's own `folder` is known here.
     """
@@ -36,12 +36,15 @@ def target_in(lines: Sequence[str], name: str, folder: str) -> dict[str, Any] | 
 
 def _target(settings: dict[str, Any]) -> dict[str, Any] | None:
     command, url = settings.get("command"), settings.get("url")
-    if isinstance(command, list) and command and url is None:
+    if isinstance(command, list) and command and (url is None or isinstance(url, str)):
         env, cwd = settings.get("env"), settings.get("cwd")
         target: dict[str, Any] = {"command": [str(word) for word in command]}
         if isinstance(env, dict):
             target["env"] = {str(key): str(value) for key, value in env.items()}
-        return {**target, "cwd": cwd} if isinstance(cwd, str) else target
+        target |= {"cwd": cwd} if isinstance(cwd, str) else {}
+        if url is not None:
+            target |= {key: settings[key] for key in ("url", "ready") if key in settings}
+        return target
     if isinstance(url, str) and command is None and "headers" not in settings:
         auth = settings.get("auth")
         token = auth.get("bearer_token_env") if isinstance(auth, dict) else None

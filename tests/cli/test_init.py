@@ -337,7 +337,7 @@ def test_a_server_that_offers_nothing_gets_no_suite(mcptest: Run, tmp_path: Path
     [
         ((), "no server is named, and there is no terminal for a question"),
         (("--yes",), "no server is named"),
-        (("--command", "a", "--url", "http://x/mcp"), "both --url and --command are given"),
+        (("--command", "a", "--url", "http://me:pw@x/mcp"), "must not contain a user name or password"),
         (("--command", "a", "--from-config", "b"), "both --command and --from-config are given"),
         (("--command", ""), "--command is empty"),
         (("--command", "'a"), "--command cannot be split"),
@@ -932,3 +932,12 @@ def test_the_calls_with_better_arguments_count_to_the_most_that_are_allowed(mcpt
     diary = tmp_path / "diary"
     mcptest("init", "--command", server("library", "--diary", diary), "--yes", "--max-calls", "11")
     assert len(calls_in(diary)) == 11
+
+
+def test_a_command_and_a_url_make_a_suite_that_starts_the_program(mcptest: Run, tmp_path: Path) -> None:
+    """U5: and the run that follows has started it, on a free port."""
+    command = f"{DEMO} --http 127.0.0.1:{{port}}"
+    done = mcptest("init", "--command", command, "--url", "http://127.0.0.1:0/mcp", "--yes", "--tools", "status")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (server,) = suite_of(tmp_path)["servers"].values()
+    assert server == {"command": shlex.split(command), "url": "http://127.0.0.1:0/mcp"}

@@ -193,7 +193,7 @@ def test_a_variable_that_a_server_here_declares_goes_to_its_origin_alone(
     ("arguments", "told"),
     [
         ({}, "neither `url` nor `command`"),
-        ({"url": "http://127.0.0.1:9/mcp", "command": ["x"]}, "both `url` and `command`"),
+        ({"url": "file:///etc/passwd", "command": ["x"]}, "not an http or https URL"),
         ({"command": DEMO, "bearer_token_env": "T"}, "requires `url`"),
         ({"url": "file:///etc/passwd"}, "not an http or https URL"),
         ({"url": "http://me:pw@127.0.0.1:9/mcp"}, "user name or password"),
@@ -376,3 +376,11 @@ def test_no_secret_of_a_request_is_left_after_it(tmp_path: Path) -> None:
     few = asyncio.run(ask(3))
     assert asyncio.run(ask(300)) == few
     assert door.known_secrets.redact_registered("token-00001-of-this-request") == "token-00001-of-this-request"
+
+
+def test_a_program_that_serves_http_needs_the_leave_of_a_command(open_door: Callable[..., Door]) -> None:
+    """A URL beside a command makes no command allowed."""
+    target = {"command": [*DEMO, "--http", "{port}"], "url": "http://127.0.0.1:0/mcp"}
+    assert "--enable-writes" in open_door().refused("list_tools", **target)
+    tools = open_door("--enable-writes").call("list_tools", **target)["tools"]
+    assert {tool["name"] for tool in tools} >= {"status"}

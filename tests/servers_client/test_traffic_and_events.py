@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.servers.sse import EventSplitter
-from mcptest_engine.servers.stdio import _Tail
+from mcptest_engine.servers.stdio import OutputTail
 from mcptest_engine.servers.traffic import Traffic
 
 STREAM = (
@@ -68,7 +68,7 @@ def test_a_line_feed_alone_after_a_carriage_return_belongs_to_it_once() -> None:
 def test_what_was_written_since_a_time_holds_no_half_of_a_secret_that_began_before() -> None:
     """Of its lines, or of the one that was under way; nothing of those before."""
     redactor = Redactor(["supersecretvalue-123456"])
-    tail = _Tail(16_384, redactor.redact_text)
+    tail = OutputTail(16_384, redactor.redact_text)
     key = b"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\n"
     for at, data in enumerate([b"old\n", b"start supersecret", b"value-123456 end\n", key, b"hkiG9w0BAQEFAASC\nnew"]):
         tail.add(float(at), data)
@@ -82,7 +82,7 @@ def test_the_oldest_of_a_long_stderr_holds_no_half_of_a_secret() -> None:
     """Decisions 8: secrets are taken out before the rest is cut off."""
     secret = "Zq8v-secret-value-0123456"
     for offset in range(0, len(secret), 3):
-        tail = _Tail(16_384, lambda text: text.replace(secret, "[REDACTED]"))
+        tail = OutputTail(16_384, lambda text: text.replace(secret, "[REDACTED]"))
         line = f"{'x' * 7}{secret}".encode() * 2
         for number in range(2000):
             tail.add(float(number), line[offset:] if number == 0 else line)

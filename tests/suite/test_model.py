@@ -91,7 +91,6 @@ _SECRET = {"grant": "client_credentials", "client_id": "a", "client_secret_env":
 @pytest.mark.parametrize(
     ("model", "one", "other"),
     [
-        (Server, {"command": ["a"]}, {"url": "http://a"}),
         (Auth, {"bearer_token_env": "A"}, {"oauth": _SECRET}),
         (Sampling, {"content": "a"}, {"error": _ERROR}),
         (Elicitation, {"action": "accept"}, {"error": _ERROR}),

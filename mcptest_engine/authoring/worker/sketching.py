@@ -165,7 +165,7 @@ class Sketching:
                 remarks.append(f"values are taken from where mcptest runs: {', '.join(env)}")
             if found.get("headers"):
                 remarks.append(f"headers are not written down: {', '.join(found['headers'])}")
-        elif told.get("url"):
+        elif told.get("url") and not told.get("command"):
             token = told.get("bearer_token_env")
             settings = {
                 "url": declared_url(str(told["url"]), secrets),
@@ -177,6 +177,9 @@ class Sketching:
             secrets = {name: value for name, value in values.items() if looks_secret_name(name)}
             settings = {"command": declared_words([str(word) for word in words], secrets)}
             settings.update({"cwd": untemplated(str(told["cwd"]))} if told.get("cwd") else {})
+            if told.get("url"):
+                settings["url"] = declared_url(str(told["url"]), secrets)
+                settings.update({"ready": told["ready"]} if told.get("ready") else {})
             env = {name: f"${{{name}}}" for name in values}
             settings.update({"env": env} if env else {})
         name = str(told.get("name") or TARGET)

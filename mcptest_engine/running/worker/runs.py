@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from mcptest_engine.core.live import OWNER, Owner
 from mcptest_engine.running.worker.protocol import Refused
@@ -219,7 +220,7 @@ class Runs:
             return frozenset()
         pool = self._open(suite, settings, "spare")
         shared = {name for entry in suite.tests for name in talked_to(suite, entry, pool)}
-        used = tuple(name for name in names if name in shared)
+        used = tuple(name for name in names if name in shared and not _keeps_port(suite.servers[name]))
         pool.emit = server_telling(self._send, path=suite.path)
         return frozenset(used) if used and self._warm.keep(suite, pool, used, settings.environ) else frozenset()
 
@@ -236,6 +237,11 @@ class Runs:
 
     def _failed(self, job: _Job, error: Mapping[str, Any]) -> None:
         self._send({"event": "run.failed", "run": job.run, "path": str(job.path), **error})
+
+
+def _keeps_port(settings: Mapping[str, Any]) -> bool:
+    """Whether a program is started that has one port: a spare one would be in the way of other sessions."""
+    return bool(settings.get("command")) and "url" in settings and urlsplit(settings["url"]).port != 0
 
 
 def _unfocused(suite: LoadedSuite) -> LoadedSuite:

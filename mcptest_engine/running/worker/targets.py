@@ -29,6 +29,7 @@ class Target(NamedTuple):
 def target_of(told: Mapping[str, Any], surroundings: Surroundings, *, name: str) -> Target:
     """The server that is told: {"suite", "server"}, {"command", "env"?, "cwd"?}, {"url", "bearer_token_env"?} or {"found"}.
 
+    With "command" and "url", and "ready" as in a suite, a program is started that serves HTTP.
     `name` is what one that has none of its own goes by. Raises: Refused when it names none, or one that cannot be.
     """
     if "suite" in told:
@@ -89,22 +90,26 @@ def _settings(told: Mapping[str, Any], surroundings: Surroundings) -> dict[str, 
     from mcptest_engine.suite.secrets import USERINFO_HINT, USERINFO_MESSAGE, has_userinfo
 
     url, command = told.get("url"), told.get("command")
-    if (url is None) == (command is None):
-        raise Refused("a server is a suite's, a command or a URL: name exactly one")
+    if url is None and command is None:
+        raise Refused("a server is a suite's, a command or a URL: name one")
+    over_http: dict[str, Any] = {}
     if url is not None:
         if has_userinfo(str(url)):
             raise Refused(USERINFO_MESSAGE, hint=USERINFO_HINT)
         if not str(url).startswith(("http://", "https://")):
             raise Refused("a server's URL begins with http:// or https://")
         token = told.get("bearer_token_env")
-        return {"url": str(url), **({"auth": {"bearer_token_env": str(token)}} if token else {})}
+        over_http = {"url": str(url), **({"auth": {"bearer_token_env": str(token)}} if token else {})}
+        over_http |= {"ready": told["ready"]} if told.get("ready") else {}
+        if command is None:
+            return over_http
     try:
         words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command or ()]
     except ValueError as wrong:
         raise Refused(f"the command cannot be split: {wrong}", hint="quote it as for a shell") from None
     if not words:
         raise Refused("the command is empty")
-    settings: dict[str, Any] = {"command": words, "env": dict(told.get("env") or {})}
+    settings: dict[str, Any] = {"command": words, **over_http, "env": dict(told.get("env") or {})}
     return {**settings, "cwd": str(told["cwd"])} if told.get("cwd") else settings
 
 

@@ -79,7 +79,7 @@ def _server(name: str, settings: Mapping[str, Any], suite: LoadedSuite, environ:
         )
     except SuiteError as wrong:
         return done(Status.FAILED, wrong.problems[0].message, wrong.problems[0].hint)
-    if spec.url is not None:
+    if spec.url is not None and spec.command is None:
         try:
             fine = urlsplit(spec.url).scheme in ("http", "https") and bool(urlsplit(spec.url).hostname)
         except ValueError:

@@ -17,7 +17,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.errors import AuthFailed, ServerError
+from mcptest_engine.core.errors import AuthFailed, ServerDidNotStart, ServerError
 from mcptest_engine.core.words import counted
 from mcptest_engine.servers.catalog import read_catalog
 from mcptest_engine.servers.diagnosis.checks import Check, Status
@@ -62,6 +62,10 @@ async def diagnose(spec: ServerSpec, tell: Tell, *, network_seconds: float, lear
             )
         )
 
+    if spec.command is not None and spec.url is not None:
+        if _check_program(spec, redacted):
+            await _over_http(spec, redacted, learn)
+        return
     if spec.url is not None:
         if await check_network(spec, redacted, seconds=network_seconds):
             await _over_http(spec, redacted, learn)
@@ -85,6 +89,9 @@ async def _over_http(spec: ServerSpec, tell: Tell, learn: Learn | None) -> None:
         await _tell_where_tokens_come_from(spec, refused, tell)
         return
     except ServerError as wrong:
+        if isinstance(wrong, ServerDidNotStart) and spec.command is not None and wrong.http is None:
+            _tell_start_failure(wrong, made[-1], tell)
+            return
         _tell_http_failure(wrong, made[-1] if made else None, began, tell)
         return
     try:

@@ -7,11 +7,12 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from mcptest_engine.suite.forms import DURATION_OR_URL_PATTERN
+from mcptest_engine.suite.forms import DURATION_OR_URL_PATTERN, PATH_PATTERN
 from mcptest_engine.suite.model.base import Duration, HttpUrl, Many, Milliseconds, OneWay, Part, Scalar, Text, one_of
 from mcptest_engine.suite.model.client import Client  # noqa: TC001  (pydantic reads the annotations)
 
 Gate = Literal["fail", "warn", "off"]
+Port = Annotated[int, Field(ge=1, le=65535)]
 
 
 class HeaderFromEnv(Part):
@@ -104,11 +105,43 @@ class Readiness(Part):
         return self
 
 
-class Server(OneWay):
-    """One server under test: a command to start, or a URL to reach. Exactly one of `command` and `url`."""
+class Ready(Part):
+    """When a program that serves HTTP can be used: at most one of `path`, `port` and `output`, and how long to wait."""
 
-    model_config = one_of("command", "url")
-    ways: ClassVar[tuple[str, ...]] = ("command", "url")
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    path: Annotated[str, Field(pattern=PATH_PATTERN)] | None = Field(
+        default=None, description="A path of the server that must answer with 2xx.", examples=["/health"]
+    )
+    port: Port | None = Field(default=None, description="A port that must take connections.", examples=[9000])
+    output: Text | None = Field(
+        default=None,
+        description="A text that the program must write, on stdout or on stderr.",
+        examples=["Application startup complete"],
+    )
+    timeout: Duration | None = Field(
+        default=None,
+        description="How long to wait, as a number and its unit. Default: `connect_timeout_ms`.",
+        examples=["60s"],
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Ready:
+        if not self.model_fields_set:
+            raise PydanticCustomError("says_nothing", "at least one of `path`, `port`, `output` and `timeout`")
+        return self
+
+
+class Server(Part):
+    """One server under test: a command to start, a URL to reach, or both for a program that serves HTTP."""
+
+    model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": ["command"]}, {"required": ["url"]}]})
+
+    @model_validator(mode="after")
+    def _can_be_reached(self) -> Server:
+        if self.command is None and self.url is None:
+            raise PydanticCustomError("one_way", "`command` or `url`, or both")
+        return self
 
     description: str | None = Field(default=None, description="A description for people.")
     command: Annotated[Many[str], Field(min_length=1)] | None = Field(
@@ -119,8 +152,15 @@ class Server(OneWay):
     )
     url: HttpUrl | None = Field(
         default=None,
-        description="The Streamable HTTP endpoint of the server.",
-        examples=["http://localhost:3000/mcp"],
+        description="The Streamable HTTP endpoint of the server. With `command` too, mcptest starts the program and "
+        "waits until it serves there. Port 0 means a free port, which stands for `{port}` in `command` and `env`.",
+        examples=["http://localhost:3000/mcp", "http://127.0.0.1:0/mcp"],
+    )
+    ready: Annotated[str, Field(pattern=PATH_PATTERN)] | Port | Ready | None = Field(
+        default=None,
+        description="When a server with `command` and `url` can be used: a path that answers with 2xx, a port that "
+        "takes connections, or a text of its output. Default: the port of `url` takes connections.",
+        examples=["/health", 9000, {"output": "startup complete", "timeout": "60s"}],
     )
     headers: dict[str, str | HeaderFromEnv] | None = Field(
         default=None,
