@@ -99,10 +99,12 @@ def workbench_start(bench: Bench) -> Iterator[Row]:
 
 def workbench_rows(bench: Bench) -> Iterator[Row]:
     """Keys while ten thousand results arrive, and the filter over them."""
-    place = _place(bench, "rows")
-    _write(place, "name: bench\nservers: { s: { command: [mcptest, mock] } }\ntools: [{ name: first, tool: status }]\n")
-    box = _streamed_to_box(place)
+    box: Figures | None = None
+    text = "name: bench\nservers: { s: { command: [mcptest, mock] } }\ntools: [{ name: first, tool: status }]\n"
     for feed, words in (("grow", "rows arrive"), ("known", "results arrive")):
+        place = _place(bench, f"rows-{feed}")  # in the same folder the second would find the filter of the first
+        _write(place, text)
+        box = box or _streamed_to_box(place)
         figures = _streamed(place, feed)
         yield from _keys(f"workbench: key, {words}", figures.arrows, box.arrows, (30, 50, 120))
         yield from _keys("  key, afterwards", figures.idle, box.idle, (30, 50, 120))
