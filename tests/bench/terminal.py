@@ -108,6 +108,11 @@ def family(pid: int) -> Iterator[tuple[int, float, float]]:
             yield int(own), int(rss) / 1024, processor_seconds(int(own))
 
 
+def command_of(pid: int) -> str:
+    """The command line of a process; empty where there is none any more."""
+    return subprocess.run(["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+
+
 def processor_seconds(pid: int) -> float:
     """What a process has used of the processor; 0 where the system does not tell it finely."""
     try:

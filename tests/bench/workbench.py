@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from processes import is_alive
 from rows import Row
 from suites import write_suite
-from terminal import Terminal, family
+from terminal import Terminal, command_of, family
 
 from mcptest_tui.tips import TIPS
 
@@ -37,6 +37,7 @@ QUERY = "077"
 STARTS = 7
 IDLE_SECONDS = 20.0
 DOWN = "\x1b[B"
+F1, F3, F5 = "\x1bOP", "\x1bOR", "\x1b[15~"
 CTRL_S, CTRL_Q, CTRL_HOME, END, BACKSPACE = "\x13", "\x11", "\x1b[1;5H", "\x1b[F", "\x7f"
 
 
@@ -90,6 +91,19 @@ def workbench_start(bench: Bench) -> Iterator[Row]:
         terminal.until(lambda text: "120 passed" in text or "120 ✓" in text)
         terminal.drain(3.0)
         both, cpu, below, drawn = _at_rest(terminal)
+        shown = {F5: "tools/call", F1: "echo 3", F3: "bench"}
+        switches = []
+        for _ in range(7):
+            for key, text in shown.items():
+                terminal.press(key)
+                switches.append(terminal.until(lambda drawn, text=text: text in drawn, 10.0))
+                terminal.drain(0.5)
+    yield Row(
+        what="  from mode to mode",
+        measured=_percentile(switches[len(shown) :], 0.95),
+        limit=60,
+        note="p95, not the first time",
+    )
     yield Row(what="  memory, UI", measured=alone, unit="MB", limit=60, floor=floor_mb)
     yield Row(what="  memory, with engine and server", measured=both, unit="MB", limit=160, note="after a run")
     yield Row(what="  idle, UI", measured=cpu, unit="%", limit=0.2, note=f"box: {floor_cpu:.2f} %")
@@ -130,6 +144,8 @@ def workbench_body(bench: Bench) -> Iterator[Row]:
         terminal.drain(0.5)
         terminal.press("a")
         times = [_arrow(terminal, f"▌    . echo {number}\\b", 0.03) for number in range(1, 60)]
+        terminal.drain(5.0)  # the run is over then
+        engine = next(mb for pid, mb, _ in family(terminal.process.pid) if "worker.__main__" in command_of(pid))
         terminal.press(CTRL_Q)
     arguments = (*(str(number) for number in (120, 200)), "grow", "20")
     with _box("stock.py", place, *arguments) as terminal:
@@ -139,6 +155,7 @@ def workbench_body(bench: Bench) -> Iterator[Row]:
         terminal.until(lambda text: "row 00020" in text)
         floor = [_arrow(terminal, f"at {number:05d}", 0.03) for number in range(1, 21)]
     yield Row(what="workbench: key, 20 MB arrive", measured=max(times), limit=120, floor=max(floor), note="worst")
+    yield Row(what="  memory, engine after them", measured=engine, unit="MB", limit=120)
 
 
 def workbench_editor(bench: Bench) -> Iterator[Row]:
