@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class ExitCode(IntEnum):
-    """What a process that waits for us may rely on. When several apply: 130, 2, 3, 5, 1, 6."""
+    """What a process that waits for us may rely on. When several apply: 130, 2, 3, 5, 1, 6; 7 only where no test ran."""
 
     PASSED = 0
     FAILED = 1
