@@ -115,6 +115,7 @@ def _print_json(suite: LoadedSuite, plan: Plan, workspace: Workspace) -> None:
             "strength": case.strength.value,
             **({} if (score := scores.get(case.id)) is None else {"mutation_score": score}),
             **({} if case.group is None else {"group": case.group}),
+            **({"fresh": "group" if any(case.fresh.values()) else True} if case.fresh else {}),
             "serial": case.serial,
             "skip": redact(case.skip),
             "file": case.file,

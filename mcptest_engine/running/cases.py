@@ -7,6 +7,7 @@ thousands, and a frozen dataclass of so many fields takes four times as long to 
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.kinds import Strength, Wanted
@@ -142,6 +143,9 @@ class Check(NamedTuple):
     pin: str | None
 
 
+NO_SERVERS: Mapping[str, str] = MappingProxyType({})
+
+
 class Case(NamedTuple):
     """One test to run: what tests of all kinds share, and in `body` what those of its kind have.
 
@@ -149,7 +153,8 @@ class Case(NamedTuple):
     wire, "" and None for what is no single request; `expect` is the mapping form of the suite's `expect`. `servers` are those
     that are asked, the first one first, and some more than once. `skip` is the reason for not running it, or None. A serial
     case runs alone: earlier ones finish first, later ones follow. One that is `slow_to_judge` runs jq programs. Cases of one
-    `group` depend on each other: a run takes all of them or none.
+    `group` depend on each other: a run takes all of them or none. `fresh` has the servers of which it has a process of its own:
+    "" for one of each attempt, else what those go by that share it.
     `outcome` is what the call must come to; ANY for what is no single call of the suite's. `guess` names the
     arguments that are made up, () where nobody said which; None where none is.
     `base_name` is what snapshots go by where it is not the name: without the number of a repeat, with that of a namesake.
@@ -183,6 +188,7 @@ class Case(NamedTuple):
     skip: str | None = None
     tags: tuple[str, ...] = ()
     group: str | None = None
+    fresh: Mapping[str, str] = NO_SERVERS
     description: str | None = None
     base_name: str | None = None
     watches: bool = False

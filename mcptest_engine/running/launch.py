@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.running.fresh import fresh_groups, fresh_of
 from mcptest_engine.running.pool import Pool
 from mcptest_engine.suite.compliance import revision_of
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS
@@ -168,7 +169,8 @@ def needed_servers(suite: LoadedSuite, settings: RunSettings, pool: Pool) -> tup
     if not settings.selection.takes_all or focused or suite.hooks.get("beforeAll"):
         return ()
     sure = (entry for entry in suite.tests if not entry.data.get("skip") and _may_run(suite, entry, settings))
-    return tuple(dict.fromkeys(name for entry in sure for name in talked_to(suite, entry, pool)))
+    groups = fresh_groups(suite)
+    return tuple(dict.fromkeys(name for entry in sure for name in talked_to(suite, entry, pool, groups)))
 
 
 def _may_run(suite: LoadedSuite, entry: TestEntry, settings: RunSettings) -> bool:
@@ -198,8 +200,16 @@ def _bodies(suite: LoadedSuite, entry: TestEntry, models: Sequence[str] = ()) ->
         yield row
 
 
-def talked_to(suite: LoadedSuite, entry: TestEntry, pool: Pool) -> list[str]:
-    """The sessions that a test shares with others; one with its own `client` opens its server's itself."""
+def talked_to(suite: LoadedSuite, entry: TestEntry, pool: Pool, groups: frozenset[str]) -> list[str]:
+    """The sessions that a test shares with others; one with its own `client` or a fresh process opens it itself.
+
+    `groups` are those that have fresh processes.
+    """
+    names = _talked_to(suite, entry, pool)
+    return [name for name in names if not fresh_of(entry.data, suite.servers.get(name, {}), groups)]
+
+
+def _talked_to(suite: LoadedSuite, entry: TestEntry, pool: Pool) -> list[str]:
     data = entry.data
     if entry.kind in WITHOUT_DEFAULTS:
         if entry.kind in (TestKind.AGENT, TestKind.EVAL):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.kinds import TestKind, Wanted
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS, ORDINARY, Case, Check, Plan, Request, VerifyStep
+from mcptest_engine.running.fresh import fresh_groups, fresh_of, has_fixed_port
 from mcptest_engine.running.ids import DeclaredIds, Shared, name_of_metric
 from mcptest_engine.running.selecting import repeated, select, shard_of, why_none, with_groups
 from mcptest_engine.running.strength import is_validated, strength_of_test, wanted_outcome
@@ -164,9 +165,28 @@ class _CaseMaker:
         self._servers = {name: (name,) for name in suite.servers}
         self._validated = {name: is_validated(server, options) for name, server in suite.servers.items()}
         self._mutating: dict[str, bool] = {}
+        self._fresh_servers = any(settings.get("fresh") for settings in suite.servers.values())
+        self._fresh_groups = fresh_groups(suite)
 
     def cases(self, entry: TestEntry) -> Iterable[Case]:
         """The cases of one test: one, but for what has rows, models, runs, graders or judged metrics."""
+        made = self._made(entry)
+        if "fresh" not in entry.data and not self._fresh_servers and not self._fresh_groups:
+            return made
+        return (self._freshened(case, entry.data) for case in made)
+
+    def _freshened(self, case: Case, data: Mapping[str, Any]) -> Case:
+        """The case with the servers of which it gets a process of its own; alone where that needs the port of the others."""
+        fresh: dict[str, str] = {}
+        for name in case.servers:
+            settings = self._suite.servers.get(name, {})
+            asked = fresh_of(data, settings, self._fresh_groups)
+            if asked:
+                fresh[name] = f"group {case.group}" if asked == "group" and case.group is not None else ""
+        alone = any(has_fixed_port(self._suite.servers[name]) for name in fresh)
+        return case._replace(fresh=fresh, serial=case.serial or alone) if fresh else case
+
+    def _made(self, entry: TestEntry) -> Iterable[Case]:
         match entry.kind:
             case TestKind.COMPOSITION:
                 return self._composed(entry)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.live import Owner
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.run_record import ServerRecord
+    from mcptest_engine.running.cases import Case
     from mcptest_engine.servers.gate import Gate
     from mcptest_engine.servers.program import Programs
     from mcptest_engine.servers.recording import Recorder
@@ -100,6 +101,7 @@ class Pool:
         self._findings: dict[str, dict[str, str]] = {}
         self._entries: dict[str, _Entry] = {}
         self._closing: set[asyncio.Task[None]] = set()
+        self._groups: dict[tuple[str, str], int] = {}
         self._own: dict[str, Session | None] = {}
         self._own_open: set[Session] = set()
         self._retired: list[Session] = []
@@ -145,6 +147,50 @@ class Pool:
         if key not in self._pins:
             self._pins[key] = replace(spec, protocol=revision)
         return key
+
+    def session_of_group(self, name: str, group: str) -> str:
+        """What the session with a process that only the tests of a group share goes by."""
+        key = f"{name}{_PIN}{group}"
+        if key not in self._pins:
+            spec = self._specs[name]
+            if spec.programs is not None:
+                spec = replace(spec, programs=type(spec.programs)())
+            self._pins[key] = spec
+        return key
+
+    def expect_groups(self, cases: Iterable[Case]) -> None:
+        """Take note of how many tests share each fresh process, so that it ends with the last of them."""
+        for case in cases:
+            for server, group in case.fresh.items():
+                if group:
+                    self._groups[server, group] = self._groups.get((server, group), 0) + 1
+
+    def leave_groups(self, case: Case) -> None:
+        """A test has come to its end, and with the last one of a group its fresh processes."""
+        for server, group in case.fresh.items():
+            if not group or (server, group) not in self._groups:
+                continue
+            self._groups[server, group] -= 1
+            if self._groups[server, group] == 0:
+                key = self.session_of_group(server, group)
+                entry = self._entries.get(key)
+                session = None if entry is None else _session_of(entry)
+                if session is not None:
+                    self._end(session, self._pins[key].programs)
+
+    async def _make_way(self, name: str) -> None:
+        """Where the program of a server has one port: end the one that the other tests share, which is not in use now."""
+        spec = self._specs[name]
+        if spec.programs is None or not spec.has_fixed_port:
+            return
+        if self._closing:
+            await asyncio.wait(set(self._closing))
+        for key in [key for key in self._entries if _name_of(key) == name]:
+            if self._pins.get(key, spec).programs is spec.programs:
+                (outcome,) = await asyncio.gather(self._entries.pop(key).opening, return_exceptions=True)
+                if not isinstance(outcome, BaseException):
+                    await self._end(outcome)
+        await spec.programs.end(name)
 
     def ready(self, name: str) -> Session | None:
         """The server's session if it is open and well: the way of nearly every test, without a turn of the loop."""
@@ -203,11 +249,22 @@ class Pool:
                 entry.deaths, entry.died_in, entry.hangs, entry.is_forgiven = 0, None, False, True
 
     @asynccontextmanager
-    async def own_session(self, name: str, client: Mapping[str, Any]) -> AsyncIterator[Session]:
-        """A fresh session of the server for one test, with another `client`; ended with the block. Raises: ServerError."""
+    async def own_session(
+        self, name: str, client: Mapping[str, Any] | None, *, fresh: bool = False
+    ) -> AsyncIterator[Session]:
+        """A session of the server for one test, with another `client` where that is given; ended with the block.
+
+        `fresh`: a program that serves HTTP is started for it too. Raises: ServerError.
+        """
         self._own.setdefault(name, None)
+        spec = self._specs[name]
+        if client is not None:
+            spec = replace(spec, client=client)
+        if fresh:
+            await self._make_way(name)
+            spec = replace(spec, programs=None)
         try:
-            session = await self.connect(replace(self._specs[name], client=client))
+            session = await self.connect(spec)
         except ServerError as error:
             self.not_ready = self.not_ready or isinstance(error, NotReady)
             self._failed(name, error, restarting=False)
@@ -242,8 +299,9 @@ class Pool:
                 sessions.append(outcome)
         sessions += [*self._own_open, *self._retired]
         await asyncio.gather(*(session.close() for session in sessions), *self._closing, return_exceptions=True)
-        if self._programs is not None:
-            await self._programs.close()
+        for spec in (*self._specs.values(), *self._pins.values()):
+            if spec.programs is not None:
+                await spec.programs.close()
         for name, entry in self._entries.items():
             late = _session_of(entry)  # what was odd after it had been opened
             if late is not None:
@@ -291,11 +349,13 @@ class Pool:
         await asyncio.shield(self._end(ended))
         return await self._open(name)
 
-    def _end(self, session: Session) -> asyncio.Task[None]:
-        """Close a session that another one replaces; `close` waits for it too."""
+    def _end(self, session: Session, programs: Programs | None = None) -> asyncio.Task[None]:
+        """Close a session that another one replaces, or nobody needs, and its programs; `close` waits for it too."""
 
         async def end() -> None:
             await session.close()
+            if programs is not None:
+                await programs.close()
             self._remember(session.spec.name, session)
 
         closing = asyncio.ensure_future(end())
@@ -305,7 +365,13 @@ class Pool:
 
     async def _open(self, key: str, replaces: str | None = None) -> Session:
         started, name = time.monotonic(), _name_of(key)
-        connecting = asyncio.ensure_future(self.connect(self._pins.get(key) or self._specs[name]))
+        spec = self._pins.get(key) or self._specs[name]
+        if spec.programs is not None and spec.has_fixed_port:
+            if spec.programs is not self._programs:
+                await self._make_way(name)
+            elif self._closing:
+                await asyncio.wait(set(self._closing))
+        connecting = asyncio.ensure_future(self.connect(spec))
         try:
             await asyncio.sleep(0)  # the server is spawned before anything is imported
             from mcptest_engine.core.events import ServerReady, ServerStarting
@@ -388,8 +454,9 @@ class Pool:
         if entry.hangs:
             return
         self._retire(session)
-        if self._programs is not None:
-            self._programs.retire(_name_of(name))
+        spec = self._pins.get(name) or self._specs[_name_of(name)]
+        if spec.programs is not None:
+            spec.programs.retire(spec.name)
         fresh = self._opened(name, entry.restarts + 1)
         entry.opening, entry.session, entry.restarts, entry.lost = fresh.opening, None, fresh.restarts, None
 

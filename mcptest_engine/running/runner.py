@@ -125,6 +125,7 @@ class Run:
         judged_of = {case.subject for case in cases if case.subject is not None}
         self._places = {case.id: index for index, case in enumerate(cases) if case.id in judged_of}
         self._started = self.clock()
+        self.pool.expect_groups(cases)
         self.emit(
             RunStarted(
                 run_id=self.blank.run_id,
@@ -426,6 +427,7 @@ class Run:
         outcome = decision.outcome
         result = self._results[index] = self._result_of_decision(case, decision, began)
         self._release(index)
+        self.pool.leave_groups(case)
         self._warn_of(index, case, outcome)
         if outcome.verdict is Verdict.FAIL:
             self._failures += 1
@@ -625,7 +627,7 @@ def _servers_of(cases: Sequence[Case], pool: Pool) -> dict[str, None]:
         pin = case.body.pin if isinstance(case.body, Check) else None
         own = None if case.request.client is None else case.server
         for server in case.servers:
-            if server != own:
+            if server != own and server not in case.fresh:
                 servers[server if pin is None else pool.pinned(server, pin)] = None
     return servers
 

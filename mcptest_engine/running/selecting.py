@@ -194,6 +194,7 @@ def repeated(case: Case, number: int) -> Case:
         body=body,
         serial=serial,
         subject=case.subject and f"{case.subject}{mark}",
+        fresh={server: key and f"{key}{mark}" for server, key in case.fresh.items()} or case.fresh,
     )
 
 

@@ -43,22 +43,22 @@ class Sessions:
         self._pinned = None if pin is None else pool.pinned(case.server, pin)
         self._client = case.request.client
         self.broken: list[Broken] = []
-        self._own: Session | None = None
-        self._held: AsyncExitStack | None = None
+        self._own: dict[str, Session] = {}
+        self._held = AsyncExitStack()
 
     def is_own(self, server: str) -> bool:
         """Whether nobody but this test talks over the session with `server`."""
-        return self._client is not None and server == self._case.server
+        return (self._client is not None and server == self._case.server) or self._case.fresh.get(server) == ""
 
     async def reach(self, server: str) -> Session:
         """The session to read a list over: as `get`, but that none is to be had is no failure of the test's own call."""
-        return await (self._get_own() if self.is_own(server) else self._pool.session(self._pinned or server))
+        return await (self._get_own(server) if self.is_own(server) else self._pool.session(self._key(server)))
 
     async def get(self, server: str) -> Session:
         """The session to ask `server` over. Raises: ServerError when it does not start, or died once too often."""
         if self.is_own(server):
-            return await self._get_own()
-        server = self._pinned or server
+            return await self._get_own(server)
+        server = self._key(server)
         session = self._pool.ready(server)
         if session is None:
             try:
@@ -76,7 +76,7 @@ class Sessions:
         """A call over `session` failed: where the server died of it or fell silent, the others are told."""
         if self.is_own(server):
             return
-        name = self._pinned or server
+        name = self._key(server)
         if isinstance(error, ServerDied):
             self._pool.lost(name, session, error, test=self._case.id)
             self.broken.append(Broken(name, session))
@@ -90,20 +90,27 @@ class Sessions:
         if self.is_own(server):
             await self.close()
         else:
-            await self._pool.renew(self._pinned or server, session)
+            await self._pool.renew(self._key(server), session)
 
     async def close(self) -> None:
-        """End the test's own session, if it has one; the next call begins another."""
-        held, self._held, self._own = self._held, None, None
-        if held is not None:
-            await held.aclose()
+        """End the test's own sessions, if it has any; the next call begins another."""
+        held, self._held, self._own = self._held, AsyncExitStack(), {}
+        await held.aclose()
 
-    async def _get_own(self) -> Session:
-        if self._own is not None and self._own.alive:
-            return self._own
-        await self.close()
-        assert self._client is not None
-        held = AsyncExitStack()
-        self._own = await held.enter_async_context(self._pool.own_session(self._case.server, self._client))
-        self._held = held
-        return self._own
+    def _key(self, server: str) -> str:
+        """What the pool calls the session with the server."""
+        if self._pinned is not None:
+            return self._pinned
+        key = self._case.fresh.get(server)
+        return self._pool.session_of_group(server, key) if key else server
+
+    async def _get_own(self, server: str) -> Session:
+        own = self._own.get(server)
+        if own is not None and own.alive:
+            return own
+        if own is not None:
+            await self.close()
+        client = self._client if server == self._case.server else None
+        opening = self._pool.own_session(server, client, fresh=self._case.fresh.get(server) == "")
+        own = self._own[server] = await self._held.enter_async_context(opening)
+        return own

@@ -12,6 +12,7 @@ import sys
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from mcptest_engine.core.durations import seconds_of
 from mcptest_engine.core.errors import Problem, SuiteError
@@ -126,6 +127,11 @@ class ServerSpec:
     redact: Callable[[str], str] = field(default=as_it_is, repr=False, compare=False)
     redact_known: Callable[[Any], Any] = field(default=as_it_is, repr=False, compare=False)
     keep_secret: Callable[[str], None] = field(default=_forget, repr=False, compare=False)
+
+    @property
+    def has_fixed_port(self) -> bool:
+        """Whether it is a program with one port, so that there can be only one of it."""
+        return self.command is not None and self.url is not None and urlsplit(self.url).port != 0
 
 
 def spec_from_settings(

@@ -260,6 +260,8 @@ class _TestChecks:
             check_name(group, "a group's name", file, (*path, "group"), self._places)
             place = self._groups.get(group, (file, (*path, "group"), 0))
             self._groups[group] = (*place[:2], place[2] + (2 if len(entry.get("cases") or ()) > 1 else 1))
+        if "fresh" in entry:
+            self._check_fresh(entry, file, path)
         if "cache" in entry or "effects" in entry:
             self._check_cache(test)
         if not shares:
@@ -281,6 +283,19 @@ class _TestChecks:
             _check_client(entry["client"], file, (*path, "client"), self._places)
         if "verify" in entry:
             self._check_steps(entry, file, path)
+
+    def _check_fresh(self, entry: dict[str, Any], file: int, path: Pointer) -> None:
+        """A process of its own for a group that is not named, or of a server that somebody else starts."""
+        if entry.get("fresh") == "group" and "group" not in entry:
+            hint = "add `group: NAME`, or write `fresh: true`"
+            self._places.tell(file, (*path, "fresh"), "`fresh: group` on a test that is in no group", hint)
+        elif (
+            entry.get("fresh")
+            and "url" in (server := self._settings(self._server_of(entry)) or {})
+            and "command" not in server
+        ):
+            told = "`fresh` has no effect: mcptest does not start this server"
+            self._places.warn(file, (*path, "fresh"), told, "remove it, or give the server a `command`", key=True)
 
     def _check_outcome(self, entry: dict[str, Any], file: int, path: Pointer) -> None:
         """A test that looks for what reads like the text of an error, and does not say that it expects one."""

@@ -43,6 +43,9 @@ _TEST_ALIASES = {
     "label": "tags",
     "focus": "only",
     "sequential": "serial",
+    "isolated": "fresh",
+    "isolate": "fresh",
+    "isolation": "fresh",
     "depends_on": "group",
     "needs": "group",
     "order": "group",
@@ -78,7 +81,7 @@ _TEST_ALIASES = {
 }
 
 _OF_ANY_TEST = frozenset(
-    {"description", "expect", "group", "name", "only", "retries", "serial", "skip", "tags", "timeout_ms"}
+    {"description", "expect", "fresh", "group", "name", "only", "retries", "serial", "skip", "tags", "timeout_ms"}
 )
 _ANY_TEST_ALIASES = {word: meant for word, meant in _TEST_ALIASES.items() if meant in _OF_ANY_TEST}
 
@@ -127,6 +130,8 @@ ALIASES: dict[str, dict[str, str]] = {
         "lifecycle": "hooks",
     },
     "Server": {
+        "isolated": "fresh",
+        "isolation": "fresh",
         "cmd": "command",
         "argv": "command",
         "args": "command",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.yaml import Pointer
 
 _ONLY_WITH = {
-    "command": ("env", "cwd", "inherit_env", "shutdown_grace_ms"),
+    "command": ("env", "cwd", "inherit_env", "shutdown_grace_ms", "fresh"),
     "url": ("headers", "auth", "http", "wait_for_ready"),
 }
 _PORT_PLACE = "{port}"

@@ -142,7 +142,7 @@ def test_a_port_that_somebody_else_takes_meanwhile_is_noticed(
         running = asyncio.ensure_future(run_of(text))
         while not any(one.kind == "server" and "http_program" in one.shown for one in live()):  # noqa: ASYNC110
             await asyncio.sleep(0.002)
-        async with await asyncio.start_server(lambda *_: None, "127.0.0.1", free_port):
+        async with await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", free_port):
             return await running
 
     told = failure(asyncio.run(work()))

@@ -1,6 +1,6 @@
-"""A Streamable HTTP server that is started with its port, as a program with `command` and `url` is. Standard library only.
+"""A Streamable HTTP server that is started with its port, as a program with `command` and `url` is; or over stdio.
 
-http_program.py PORT [--late PATH] [--unhealthy N] [--other-port] [--leave CHILD_FILE]
+http_program.py PORT|stdio [--late PATH] [--unhealthy N] [--other-port] [--leave CHILD_FILE]
 Tools: `count` counts its calls, `pid` tells the process, `crash` ends it with exit code 3, `hang` never answers.
 GET /health answers 503 N times, then 204. `--late PATH`: it listens once that file is there. `--other-port`: on another port.
 `--leave FILE`: a child of its own outlives it, and its process id is written to FILE.
@@ -16,7 +16,7 @@ import threading
 import time
 
 options = argparse.ArgumentParser()
-options.add_argument("port", type=int)
+options.add_argument("port")
 options.add_argument("--late")
 options.add_argument("--unhealthy", type=int, default=0)
 options.add_argument("--other-port", action="store_true")
@@ -80,7 +80,14 @@ if asked.leave:
         told.write(str(child.pid))
 while asked.late and not os.access(asked.late, os.F_OK):
     time.sleep(0.005)
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0 if asked.other_port else asked.port), Handler)
+if asked.port == "stdio":
+    for line in sys.stdin:
+        message = json.loads(line)
+        if "id" in message:
+            result = Handler.result(None, message["method"], message.get("params") or {})
+            print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+    sys.exit()
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0 if asked.other_port else int(asked.port)), Handler)
 server.daemon_threads = True
 print("serving now", flush=True)
 server.serve_forever()

@@ -6,7 +6,6 @@ import asyncio
 from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit
 
 from mcptest_engine.core.live import OWNER, Owner
 from mcptest_engine.running.worker.protocol import Refused
@@ -213,14 +212,16 @@ class Runs:
         return self._start_spares(suite, settings, reached)
 
     def _start_spares(self, suite: LoadedSuite, settings: RunSettings, names: tuple[str, ...]) -> frozenset[str]:
+        from mcptest_engine.running.fresh import fresh_groups, has_fixed_port
         from mcptest_engine.running.launch import talked_to
         from mcptest_engine.running.worker.telling import server_telling
 
         if not self._warm.seconds:
             return frozenset()
         pool = self._open(suite, settings, "spare")
-        shared = {name for entry in suite.tests for name in talked_to(suite, entry, pool)}
-        used = tuple(name for name in names if name in shared and not _keeps_port(suite.servers[name]))
+        groups = fresh_groups(suite)
+        shared = {name for entry in suite.tests for name in talked_to(suite, entry, pool, groups)}
+        used = tuple(name for name in names if name in shared and not has_fixed_port(suite.servers[name]))
         pool.emit = server_telling(self._send, path=suite.path)
         return frozenset(used) if used and self._warm.keep(suite, pool, used, settings.environ) else frozenset()
 
@@ -237,11 +238,6 @@ class Runs:
 
     def _failed(self, job: _Job, error: Mapping[str, Any]) -> None:
         self._send({"event": "run.failed", "run": job.run, "path": str(job.path), **error})
-
-
-def _keeps_port(settings: Mapping[str, Any]) -> bool:
-    """Whether a program is started that has one port: a spare one would be in the way of other sessions."""
-    return bool(settings.get("command")) and "url" in settings and urlsplit(settings["url"]).port != 0
 
 
 def _unfocused(suite: LoadedSuite) -> LoadedSuite:

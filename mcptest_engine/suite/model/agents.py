@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from mcptest_engine.suite.model.base import Group, Many, Milliseconds, OneWay, Part, Text, one_of
+from mcptest_engine.suite.model.base import Fresh, Group, Many, Milliseconds, OneWay, Part, Text, one_of
 from mcptest_engine.suite.model.entries import Expect, ExpectItem, Reason
 from mcptest_engine.suite.model.gates import (  # noqa: TC001  (pydantic reads the annotations)
     Distractors,
@@ -227,6 +227,7 @@ class AgentTest(OneWay):
     only: bool | None = Field(default=None, description="Run only the tests with `only: true`. Refused in CI.")
     tags: Many[Text] = Field(default=(), description="Labels for `--tag`.", examples=[["smoke"]])
     group: Group | None = None
+    fresh: Fresh | None = None
     serial: bool | None = Field(
         default=None, description="Run alone: earlier tests finish first, and later tests wait."
     )

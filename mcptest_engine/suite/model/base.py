@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 from pydantic_core import PydanticCustomError
@@ -26,6 +26,15 @@ Group = Annotated[
     ),
 ]
 """The name that tests which depend on each other have in common."""
+Fresh = Annotated[
+    bool | Literal["group"],
+    Field(
+        description="Start a new process of the server for each attempt of a test (`true`), or for each `group` of tests "
+        "(`group`). A test without a group gets its own. On a test it overrides the server's.",
+        examples=[True, "group"],
+    ),
+]
+"""Whether tests get a process of their own."""
 Milliseconds = Annotated[int, Field(ge=1, le=2_147_483_647)]
 Duration = Annotated[str, Field(pattern=DURATION_PATTERN)]
 """A number and its unit, such as `30s`."""

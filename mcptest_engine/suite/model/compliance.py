@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mcptest_engine.suite.model.base import Group, Many, Milliseconds, Part, Text
+from mcptest_engine.suite.model.base import Fresh, Group, Many, Milliseconds, Part, Text
 from mcptest_engine.suite.model.entries import Cache, Expect, ExpectItem, Reason  # noqa: TC001  (pydantic reads the annotations)
 
 Check = Literal[
@@ -62,6 +62,7 @@ class ComplianceCheck(Part):
     only: bool | None = Field(default=None, description="Run only the tests with `only: true`. Refused in CI.")
     tags: Many[Text] = Field(default=(), description="Labels for `--tag`.", examples=[["smoke"]])
     group: Group | None = None
+    fresh: Fresh | None = None
     serial: bool | None = Field(
         default=None, description="Run alone: earlier tests finish first, and later tests wait."
     )

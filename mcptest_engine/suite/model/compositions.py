@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from mcptest_engine.suite.model.agents import AgentEval  # noqa: TC001  (pydantic reads the annotations)
-from mcptest_engine.suite.model.base import Group, Many, Milliseconds, Part, Text
+from mcptest_engine.suite.model.base import Fresh, Group, Many, Milliseconds, Part, Text
 from mcptest_engine.suite.model.entries import (  # noqa: TC001  (pydantic reads the annotations)
     Expect,
     ExpectItem,
@@ -222,6 +222,7 @@ class Composition(Part):
     only: bool | None = Field(default=None, description="Run only the tests with `only: true`. Refused in CI.")
     tags: Many[Text] = Field(default=(), description="Labels for `--tag`.", examples=[["smoke"]])
     group: Group | None = None
+    fresh: Fresh | None = None
     serial: bool | None = Field(
         default=None, description="Run alone: earlier tests finish first, and later tests wait."
     )

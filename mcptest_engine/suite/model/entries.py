@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
-from mcptest_engine.suite.model.base import Group, Many, Milliseconds, OneWay, Part, Text, one_of
+from mcptest_engine.suite.model.base import Fresh, Group, Many, Milliseconds, OneWay, Part, Text, one_of
 from mcptest_engine.suite.model.client import Client  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.matchers import Matcher  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.scoring import (  # noqa: TC001  (pydantic reads the annotations)
@@ -180,6 +180,7 @@ class Shared(Part):
     )
     tags: Many[Text] = Field(default=(), description="Labels for `--tag`.", examples=[["smoke"]])
     group: Group | None = None
+    fresh: Fresh | None = None
     serial: bool | None = Field(
         default=None,
         description="Run alone: earlier tests finish first, and later tests wait. "

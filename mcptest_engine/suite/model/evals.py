@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from mcptest_engine.suite.model.agents import AgentBudget, AgentTools  # noqa: TC001  (pydantic reads the annotations)
-from mcptest_engine.suite.model.base import Group, Many, Milliseconds, Part, Text
+from mcptest_engine.suite.model.base import Fresh, Group, Many, Milliseconds, Part, Text
 from mcptest_engine.suite.model.entries import Reason  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.judging import Judge, Rubric  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.scoring import Share, Weight  # noqa: TC001  (pydantic reads the annotations)
@@ -116,6 +116,7 @@ class EvalTest(Part):
     only: bool | None = Field(default=None, description="Run only the tests with `only: true`. Refused in CI.")
     tags: Many[Text] = Field(default=(), description="Labels for `--tag`.", examples=[["smoke"]])
     group: Group | None = None
+    fresh: Fresh | None = None
     serial: bool | None = Field(
         default=None, description="Run alone: earlier tests finish first, and later tests wait."
     )

@@ -8,7 +8,18 @@ from pydantic import ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from mcptest_engine.suite.forms import DURATION_OR_URL_PATTERN, PATH_PATTERN
-from mcptest_engine.suite.model.base import Duration, HttpUrl, Many, Milliseconds, OneWay, Part, Scalar, Text, one_of
+from mcptest_engine.suite.model.base import (
+    Duration,
+    Fresh,
+    HttpUrl,
+    Many,
+    Milliseconds,
+    OneWay,
+    Part,
+    Scalar,
+    Text,
+    one_of,
+)
 from mcptest_engine.suite.model.client import Client  # noqa: TC001  (pydantic reads the annotations)
 
 Gate = Literal["fail", "warn", "off"]
@@ -207,6 +218,7 @@ class Server(Part):
         "requests.",
         examples=[{"sampling": "Paris", "elicitation": "accept"}],
     )
+    fresh: Fresh | None = None
     serial: bool | None = Field(default=None, description="Run the tests of this server one after another.")
     validity: Gate | None = Field(
         default=None,
