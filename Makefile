@@ -6,6 +6,9 @@ STAMP := $(VENV)/.ready
 E2E := tests/e2e
 NPM_STAMP := $(E2E)/node_modules/.ready
 DOCS_STAMP := $(VENV)/.ready-docs
+# What the tests of `make lowest` need beside mcptest, in their newest versions that fit.
+LOWEST_TOOLS := hypothesis hypothesis-jsonschema junitparser lxml more-itertools pytest pytest-rerunfailures pytest-timeout \
+	pytest-xdist tap.py
 SECONDS ?= 60
 SEED ?=
 # Two more than there are cores: many tests wait for a server.
@@ -14,7 +17,7 @@ WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 2)")
 # The fast tests: what starts no mcptest, terminal or browser. The language, the judging, the reports, what screens show.
 QUICK := core suite suite_edit judging safety/changes reporting workspace themes tui/state faults
 
-.PHONY: help demo test check bench soak docs npm setup clean lint types layers quick unit
+.PHONY: help demo test check bench soak docs dist lowest npm setup clean lint types layers quick unit
 
 demo: setup  ## run the example suite on the embedded mock server
 	@$(BIN)/mcptest demo
@@ -33,6 +36,18 @@ soak: setup  ## thousands of calls with faults at random: make soak [SECONDS=360
 docs: $(DOCS_STAMP)  ## build the documentation as a website in build/docs
 	@$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/docs-cache . build/docs
 	@echo "built build/docs/index.html"
+
+dist: setup  ## build the wheel and the sdist in dist/
+	@rm -rf dist
+	@$(BIN)/python -m hatchling build
+
+lowest: setup  ## run the fast tests with the lowest version of each dependency
+	@$(PYTHON) -m venv --clear build/lowest
+	@build/lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@build/lowest/bin/uv pip install --quiet --python build/lowest/bin/python --resolution lowest-direct --editable '.[models,dask]'
+	@build/lowest/bin/uv pip freeze --quiet --python build/lowest/bin/python --exclude-editable > build/lowest.txt
+	@build/lowest/bin/uv pip install --quiet --python build/lowest/bin/python --constraint build/lowest.txt $(LOWEST_TOOLS)
+	@build/lowest/bin/python -m pytest -q -n 2 --dist worksteal $(addprefix tests/,$(QUICK) mock running/test_over_http.py cli/test_run.py)
 
 npm: $(NPM_STAMP)  ## install the public servers and the conformance suite that the tests run against, from npm
 

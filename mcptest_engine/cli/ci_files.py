@@ -23,6 +23,8 @@ _FILES = {"github": Path(".github") / "workflows" / "mcptest.yml", "gitlab": Pat
 KINDS = tuple(_FILES)
 SOURCE_VARIABLE = "MCPTEST_SOURCE"
 """What pip installs mcptest from in CI, where the file does not say it."""
+INDEX_NAME: str | None = None
+"""The name of mcptest on the index that pip asks by default. None: it is not published there, and the name may be another's."""
 _NAMED = re.compile(r"(?<!\$)\$\{(?:env\.)?([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -58,9 +60,10 @@ def pipeline_for(kind: str, start: Path) -> Pipeline:
 
 
 def own_source() -> str | None:
-    """What pip can install this mcptest from elsewhere; None where it came from a folder of this machine.
+    """What pip can install this mcptest from elsewhere; None where nothing is known that is right there too.
 
-    Source: PEP 610 (direct_url.json). Without that file it came from an index, so its name is one there.
+    Source: PEP 610 (direct_url.json). Without that file it came from an index or a folder of
+    wheels; pip does not note which.
     """
     import json
     from importlib.metadata import PackageNotFoundError, distribution
@@ -71,7 +74,7 @@ def own_source() -> str | None:
         return None
     told = json.loads(found.read_text("direct_url.json") or "null")
     if told is None:
-        return f"mcptest=={found.version}"
+        return f"{INDEX_NAME}=={found.version}" if INDEX_NAME is not None else None
     url = str(told.get("url", ""))
     if "vcs_info" in told:
         return f"{told['vcs_info']['vcs']}+{url}@{told['vcs_info']['commit_id']}"

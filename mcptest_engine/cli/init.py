@@ -388,7 +388,7 @@ def _write_pipeline(
         where = "variable of the repository" if pipeline.kind == "github" else "CI/CD variable of the project"
         _say(
             f"note: set {SOURCE_VARIABLE} as a {where}: what pip installs mcptest from, such as a git URL or a wheel "
-            "(this mcptest was installed from a folder of this machine)"
+            "(where this mcptest was installed from is not known, or it is a folder of this machine)"
         )
     names = sorted(variables_in(chosen.target.settings))
     if names:

@@ -200,13 +200,11 @@ def test_flags_that_do_not_go_together_are_refused(capsys):
 
 
 def test_without_the_extra_one_line_says_how_to_get_it(monkeypatch, capsys):
-    """`pip install 'mcptest[dask]'`."""
+    """`pip install distributed`."""
     write(2)
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert main(["run", "--executor", "dask", "--scheduler", "tcp://127.0.0.1:9"]) == 2
-    assert capsys.readouterr().err.endswith(
-        "error: the dask executor is not installed\n  pip install 'mcptest[dask]'\n"
-    )
+    assert capsys.readouterr().err.endswith("error: the dask executor is not installed\n  pip install distributed\n")
 
 
 def test_a_worker_of_another_version_is_refused(cluster, monkeypatch, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -40,6 +41,24 @@ def completed(command: str, words: str) -> list[str]:
 def test_bash_completes_commands_options_and_their_values(mcptest_command: str, words: str, offered: list[str]) -> None:
     expected = {word for word in offered if word.startswith(words.split()[-1])}
     assert set(completed(mcptest_command, words)) == expected
+
+
+RUNS = {
+    "zsh": 'autoload -U compinit; compinit -D; eval "$({mcptest} completion zsh)"; whence -w _mcptest_completion',
+    "fish": "{mcptest} completion fish | source; complete --do-complete 'mcptest mut'",
+}
+
+
+@pytest.mark.parametrize(("shell", "expected"), [("zsh", "_mcptest_completion: function"), ("fish", "mutate")])
+def test_zsh_and_fish_take_their_scripts(mcptest_command: str, tmp_path: Path, shell: str, expected: str) -> None:
+    """zsh completes only at a prompt, so it is asked whether the script defines the function."""
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"{shell} is not installed")
+    environ = {**os.environ, "HOME": str(tmp_path), "PATH": f"{Path(mcptest_command).parent}:{os.environ['PATH']}"}
+    script = RUNS[shell].format(mcptest=mcptest_command)
+    done = subprocess.run([program, "-c", script], capture_output=True, text=True, env=environ, check=False, timeout=60)
+    assert expected in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

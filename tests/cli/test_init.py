@@ -783,7 +783,7 @@ def test_ci_installs_from_where_the_user_says(mcptest: Run, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("told", "source"),
     [
-        (None, "mcptest==0.1.0"),
+        (None, None),
         (
             {"url": "https://git.example/m", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
             "git+https://git.example/m@abc",
@@ -795,7 +795,7 @@ def test_ci_installs_from_where_the_user_says(mcptest: Run, tmp_path: Path) -> N
 def test_a_pipeline_names_what_this_mcptest_was_installed_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: dict[str, object] | None, source: str | None
 ) -> None:
-    """PEP 610. A name on an index is written only where mcptest came from an index by that name."""
+    """PEP 610. The name on an index is written only if it is known to be ours there."""
     folder = tmp_path / "mcptest-0.1.0.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: mcptest\nVersion: 0.1.0\n")
@@ -803,6 +803,8 @@ def test_a_pipeline_names_what_this_mcptest_was_installed_from(
         (folder / "direct_url.json").write_text(json.dumps(told))
     monkeypatch.syspath_prepend(str(tmp_path))
     assert own_source() == source
+    monkeypatch.setattr("mcptest_engine.cli.ci_files.INDEX_NAME", "our-name")
+    assert own_source() == (source if told is not None else "our-name==0.1.0")
 
 
 def test_ci_for_gitlab_is_a_pipeline_that_gitlab_takes(mcptest: Run, tmp_path: Path) -> None:

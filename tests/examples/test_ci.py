@@ -16,9 +16,9 @@ import yaml
 ROOT = Path(__file__).parents[2]
 CI = ROOT / "examples" / "ci"
 SCHEMAS = {
-    "mcptest-action/action.yaml": "github-actions.json",
-    "github-workflow.yaml": "github-workflows.json",
-    "gitlab-ci.yaml": "gitlab-ci.json",
+    "action.yml": "github-actions.json",
+    "examples/ci/github-workflow.yaml": "github-workflows.json",
+    "examples/ci/gitlab-ci.yaml": "gitlab-ci.json",
 }
 BROKEN = """\
 name: broken
@@ -32,14 +32,14 @@ tools:
 
 
 def read(name):
-    return yaml.load((CI / name).read_text(encoding="utf-8"), yaml.BaseLoader)
+    return yaml.load((ROOT / name).read_text(encoding="utf-8"), yaml.BaseLoader)
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_a_file_is_valid_by_the_schema_of_its_host(name):
     """As published by GitHub's editors' store and by GitLab. Texts stay texts (`on` is a key)."""
     schema = json.loads((ROOT / "tests" / "schemas" / SCHEMAS[name]).read_text(encoding="utf-8"))
-    text = (CI / name).read_text(encoding="utf-8")
+    text = (ROOT / name).read_text(encoding="utf-8")
     document = yaml.safe_load(text)
     if True in document:  # YAML 1.1 reads `on` as a truth value
         document["on"] = document.pop(True)
@@ -48,12 +48,13 @@ def test_a_file_is_valid_by_the_schema_of_its_host(name):
 
 def test_every_file_is_tested():
     """A new one comes with its schema."""
-    assert sorted(path.relative_to(CI).as_posix() for path in CI.rglob("*.yaml")) == sorted(SCHEMAS)
+    files = [*CI.rglob("*.yaml"), ROOT / "action.yml"]
+    assert sorted(path.relative_to(ROOT).as_posix() for path in files) == sorted(SCHEMAS)
 
 
 def test_no_input_stands_in_a_script():
     """What `${{ }}` puts into a script is code: a suite's name could run anything."""
-    steps = read("mcptest-action/action.yaml")["runs"]["steps"]
+    steps = read("action.yml")["runs"]["steps"]
     assert not [step["run"] for step in steps if "${{" in step["run"]]
 
 
@@ -62,6 +63,8 @@ def environment(tmp_path):
     environ |= {
         "GITHUB_OUTPUT": str(tmp_path / "output"),
         "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+        "GITHUB_PATH": str(tmp_path / "path"),
+        "RUNNER_TEMP": str(tmp_path / "temp"),
         "CI": "true",
     }
     return {**environ, "PATH": f"{Path(sys.executable).parent}:{environ['PATH']}"}
@@ -70,20 +73,24 @@ def environment(tmp_path):
 def bash(script, environ, cwd):
     """As a runner does it: `bash --noprofile --norc -eo pipefail`."""
     argv = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
-    return subprocess.run(argv, env=environ, cwd=cwd, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    return subprocess.run(argv, env=environ, cwd=cwd, capture_output=True, encoding="utf-8", timeout=240, check=False)
 
 
-def act(tmp_path, **inputs):
-    """Run the action's steps with these inputs; the last one's code and output."""
-    action = read("mcptest-action/action.yaml")
+def act(tmp_path, *, action_path=ROOT, more=None, **inputs):
+    """Run the action's steps with these inputs; the last one's code and output. `more` is put into the environment."""
+    action = read("action.yml")
     given = {name: about.get("default", "") for name, about in action["inputs"].items()} | inputs
-    environ = environment(tmp_path)
+    environ = environment(tmp_path) | (more or {})
     for step in action["runs"]["steps"]:
         own = {
-            name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda found: given[found[1]], value)
+            name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda found: given[found[1]], value).replace(
+                "${{ github.action_path }}", str(action_path)
+            )
             for name, value in step["env"].items()
         }
-        done = bash(step["run"], {**environ, **own}, tmp_path)
+        added = tmp_path / "path"
+        path = f"{added.read_text(encoding='utf-8').strip()}:{environ['PATH']}" if added.exists() else environ["PATH"]
+        done = bash(step["run"], {**environ, **own, "PATH": path}, tmp_path)
         if done.returncode:
             break
     return done
@@ -133,7 +140,7 @@ def test_the_action_stops_at_a_suite_that_does_not_load(tmp_path):
 
 def test_the_gitlab_job_runs_the_demo_suite(tmp_path):
     """Its script, line by line, and the artifacts that it names."""
-    job = read("gitlab-ci.yaml")["mcptest"]
+    job = read("examples/ci/gitlab-ci.yaml")["mcptest"]
     (tmp_path / "mcptest.yml").write_text(BROKEN, encoding="utf-8")
     codes = [bash(line, {**environment(tmp_path), **job["variables"]}, tmp_path).returncode for line in job["script"]]
     assert codes == [0, 1]

@@ -86,7 +86,7 @@ def test_a_package_that_is_not_installed_is_an_error_and_defers_nothing(monkeypa
     with pytest.raises(NotInstalled) as wrong:
         open_models(None, CLAUDE_KEY).missing("claude-opus-5-5")
     assert wrong.value.message == "`claude-opus-5-5` needs the package `anthropic`, which is not installed"
-    assert wrong.value.hint == "pip install 'mcptest[models]'"
+    assert wrong.value.hint == "pip install anthropic openai"
     assert (
         open_models(None, {})
         .missing("claude-opus-5-5")
@@ -116,7 +116,7 @@ def test_a_key_without_its_package_never_gives_a_green_run(command, tests, code,
     assert main([command]) == code
     told = capfd.readouterr()
     assert "needs the package `openai`, which is not installed" in told.err + told.out
-    assert "pip install 'mcptest[models]'" in told.err + told.out
+    assert "pip install anthropic openai" in told.err + told.out
 
 
 @pytest.mark.parametrize(

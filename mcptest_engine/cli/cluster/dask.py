@@ -45,7 +45,7 @@ WORKERS_SECONDS = 10.0
 STOP_SECONDS = 15.0
 LOOK_SECONDS = 1.0
 """How often it is looked whether the batches are still there, though none says that it has ended."""
-INSTALL = "pip install 'mcptest[dask]'"
+INSTALL = "pip install distributed"
 
 
 class ClusterError(McptestError):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MODEL, JUDGE_MODEL = "MCPTEST_MODEL", "MCPTEST_JUDGE_MODEL"
-INSTALL = "pip install 'mcptest[models]'"
+INSTALL = "pip install anthropic openai"
 DEFERRED = "deferred: no model provider"
 
 
