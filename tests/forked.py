@@ -220,18 +220,44 @@ def _serve(asked: socket.socket) -> None:
     _make_ready()
     gc.collect()
     gc.freeze()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    ended, wake = os.pipe()
+    for end in (ended, wake):
+        os.set_blocking(end, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)  # what matters is the byte that it writes
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    told_of: dict[int, int] = {}
     while True:
+        ready = select.select([asked, ended], [], [])[0]
+        if ended in ready:
+            os.read(ended, 4096)
+            _tell_of_ended(told_of)
+        if asked not in ready:
+            continue
         head, descriptors, _, _ = socket.recv_fds(asked, 8, 4)
         if not head:
             return
         (size,) = struct.unpack("!Q", head)
         request = json.loads(_exactly(asked, size))
-        if os.fork() == 0:
-            asked.close()
-            _look_after(request, descriptors)
-        for descriptor in descriptors:
+        pid = os.fork()
+        if pid == 0:
+            _become(request, descriptors)
+        *theirs, told = descriptors
+        for descriptor in theirs:
             os.close(descriptor)
+        told_of[pid] = told
+        os.write(told, f"{pid}".encode())
+
+
+def _tell_of_ended(told_of: dict[int, int]) -> None:
+    """Whoever waits for a process that has ended is told its exit code."""
+    while told_of:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == 0:
+            return
+        told = told_of.pop(pid)
+        with contextlib.suppress(BrokenPipeError):
+            os.write(told, f" {os.waitstatus_to_exitcode(status)}".encode())
+        os.close(told)
 
 
 def _make_ready() -> None:
@@ -244,11 +270,12 @@ def _make_ready() -> None:
         elif type(one) is LazyPattern:
             for way in _WAYS:
                 getattr(one, way)
+    from mcptest_engine.mock.presets import load_preset
     from mcptest_engine.safety.learned.judge import learned_weights
     from mcptest_engine.safety.learned.lexicon import lexicon
-    from mcptest_engine.safety.phrases import phrases_to_try
+    from mcptest_engine.safety.poisoning import description_warnings
 
-    phrases_to_try("")
+    description_warnings([tool.descriptor for tool in load_preset("demo").tools or ()])
     learned_weights()
     lexicon()
 
@@ -260,22 +287,10 @@ def _exactly(asked: socket.socket, size: int) -> bytes:
     return read.getvalue()
 
 
-def _look_after(request: dict[str, Any], descriptors: list[int]) -> NoReturn:
-    """The parent of one process: it tells its id, and what it ended with."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    pid = os.fork()
-    if pid == 0:
-        _become(request, descriptors)
-    *theirs, told = descriptors
-    for descriptor in theirs:
-        os.close(descriptor)
-    os.write(told, f"{pid}".encode())
-    os.write(told, f" {os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])}".encode())
-    os._exit(0)
-
-
 def _become(request: dict[str, Any], descriptors: list[int]) -> NoReturn:
     """The command, as its console script has it, or the engine."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     if request["new_session"]:
         os.setsid()
     subprocess.Popen = WarmPopen  # type: ignore[misc]

@@ -6,8 +6,6 @@ import json
 from typing import TYPE_CHECKING
 
 import anyio
-from mcp import ClientSession, StdioServerParameters
-from mcp.client.stdio import stdio_client
 
 from tests.front_door.transcript import FILE, SUITE, compared, played, requests
 
@@ -28,6 +26,9 @@ def test_the_transcript_is_what_really_happens(
 
 
 def test_the_sdks_client_drives_it(mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str]) -> None:
+    from mcp import ClientSession, StdioServerParameters  # takes a second, which every worker would spend
+    from mcp.client.stdio import stdio_client
+
     (tmp_path / ".mcptest").mkdir()
     server = StdioServerParameters(
         command=mcptest_command, args=["mcp-server", "--enable-writes"], env=clean_environ, cwd=tmp_path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
+from functools import cache
 from itertools import product
 
 import pytest
@@ -63,28 +64,44 @@ def test_a_replay_takes_questions_for_equal_that_differ_in_times_and_ids() -> No
 
 # --- look-alikes of tags
 
-INVISIBLE = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in ("Cf", "Mn", "Me")]
-MARKS = frozenset(map(ord, INVISIBLE))
 BLANK = ["\u115f", "\u1160", "\u3164", "\uffa0", "\u2800"]
 _OPENS = re.compile(
     r"LESS-THAN (SIGN|OR EQUAL TO)$|LEFT(-POINTING)? (DOUBLE )?(CURVED )?ANGLE (BRACKET|QUOTATION MARK)|LEFT(-POINTING)? ANGLE"
     r"|MUCH LESS-THAN$|^PRECEDES$|SMALL LESS-THAN|FULLWIDTH LESS-THAN|LEFT DOUBLE ANGLE|MODIFIER LETTER LEFT ARROWHEAD"
 )
-OPENING = [
-    chr(code)
-    for code in range(sys.maxunicode + 1)
-    if code not in MARKS and _OPENS.search(unicodedata.name(chr(code), ""))
-]
-SLASHES = [
-    "/",
-    "\\",
-    *(chr(c) for c in range(sys.maxunicode + 1) if "SOLIDUS" in unicodedata.name(chr(c), "")),
-    "\u2044",
-    "\u2571",
-]
-SOLIDI = [one for one in SLASHES if "BINARY RELATION" not in unicodedata.name(one)]
+_LETTER = re.compile(r"(.*(?:LATIN |MATHEMATICAL |REGIONAL |CIRCLED |SQUARED ).*?)\b([GRADE])\b(.*)")
 
 
+@cache
+def names() -> dict[str, str]:
+    """Every character that has a name. It takes a moment, so nothing asks while tests are collected."""
+    return {one: name for one in map(chr, range(sys.maxunicode + 1)) if (name := unicodedata.name(one, ""))}
+
+
+def is_invisible(character: str) -> bool:
+    return unicodedata.category(character) in ("Cf", "Mn", "Me")
+
+
+@cache
+def invisible() -> list[str]:
+    return [one for one in map(chr, range(sys.maxunicode + 1)) if is_invisible(one)]
+
+
+@cache
+def opening() -> list[str]:
+    return [one for one, name in names().items() if _OPENS.search(name) and not is_invisible(one)]
+
+
+@cache
+def slashes() -> list[str]:
+    return ["/", "\\", *(one for one, name in names().items() if "SOLIDUS" in name), "\u2044", "\u2571"]
+
+
+def solidi() -> list[str]:
+    return [one for one in slashes() if "BINARY RELATION" not in unicodedata.name(one)]
+
+
+@cache
 def styles() -> list[str]:
     """`graded` in every style in which Unicode has all of its letters, and with letters of other alphabets."""
     found = {
@@ -100,12 +117,9 @@ def styles() -> list[str]:
     found |= {"\u0261raded", "gr\u0251ded", "gr\u03b1ded", "\u1d4d\u02b3\u1d43\u1d48\u1d49\u1d48"}
     wanted = dict.fromkeys("GRADE")
     by_style: dict[str, dict[str, str]] = {}
-    for code in range(0x80, sys.maxunicode + 1):
-        name = "" if code in MARKS else unicodedata.name(chr(code), "")
-        if (
-            match := re.fullmatch(r"(.*(?:LATIN |MATHEMATICAL |REGIONAL |CIRCLED |SQUARED ).*?)\b([GRADE])\b(.*)", name)
-        ) is not None:
-            by_style.setdefault(f"{match[1]}*{match[3]}", {})[match[2]] = chr(code)
+    for one, name in names().items():
+        if not one.isascii() and (match := _LETTER.fullmatch(name)) is not None and not is_invisible(one):
+            by_style.setdefault(f"{match[1]}*{match[3]}", {})[match[2]] = one
     found |= {
         "".join(style[letter] for letter in "GRADED") for style in by_style.values() if style.keys() >= wanted.keys()
     }
@@ -118,38 +132,31 @@ def assert_escaped(tag: str) -> None:
 
 
 def test_there_is_much_to_try() -> None:
-    assert (len(INVISIBLE) > 1000, len(OPENING) > 20, len(SLASHES) > 8, len(styles()) > 40) == (True,) * 4
+    assert (len(invisible()) > 1000, len(opening()) > 20, len(slashes()) > 8, len(styles()) > 40) == (True,) * 4
 
 
-@pytest.mark.parametrize("style", styles(), ids=ascii)
-def test_a_tag_in_any_style_is_escaped(style: str) -> None:
-    for slash in ("", "/"):
+def test_a_tag_in_any_style_is_escaped() -> None:
+    for style, slash in product(styles(), ("", "/")):
         assert_escaped(f"<{slash}{style}:answer>")
         assert_escaped(f"<{slash}{style}:answer:{CODE}>")
 
 
-@pytest.mark.parametrize("bracket", OPENING, ids=ascii)
-def test_a_tag_with_any_bracket_and_slash_is_escaped(bracket: str) -> None:
-    for slash, gap in product(["", *SOLIDI], ["", " ", "\n", "\u3000\u200b"]):
+def test_a_tag_with_any_bracket_and_slash_is_escaped() -> None:
+    for bracket, slash, gap in product(opening(), ["", *solidi()], ["", " ", "\n", "\u3000\u200b"]):
         assert_escaped(f"{bracket}{gap}{slash}{gap}Graded:answer>")
 
 
 def test_a_tag_with_anything_invisible_in_it_is_escaped() -> None:
-    for hidden in (*INVISIBLE, *BLANK):
+    for hidden in (*invisible(), *BLANK):
         assert_escaped(f"<{hidden}/g{hidden}r{hidden}{hidden}aded{hidden}:answer>")
 
 
-@given(
-    st.lists(
-        st.one_of(
-            st.sampled_from(
-                ["<", "</", "< / ", "graded:answer>", "Graded:", "graded:task", "\n", "&lt;", CODE, *OPENING, *BLANK]
-            ),
-            st.sampled_from([*SOLIDI, *INVISIBLE[:400], *styles()]),
-            st.text(max_size=3),
-        )
-    )
-)
+def parts_of_tags() -> st.SearchStrategy[str]:
+    brackets = ["<", "</", "< / ", "graded:answer>", "Graded:", "graded:task", "\n", "&lt;", CODE, *opening(), *BLANK]
+    return st.sampled_from(brackets) | st.sampled_from([*solidi(), *invisible()[:400], *styles()]) | st.text(max_size=3)
+
+
+@given(st.lists(st.deferred(parts_of_tags)))
 def test_nothing_in_a_material_ends_it(parts: list[str]) -> None:
     """The real tags alone are left, to a reader who goes by letters and sees no invisible ones."""
     told = fence(Material("answer", "".join(parts)), CODE)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from mcp.server import MCPServer
-from mcp.server.lowlevel import Server as LowLevelServer
-from mcp_types import CallToolResult, ListToolsResult, TextContent, Tool
 
 import mcptest
 from tests.running.test_over_http import serving
+
+if TYPE_CHECKING:
+    from mcp.server import MCPServer
 
 SERVERS = Path(__file__).parent.parent / "servers"
 SHOP = [sys.executable, "-S", str(SERVERS / "shop.py")]
@@ -42,6 +42,8 @@ def suite(tmp_path: Path) -> Path:
 
 
 def app() -> MCPServer:
+    from mcp.server import MCPServer  # takes a second, which every worker that collects tests would spend
+
     server = MCPServer("adder", version="1")
 
     @server.tool()
@@ -143,6 +145,9 @@ def test_code_without_a_loop_calls_it_too() -> None:
 
 
 def test_a_low_level_server_is_one_too() -> None:
+    from mcp.server.lowlevel import Server as LowLevelServer
+    from mcp_types import CallToolResult, ListToolsResult, TextContent, Tool
+
     async def list_tools(_ctx: Any, _params: Any) -> ListToolsResult:
         return ListToolsResult(tools=[Tool(name="hi", input_schema={"type": "object"})])
 

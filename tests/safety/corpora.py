@@ -166,14 +166,20 @@ def held_out_words(name: str = HELD_OUT) -> str:
 
 def blind_found(line: dict[str, Any]) -> frozenset[str]:
     """The rules that fire on a tool of the blind sets, listed together with the names of its neighbours."""
+    return frozenset(rule for rule, _ in blind_findings(line))
+
+
+def blind_findings(line: dict[str, Any]) -> frozenset[tuple[str, str]]:
+    """The same rules, each with the severity of what it found."""
     return _fired_beside(json.dumps(line["tool"]), tuple(line["catalog"]))
 
 
 @cache
-def _fired_beside(text: str, names: tuple[str, ...]) -> frozenset[str]:
+def _fired_beside(text: str, names: tuple[str, ...]) -> frozenset[tuple[str, str]]:
     tool = json.loads(text)
     beside = [{"name": name} for name in names if name != tool["name"]]
-    return frozenset(found.rule for found in description_warnings([tool, *beside]) if found.tool == tool["name"])
+    listed = description_warnings([tool, *beside])
+    return frozenset((found.rule, str(found.severity)) for found in listed if found.tool == tool["name"])
 
 
 def blind_table() -> str:

@@ -326,8 +326,8 @@ def test_what_decodes_to_nothing_grave_is_not_warned_of(text: str) -> None:
 def test_what_only_the_learned_judge_finds_is_of_medium_severity() -> None:
     """S19: the default gate (high) rests on findings that name a phrase."""
     every = [line for name in corpora.HANDS for line in corpora.lines(name) if line["rules"]]
-    found = [one for line in every for one in description_warnings([line["tool"]])]
-    assert {one.severity for one in found} == {"high", "medium"}
+    found = [severity for line in every for _, severity in corpora.blind_findings(line)]
+    assert set(found) == {"high", "medium"}
     phrase, *learned = description_warnings(
         [
             {"name": "a", "description": f"Adds. {ORDER}"},
@@ -457,7 +457,7 @@ def test_a_phrase_is_tried_on_whatever_it_can_say(rule: str) -> None:
             said = [examples(source) for source in phrase.sources]
             for at in range(max(map(len, said))):
                 text = " , ".join(part[at % len(part)] for part in said)
-                assert phrase in phrases_to_try(text), (text, phrase.needs)
+                assert any(one is phrase for one in phrases_to_try(text)), (text, phrase.needs)
 
 
 @pytest.mark.parametrize(

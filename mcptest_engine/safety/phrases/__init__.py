@@ -65,21 +65,23 @@ def places_to_try(text: str) -> Iterator[tuple[Phrase, int, int]]:
 
 
 def _present(text: str) -> int:
-    """The words of any phrase that `text` holds, as a sum of their bits."""
+    """The groups of words of any phrase of which `text` holds one, as a sum of their bits."""
     index = _index()
-    present = reduce(or_, map(index.tokens.__getitem__, set(_TOKEN.findall(text))), 0)
-    for mark, bit in index.marks:
+    present = reduce(or_, map(index.tokens.__getitem__, set(_TOKEN.findall(text))), index.without)
+    for mark, bits in index.marks:
         if mark in text:
-            present |= bit
+            present |= bits
     return present
 
 
-@lru_cache(maxsize=16_384)
-def _with_words(present: int) -> tuple[int, ...]:
-    """The numbers of the phrases all of whose groups have a word in `present`."""
-    return tuple(
-        at for at, (one, two, three) in enumerate(_index().masks) if present & one and present & two and present & three
-    )
+def _with_words(present: int) -> Iterator[int]:
+    """The numbers of the phrases all of whose groups have a word in `present`, in order."""
+    count = len(phrases())
+    left = present & present >> count & present >> 2 * count & (1 << count) - 1
+    while left:
+        lowest = left & -left
+        yield lowest.bit_length() - 1
+        left ^= lowest
 
 
 class _Tokens(dict[str, int]):
@@ -106,20 +108,26 @@ class _Tokens(dict[str, int]):
 
 
 class _Index(NamedTuple):
-    """What is no plain word, with its bit; the bits of tokens; and of each phrase its groups of words, as sums of bits."""
+    """What is no plain word and what stands in a token, with the bits of their groups; the bits of groups that no phrase has.
+
+    Group 0, 1 or 2 of the phrase with the number `at` has the bit `at + group * len(phrases())`.
+    """
 
     marks: tuple[tuple[str, int], ...]
     tokens: _Tokens
-    masks: tuple[tuple[int, int, int], ...]
+    without: int
 
 
 @lru_cache(maxsize=1)
 def _index() -> _Index:
-    words = sorted({word for phrase in phrases() for group in phrase.needs for word in group})
-    bits = {word: 1 << at for at, word in enumerate(words)}
+    bits: dict[str, int] = {}
+    without = 0
+    for at, phrase in enumerate(phrases()):
+        for group in range(3):
+            bit = 1 << at + group * len(phrases())
+            if group >= len(phrase.needs):
+                without |= bit
+            for word in phrase.needs[group] if group < len(phrase.needs) else ():
+                bits[word] = bits.get(word, 0) | bit
     plain = {word: bit for word, bit in bits.items() if _TOKEN.fullmatch(word)}
-    masks = []
-    for phrase in phrases():
-        one, two, three = (*(sum(bits[word] for word in group) for group in phrase.needs), -1, -1)[:3]
-        masks.append((one, two, three))
-    return _Index(tuple((word, bit) for word, bit in bits.items() if word not in plain), _Tokens(plain), tuple(masks))
+    return _Index(tuple((word, bit) for word, bit in bits.items() if word not in plain), _Tokens(plain), without)
