@@ -100,8 +100,8 @@ def matches(shown: str, real: str) -> bool:
     return re.fullmatch(re.sub(r"^…\\\n", "(?:.*\\n)*?", pattern, flags=re.MULTILINE), _shape(real)) is not None
 
 
-def play(page: str, bin_directory: Path) -> list[tuple[Step, str]]:
-    """Run a page in a scratch directory: each step with its real output, both streams as one."""
+def play(page: str, path: str) -> list[tuple[Step, str]]:
+    """Run a page in a scratch directory, commands looked up in `path` first: each step with its output, both streams as one."""
     with tempfile.TemporaryDirectory(prefix="mcptest-docs-") as scratch:
         place = Path(scratch).resolve()
         work = place / "work"
@@ -119,13 +119,13 @@ def play(page: str, bin_directory: Path) -> list[tuple[Step, str]]:
                     script.append(_told(step.command.replace(PORT, port)))
         if not played:
             return []
-        outputs = _run("\n".join([*script, r"printf '\036'", ""]), work, bin_directory)
+        outputs = _run("\n".join([*script, r"printf '\036'", ""]), work, path)
         return list(zip(played, (text.replace(port, PORT) for text in outputs), strict=True))
 
 
-def updated(page: str, bin_directory: Path) -> str:
+def updated(page: str, path: str) -> str:
     """The page with the real output in place of each sample that does not match it."""
-    for step, real in reversed(play(page, bin_directory)):
+    for step, real in reversed(play(page, path)):
         if not matches(step.shown, real):
             page = page[: step.start] + real + page[step.end :]
     return page
@@ -146,10 +146,10 @@ def _told(command: str) -> str:
     return f"{lines.removesuffix('&')} >../background 2>&1 &\n{waiting}"
 
 
-def _run(script: str, work: Path, bin_directory: Path) -> list[str]:
+def _run(script: str, work: Path, path: str) -> list[str]:
     environ = {key: value for key, value in os.environ.items() if key in {"LANG", "LC_ALL", "TMPDIR", "SSL_CERT_FILE"}}
     environ |= {
-        "PATH": f"{bin_directory}:{os.environ['PATH']}",
+        "PATH": f"{path}:{os.environ['PATH']}",
         "HOME": str(work.parent),
         "TERM": "dumb",
         "COLUMNS": "80",
@@ -184,7 +184,7 @@ if __name__ == "__main__":
     for path in PAGES:
         if path in wanted:
             before = path.read_text(encoding="utf-8")
-            after = updated(before, Path(sys.executable).parent)
+            after = updated(before, str(Path(sys.executable).parent))
             if after != before:
                 path.write_text(after, encoding="utf-8")
                 sys.stdout.write(f"updated {path.relative_to(ROOT)}\n")

@@ -11,16 +11,17 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
-import json
 import os
 import pkgutil
 import runpy
 import select
+import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -116,27 +117,50 @@ class Forked:
 
 
 class Nursery:
-    """The process that the others are forked from; it ends with this one."""
+    """The process that the others are forked from; it ends with this one.
 
-    def __init__(self) -> None:
+    `servers` are modules of servers from elsewhere with a `main`, whose command has their name: they are warm, too.
+    """
+
+    def __init__(self, *servers: str) -> None:
+        self._servers = servers
         self._lock = threading.Lock()
         self._socket: socket.socket | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def close(self) -> None:
         """No more of them: the process ends."""
         if self._socket is not None:
             self._socket.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def folder(self) -> Path:
+        """For the beginning of a PATH: it has a command `mcptest` that goes on in a fork, for shells that run many of them."""
+        with self._lock:
+            self._up()
+        assert self._folder is not None
+        return Path(self._folder.name)
 
     def _up(self) -> socket.socket:
         if self._socket is None:
             ours, theirs = socket.socketpair()
-            with theirs:
+            self._folder = tempfile.TemporaryDirectory(prefix="mcptest-forked-")
+            command = Path(self._folder.name) / "mcptest"
+            place = command.with_name("socket")
+            command.write_text(_COMMAND.format(python=sys.executable, place=str(place)), encoding="utf-8")
+            command.chmod(0o755)
+            listening = socket.socket(socket.AF_UNIX)
+            listening.bind(str(place))
+            listening.listen(16)
+            with theirs, listening:
+                descriptors = [theirs.fileno(), listening.fileno()]
                 subprocess.Popen(
-                    [sys.executable, "-m", "tests.forked", str(theirs.fileno())],
+                    [sys.executable, "-m", "tests.forked", *map(str, descriptors), *self._servers],
                     cwd=ROOT,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
-                    pass_fds=[theirs.fileno()],
+                    pass_fds=descriptors,
                 ).returncode = 0  # nobody waits for it: it ends when the socket is closed
             self._socket = ours
         return self._socket
@@ -153,8 +177,14 @@ class Nursery:
         text: bool = True,
     ) -> Forked:
         """`argv` begins with the command's name. Without `stderr` that is a pipe; without `stdin` there is nothing to read."""
-        asked = {"argv": [*argv], "cwd": str(cwd), "env": dict(env), "new_session": start_new_session}
-        request = json.dumps(asked).encode()
+        words = [
+            "1" if start_new_session else "",
+            str(cwd),
+            str(len(argv)),
+            *argv,
+            *(f"{k}={v}" for k, v in env.items()),
+        ]
+        request = "\0".join(words).encode(errors="surrogateescape")
         ends: list[tuple[int, int]] = [os.pipe() for _ in range(3 if stderr is None else 2)]
         (status, told), (out, out_theirs) = ends[:2]
         err, err_theirs = ends[2] if stderr is None else (-1, stderr.fileno())
@@ -165,15 +195,15 @@ class Nursery:
             up.sendall(request)
         for end in {in_theirs, out_theirs, told, *([err_theirs] if stderr is None else [])}:
             os.close(end)
-        words = os.read(status, 100)
+        first = os.read(status, 100)
         process = Forked(
-            int(words.partition(b" ")[0]),
+            int(first.partition(b" ")[0]),
             status,
             _opened(into, "w", text) if stdin else None,
             _opened(out, "r", text),
             _opened(err, "r", text) if stderr is None else None,
         )
-        process.told(words)
+        process.told(first)
         return process
 
     def run(
@@ -212,8 +242,38 @@ NURSERY = Nursery()
 """Of this process; nothing is started before it is asked for, and the fixture `nursery` closes it."""
 
 
-def _serve(asked: socket.socket) -> None:
-    """Fork for each request, until nobody can ask any more."""
+_COMMAND = """\
+#!{python} -IS
+import _signal, _socket, os, sys
+words = ["", os.getcwd(), str(len(sys.argv)), *sys.argv, *(f"{{k}}={{v}}" for k, v in os.environ.items())]
+request = os.fsencode("\\0".join(words))
+status, told = os.pipe()
+asking = _socket.socket(_socket.AF_UNIX)
+asking.connect({place!r})
+descriptors = b"".join(one.to_bytes(4, sys.byteorder) for one in (0, 1, 2, told))
+asking.sendmsg([len(request).to_bytes(8, "big")], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)])
+asking.sendall(request)
+os.close(told)
+pid, _, code = os.read(status, 100).partition(b" ")
+for number in (_signal.SIGHUP, _signal.SIGINT, _signal.SIGTERM):
+    _signal.signal(number, lambda number, _: os.kill(int(pid), number))
+code = int(code or os.read(status, 100) or -9)
+if code < 0:
+    _signal.signal(-code, _signal.SIG_DFL)
+    os.kill(os.getpid(), -code)
+os._exit(code)
+"""
+
+
+_SERVERS: dict[str, str] = {}
+"""The modules of servers from elsewhere that are imported, by the path of their command."""
+
+
+def _serve(asked: socket.socket, listening: socket.socket, servers: Sequence[str]) -> None:
+    """Fork for each request, until nobody can ask any more by the first socket."""
+    for name in servers:
+        __import__(name)
+        _SERVERS[str(Path(sys.executable).with_name(name.replace("_", "-")))] = name
     engine = (one.name for one in pkgutil.walk_packages(mcptest_engine.__path__, "mcptest_engine."))
     for name in (*IMPORTED, *(one for one in engine if one.rpartition(".")[2] not in _NOT_IMPORTED), *_MAINS):
         __import__(name)
@@ -227,25 +287,34 @@ def _serve(asked: socket.socket) -> None:
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     told_of: dict[int, int] = {}
     while True:
-        ready = select.select([asked, ended], [], [])[0]
+        ready = select.select([asked, ended, listening], [], [])[0]
         if ended in ready:
             os.read(ended, 4096)
             _tell_of_ended(told_of)
-        if asked not in ready:
-            continue
-        head, descriptors, _, _ = socket.recv_fds(asked, 8, 4)
-        if not head:
+        if asked in ready and not _fork(asked, told_of):
             return
-        (size,) = struct.unpack("!Q", head)
-        request = json.loads(_exactly(asked, size))
-        pid = os.fork()
-        if pid == 0:
-            _become(request, descriptors)
-        *theirs, told = descriptors
-        for descriptor in theirs:
-            os.close(descriptor)
-        told_of[pid] = told
+        if listening in ready:
+            with listening.accept()[0] as connection:
+                _fork(connection, told_of)
+
+
+def _fork(asked: socket.socket, told_of: dict[int, int]) -> bool:
+    """Whether there was something to read: it is forked for."""
+    head, descriptors, _, _ = socket.recv_fds(asked, 8, 4)
+    if not head:
+        return False
+    (size,) = struct.unpack("!Q", head)
+    request = _exactly(asked, size).decode(errors="surrogateescape").split("\0")
+    pid = os.fork()
+    if pid == 0:
+        _become(request, descriptors)
+    *theirs, told = descriptors
+    for descriptor in theirs:
+        os.close(descriptor)
+    told_of[pid] = told
+    with contextlib.suppress(BrokenPipeError):
         os.write(told, f"{pid}".encode())
+    return True
 
 
 def _tell_of_ended(told_of: dict[int, int]) -> None:
@@ -287,14 +356,19 @@ def _exactly(asked: socket.socket, size: int) -> bytes:
     return read.getvalue()
 
 
-def _become(request: dict[str, Any], descriptors: list[int]) -> NoReturn:
+def _become(request: Sequence[str], descriptors: Sequence[int]) -> NoReturn:
     """The command, as its console script has it, or the engine."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    if request["new_session"]:
+    new_session, cwd, count, *words = request
+    argv, env = words[: int(count)], dict(word.split("=", 1) for word in words[int(count) :])
+    if new_session:
         os.setsid()
     subprocess.Popen = WarmPopen  # type: ignore[misc]
-    _run(request["argv"], _main_of(request["argv"]), descriptors[:3], request["cwd"], request["env"])
+    main = _main_of(argv)
+    if os.environ.get("PYTHONUNBUFFERED") and not env.get("PYTHONUNBUFFERED"):
+        main = _with_new_streams(main)
+    _run(argv, main, descriptors[:3], cwd, env)
 
 
 def _main_of(argv: Sequence[str]) -> Callable[[], object]:
@@ -405,7 +479,12 @@ def _warm_main(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[list[st
     from mcptest_engine.servers.spec import own_command
 
     same = {name: os.environ[name] for name in os.environ if name.startswith(_LEFT_OUT)} | dict(environ)
-    if argv[0] != sys.executable or environ.get("PYTHONUNBUFFERED") or not can_fork(same):
+    if environ.get("PYTHONUNBUFFERED") or not can_fork(same):
+        return None
+    server = _SERVERS.get(shutil.which(argv[0], path=environ.get("PATH")) or "")
+    if server is not None:
+        return [*argv], sys.modules[server].main
+    if argv[0] != sys.executable:
         return None
     own = own_command(("mcptest",))
     if tuple(argv[: len(own)]) == own:
@@ -423,4 +502,4 @@ def _warm_main(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[list[st
 
 
 if __name__ == "__main__":
-    _serve(socket.socket(fileno=int(sys.argv[1])))
+    _serve(*(socket.socket(fileno=int(word)) for word in sys.argv[1:3]), servers=sys.argv[3:])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import re
 import shlex
 import sys
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from mcptest_engine.reporting.record_schema import record_schema
 from mcptest_engine.reporting.registry import FORMATS
 from mcptest_engine.suite.load import LoadOptions, check_text
 from mcptest_engine.suite.schema_walk import suite_schema
+from tests.forked import Nursery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,10 +112,16 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
-def test_every_sample_shows_what_really_comes(page: Path) -> None:
+def test_every_sample_shows_what_really_comes(page: Path, nursery: Nursery) -> None:
     """Run `python docs/sessions.py` to accept what has changed."""
-    for step, real in sessions.play(read(page), BIN):
-        assert sessions.matches(step.shown, real), f"$ {step.command}\n{real}"
+    text = read(page)
+    with (
+        closing(Nursery("mcp_server_time"))
+        if re.search(r"(?m)^\$ .*mcp-server-time", text)
+        else nullcontext(nursery) as warm
+    ):
+        for step, real in sessions.play(text, f"{warm.folder()}:{BIN}"):
+            assert sessions.matches(step.shown, real), f"$ {step.command}\n{real}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
@@ -125,7 +132,7 @@ def test_every_command_line_parses(page: Path) -> None:
         assert name in (*COMMANDS, WORKBENCH) or line == "mcptest doctor", line
         command = group.get_command(None, name)  # type: ignore[arg-type]
         if command is not None and "FMT" not in line:
-            with contextlib.suppress(click.MissingParameter):  # a command that is only named
+            with suppress(click.MissingParameter):  # a command that is only named
                 command.make_context(name, arguments, **group.context_settings)
 
 

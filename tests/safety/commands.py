@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import ExitCode
-from mcptest_tui.engine_client import worker_argv
+from tests.forked import ENGINE, NURSERY
 from tests.servers.model_endpoint import Reply, Use
 
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ class Bench:
         assert row.verb is not None
         name, arguments = row.verb
         answer = self._talk(
-            worker_argv(),
+            [ENGINE],
             [{"ask": 1, "do": "connect", "session": "s", "target": {"command": self.argv, "name": "notes"}}],
             lambda told: told.get("event") == "server.state" and told.get("state") == "ready",
             {"ask": 2, "do": name, "session": "s", **arguments},
@@ -321,14 +321,12 @@ class Bench:
         environ: dict[str, str],
     ) -> dict[str, Any]:
         """The answer to `asked`, which is sent once what `is_open` waits for has come."""
-        process = subprocess.Popen(
-            argv, cwd=self.folder, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
-        )
+        process = NURSERY.start(argv, cwd=self.folder, env=environ, stdin=True, stderr=sys.__stderr__)
         limit = threading.Timer(LIMIT_SECONDS, process.kill)
         limit.start()
-        with process:
-            assert process.stdin is not None
-            assert process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with process.stdin, process.stdout:
             for messages, wanted in ((opening, is_open), ([asked], is_answer)):
                 process.stdin.write("".join(f"{json.dumps(message)}\n" for message in messages))
                 process.stdin.flush()
@@ -336,6 +334,7 @@ class Bench:
                 assert answer is not None, "it ended without an answer"
             process.stdin.close()
             process.stdout.read()
+        process.wait(LIMIT_SECONDS)
         limit.cancel()
         return answer
 
