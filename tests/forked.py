@@ -9,6 +9,7 @@ checked where that is the point.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import io
 import os
@@ -22,6 +23,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 import traceback
@@ -67,14 +69,19 @@ def can_fork(environ: Mapping[str, str]) -> bool:
     return hasattr(os, "fork") and all(environ.get(name) == os.environ.get(name) for name in names)
 
 
+def take_terminal(descriptor: int = 0) -> None:
+    """Be the first process of a session that has this terminal, after `setsid`."""
+    fcntl.ioctl(descriptor, termios.TIOCSCTTY, 0)
+
+
 class Forked:
     """A process, as `subprocess.Popen` has one with pipes of text."""
 
-    def __init__(
-        self, pid: int, status: int, stdin: IO[Any] | None, stdout: IO[Any] | None, stderr: IO[Any] | None
-    ) -> None:
+    def __init__(self, pid: int, status: int) -> None:
         self.pid, self._status = pid, status
-        self.stdin, self.stdout, self.stderr = stdin, stdout, stderr
+        self.stdin: IO[Any] | None = None
+        self.stdout: IO[Any] | None = None
+        self.stderr: IO[Any] | None = None
         self.returncode: int | None = None
 
     def fileno(self) -> int:
@@ -177,32 +184,35 @@ class Nursery:
         text: bool = True,
     ) -> Forked:
         """`argv` begins with the command's name. Without `stderr` that is a pipe; without `stdin` there is nothing to read."""
-        words = [
-            "1" if start_new_session else "",
-            str(cwd),
-            str(len(argv)),
-            *argv,
-            *(f"{k}={v}" for k, v in env.items()),
-        ]
-        request = "\0".join(words).encode(errors="surrogateescape")
-        ends: list[tuple[int, int]] = [os.pipe() for _ in range(3 if stderr is None else 2)]
-        (status, told), (out, out_theirs) = ends[:2]
-        err, err_theirs = ends[2] if stderr is None else (-1, stderr.fileno())
         in_theirs, into = os.pipe() if stdin else (os.open(os.devnull, os.O_RDONLY), -1)
+        out, out_theirs = os.pipe()
+        err, err_theirs = os.pipe() if stderr is None else (-1, stderr.fileno())
+        theirs = [in_theirs, out_theirs, err_theirs]
+        process = self._asked(argv, theirs, cwd=cwd, env=env, leads="session" if start_new_session else "")
+        for end in {*theirs} - ({err_theirs} if stderr is not None else set()):
+            os.close(end)
+        process.stdin = _opened(into, "w", text) if stdin else None
+        process.stdout = _opened(out, "r", text)
+        process.stderr = _opened(err, "r", text) if stderr is None else None
+        return process
+
+    def start_on_terminal(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], terminal: int) -> Forked:
+        """As the first process of a session that has the terminal with this descriptor."""
+        return self._asked(argv, [terminal] * 3, cwd=cwd, env=env, leads="terminal")
+
+    def _asked(
+        self, argv: Sequence[str], streams: Sequence[int], *, cwd: Path, env: Mapping[str, str], leads: str
+    ) -> Forked:
+        words = [leads, str(cwd), str(len(argv)), *argv, *(f"{name}={value}" for name, value in env.items())]
+        request = "\0".join(words).encode(errors="surrogateescape")
+        status, told = os.pipe()
         with self._lock:
             up = self._up()
-            socket.send_fds(up, [struct.pack("!Q", len(request))], [in_theirs, out_theirs, err_theirs, told])
+            socket.send_fds(up, [struct.pack("!Q", len(request))], [*streams, told])
             up.sendall(request)
-        for end in {in_theirs, out_theirs, told, *([err_theirs] if stderr is None else [])}:
-            os.close(end)
+        os.close(told)
         first = os.read(status, 100)
-        process = Forked(
-            int(first.partition(b" ")[0]),
-            status,
-            _opened(into, "w", text) if stdin else None,
-            _opened(out, "r", text),
-            _opened(err, "r", text) if stderr is None else None,
-        )
+        process = Forked(int(first.partition(b" ")[0]), status)
         process.told(first)
         return process
 
@@ -360,10 +370,12 @@ def _become(request: Sequence[str], descriptors: Sequence[int]) -> NoReturn:
     """The command, as its console script has it, or the engine."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    new_session, cwd, count, *words = request
+    leads, cwd, count, *words = request
     argv, env = words[: int(count)], dict(word.split("=", 1) for word in words[int(count) :])
-    if new_session:
+    if leads:
         os.setsid()
+    if leads == "terminal":
+        take_terminal(descriptors[0])
     subprocess.Popen = WarmPopen  # type: ignore[misc]
     main = _main_of(argv)
     if os.environ.get("PYTHONUNBUFFERED") and not env.get("PYTHONUNBUFFERED"):

@@ -23,6 +23,8 @@ from tests.tui.terminal import Terminal
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tests.forked import Nursery
+
     Run = Callable[..., subprocess.CompletedProcess[str]]
 
 DEMO = "mcptest mock --preset demo"
@@ -557,13 +559,17 @@ def test_several_servers_in_the_settings_want_a_name(mcptest: Run, tmp_path: Pat
 
 
 @pytest.fixture
-def terminal(mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str]) -> Iterator[Callable[..., Terminal]]:
+def terminal(
+    mcptest_command: str, nursery: Nursery, tmp_path: Path, clean_environ: dict[str, str]
+) -> Iterator[Callable[..., Terminal]]:
     """Start `mcptest init …` in `tmp_path` on a terminal."""
     started: list[Terminal] = []
     (tmp_path / ".mcptest").mkdir()
 
     def start(*arguments: str, **environ: str) -> Terminal:
-        opened = Terminal([mcptest_command, "init", *arguments], cwd=tmp_path, environ={**clean_environ, **environ})
+        opened = Terminal(
+            [mcptest_command, "init", *arguments], cwd=tmp_path, environ={**clean_environ, **environ}, nursery=nursery
+        )
         started.append(opened)
         return opened
 

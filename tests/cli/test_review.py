@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from tests.forked import Nursery
+
     Mcptest = Callable[..., subprocess.CompletedProcess[str]]
 
 TESTS = """\
@@ -56,14 +58,16 @@ def failed(suite_with: Callable[..., Path], mcptest: Mcptest) -> Path:
 
 @pytest.fixture
 def at_terminal(
-    mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str]
+    mcptest_command: str, nursery: Nursery, tmp_path: Path, clean_environ: dict[str, str]
 ) -> Iterator[Callable[..., Terminal]]:
     """`mcptest review` on a terminal of 80x24."""
     opened: list[Terminal] = []
 
     def start(*arguments: str, **environ: str) -> Terminal:
         argv = [mcptest_command, "review", *arguments]
-        opened.append(Terminal(argv, cwd=tmp_path, environ={**clean_environ, **environ}, size=(80, 24)))
+        opened.append(
+            Terminal(argv, cwd=tmp_path, environ={**clean_environ, **environ}, size=(80, 24), nursery=nursery)
+        )
         return opened[-1]
 
     yield start

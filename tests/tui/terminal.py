@@ -13,14 +13,15 @@ import subprocess
 import termios
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from tests.forked import take_terminal
+
+if TYPE_CHECKING:
+    from tests.forked import Forked, Nursery
 
 PATIENCE_SECONDS = 60.0
 _ESCAPES = re.compile(r"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]|\x1b[=>78]")
-
-
-def _take_terminal() -> None:
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 class Terminal:
@@ -35,22 +36,28 @@ class Terminal:
         size: tuple[int, int] = (120, 40),
         stderr: Any = None,
         owned: bool = True,
+        nursery: Nursery | None = None,
     ) -> None:
-        """`owned`: the system tells the program by a signal when the terminal is closed."""
+        """`owned`: the system tells the program by a signal when the terminal is closed. With `nursery` it is forked there."""
         self.started = time.perf_counter()
         self._screen, inside = pty.openpty()
         self.resize(*size)
         self.before = termios.tcgetattr(inside)
-        self.process = subprocess.Popen(
-            argv,
-            cwd=cwd,
-            env={**environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"},
-            stdin=inside,
-            stdout=inside,
-            stderr=inside if stderr is None else stderr,
-            start_new_session=True,
-            preexec_fn=_take_terminal if owned else None,  # noqa: PLW1509 - one thread
-        )
+        env = {**environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        self.process: subprocess.Popen[bytes] | Forked
+        if nursery is not None:
+            self.process = nursery.start_on_terminal(argv, cwd=cwd, env=env, terminal=inside)
+        else:
+            self.process = subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env=env,
+                stdin=inside,
+                stdout=inside,
+                stderr=inside if stderr is None else stderr,
+                start_new_session=True,
+                preexec_fn=take_terminal if owned else None,  # noqa: PLW1509 - one thread
+            )
         self._inside, self._owned = inside, owned
         self.output = b""
 
@@ -103,7 +110,7 @@ class Terminal:
             assert time.perf_counter() < end, f"it has not ended:\n{self.text[-2000:]}"
         while self.read(0.05):
             pass
-        return self.process.returncode
+        return self.process.wait()
 
     @property
     def is_as_before(self) -> bool:
