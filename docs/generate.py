@@ -80,6 +80,7 @@ SECTIONS = (
     ),
     ("ResourceTest", "A test of a resource", "An entry of `resources:`; sends `resources/read`."),
     ("PromptTest", "A test of a prompt", "An entry of `prompts:`; sends `prompts/get`."),
+    ("Case", "A case", "A row of `cases:`, as [Tests with many cases](../how-to/cases.md) explains."),
     (
         "ComplianceCheck",
         "A check",
@@ -96,7 +97,7 @@ SECTIONS = (
     ("Mock", "A node's `mock`", ""),
     ("Loop", "A node's `loop`", ""),
     ("Assembly", "A composition's `output`", "Either a node's id, or this mapping."),
-    ("CompositionCase", "A case", "A row of `cases:`."),
+    ("CompositionCase", "A case of a composition", "A row of its `cases:`."),
     (
         "CompositionBudget",
         "A composition's `budget`",
@@ -209,7 +210,8 @@ WORDS = {
     "Mock": "[mapping](#a-nodes-mock)",
     "Loop": "[mapping](#a-nodes-loop)",
     "Assembly": "[mapping](#a-compositions-output)",
-    "CompositionCase": "[case](#a-case)",
+    "Case": "[case](#a-case)",
+    "CompositionCase": "[case](#a-case-of-a-composition)",
     "CompositionBudget": "[mapping](#a-compositions-budget)",
     "AgentTest": "[agent test](#a-test-of-an-agent)",
     "FunctionSets": "[mapping](#equal_function_sets)",

@@ -27,7 +27,7 @@ def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help="Tests with this name, or with TEXT in their name, or a regex.",
         ),
         click.option(
-            "--case", "rows", multiple=True, metavar="NAME", help="Only this case of compositions; repeatable."
+            "--case", "rows", multiple=True, metavar="NAME", help="Only this case of tests with `cases`; repeatable."
         ),
         click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only tests with this tag (any of several)."),
         click.option("--skip-tag", "skip_tags", multiple=True, metavar="TAG", help="No tests with this tag."),

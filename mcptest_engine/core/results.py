@@ -39,7 +39,7 @@ __all__ = [
     "VerifyResult",
 ]
 
-_OPTIONAL_FACTS = ("tool", "case", "model", "scorer")
+_OPTIONAL_FACTS = ("tool", "case", "row", "model", "scorer")
 _WORTH_PACKING = 60
 _WORTH_COMPRESSING = 512
 _PACKED = ("output", "assertions", "verify", "trace", "trials")
@@ -429,7 +429,8 @@ class TestResult:
     path relative to `.mcptest/`, "bytes": n} instead. `verify` holds every step of the suite's `verify`, in order.
     `line` is the line of the test's entry in `file`, which is relative to the workspace. Times are in milliseconds. `score` and
     `threshold` are there for a test that was judged and has a threshold, `derived_metrics` where it declares any. `case` is the
-    row of its data that a composition ran with. `trace` is what came of a composition: {"composition", "nodes", "output", …}
+    name of the row of data that it ran with, `row` where that is written if it is in a data file: {"file", "line"}.
+    `trace` is what came of a composition: {"composition", "nodes", "output", …}
     as targets see it; of an agent test it is {"tool_calls", "final_response", "conversation", …}. `cost_usd` and `tokens` are
     what the calls and the models say that they cost, where any does.
 
@@ -458,6 +459,7 @@ class TestResult:
     line: int
     tool: str | None = None
     case: str | None = None
+    row: Mapping[str, Any] | None = None
     cached: bool = False
     flaky: bool = False
     attempts: tuple[Attempt, ...] = ()
@@ -577,6 +579,7 @@ class TestResult:
             server=data["server"],
             tool=data.get("tool"),
             case=data.get("case"),
+            row=data.get("row"),
             verdict=Verdict(data["verdict"]),
             duration_ms=data["duration_ms"],
             started_offset_ms=data["started_offset_ms"],

@@ -465,14 +465,16 @@ def warning_texts(record: RunRecord) -> tuple[str, ...]:
 
 def place(test: TestResult) -> str:
     """`file:line` of what failed or of the test's entry, the file alone without a line, or ""."""
-    file, line = one_line(test.file), line_of(test)
-    return f"{file}:{line}" if file and line > 0 else file
+    file, line = place_of(test)
+    return f"{one_line(file)}:{line}" if file and line > 0 else one_line(file)
 
 
-def line_of(test: TestResult) -> int:
-    """The line that a report points at: that of the case or the node at fault, else that of the test's entry."""
+def place_of(test: TestResult) -> tuple[str, int]:
+    """The file and line that a report points at: its row of a data file, the case or the node at fault, or the test's entry."""
+    if test.row is not None:
+        return test.row["file"], test.row["line"]
     at_fault = None if test.failure is None else test.failure.line
-    return test.line if at_fault is None else at_fault
+    return test.file, test.line if at_fault is None else at_fault
 
 
 def diff_lines(assertion: AssertionResult) -> list[str]:

@@ -74,11 +74,12 @@ def _of_test(record: RunRecord, test: TestResult, options: RenderOptions) -> str
 
 
 def _at(record: RunRecord, test: TestResult, level: str, message: str) -> str:
+    file, line = facts.place_of(test)
     return _annotation(
         level,
         message,
-        file=facts.file_in_repository(record, test.file),
-        line=facts.line_of(test),
+        file=facts.file_in_repository(record, file),
+        line=line,
         title=one_line(test.name),
     )
 

@@ -66,7 +66,8 @@ def _of_run(record: RunRecord, told: str, check: str, severity: str, *, title: s
 
 
 def _entry(record: RunRecord, test: TestResult) -> dict[str, Any]:
-    name, file, line = one_line(test.name), facts.file_in_repository(record, test.file), max(facts.line_of(test), 1)
+    written, at = facts.place_of(test)
+    name, file, line = one_line(test.name), facts.file_in_repository(record, written), max(at, 1)
     return {
         "description": f"{name}: {_message(test)}",
         "check_name": CHECK_NAME if test.failure is None else f"mcptest.{test.failure.kind.value}",

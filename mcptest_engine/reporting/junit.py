@@ -104,13 +104,14 @@ def _suite_compositions(tests: Sequence[TestResult]) -> dict[str, str]:
 
 def _case(record: RunRecord, test: TestResult, hooks: str, options: RenderOptions) -> Iterator[str]:
     """A test. `hooks` is what failed around it, or around the run, which has no place of its own."""
+    file, line = facts.place_of(test)
     attributes = {
         "name": one_line(test.name),
         "classname": one_line(f"{record.suite.name}.{test.server}" if test.server else record.suite.name),
         "time": _seconds(test.duration_ms),
-        "file": facts.file_in_repository(record, test.file),
+        "file": facts.file_in_repository(record, file),
     }
-    if (line := facts.line_of(test)) > 0:
+    if line > 0:
         attributes["line"] = str(line)
     body = [*_properties(_case_facts(test), "      "), *_outcome(record, test, options)]
     tail = facts.stderr_lines(test, _STDERR_LINES) if test.verdict is Verdict.FAIL else []

@@ -68,13 +68,14 @@ def _rule(kind: FailureKind) -> SarifRule:
 
 def _result(record: RunRecord, test: TestResult, options: RenderOptions) -> SarifResult:
     text = failure_text(test, [f"repro: {repro_line(record, test, options)}"])
+    file, line = facts.place_of(test)
     return SarifResult(
         rule=f"mcptest.{_kind(test).value}",
         severity="high",
         message=f"{one_line(test.name)}: {text}",
         place=one_line(test.id),
-        file=facts.file_in_repository(record, test.file) or None,
-        line=facts.line_of(test),
+        file=facts.file_in_repository(record, file) or None,
+        line=line,
         member="function",
         properties={
             "duration_ms": test.duration_ms,

@@ -92,8 +92,9 @@ def _failure(record: RunRecord, test: TestResult, options: RenderOptions) -> Ite
     yield f"duration_ms: {test.duration_ms}"
     yield from _marks(test)
     yield "at:"
-    yield f"  file: {_quoted(one_line(test.file))}"
-    yield f"  line: {facts.line_of(test)}"
+    file, line = facts.place_of(test)
+    yield f"  file: {_quoted(one_line(file))}"
+    yield f"  line: {line}"
     yield f"server: {_quoted(facts.failed_server(test) if test.trace is not None else one_line(test.server))}"
     yield from _scores(test)
     assertion = facts.shown_assertion(test)

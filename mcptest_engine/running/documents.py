@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mcptest_engine.running.broken_suites import FoundTest
-    from mcptest_engine.suite.load import CheckedSuite, LoadedSuite, LoadOptions
+    from mcptest_engine.suite.load import CheckedSuite, LoadedSuite, LoadOptions, TestEntry
 
 __all__ = ["Diagnostic", "Document", "Fix", "ServerItem", "TestItem", "document_of", "watched_by"]
 
@@ -210,6 +210,20 @@ def read_composition_graph(path: str, test: str, start_dir: Path, environ: Mappi
     return []
 
 
+def _rows_of(entry: TestEntry) -> Iterator[TestEntry]:
+    """A test of one request for each row of its data, any other as it is."""
+    from dataclasses import replace
+
+    from mcptest_engine.core.kinds import TestKind
+    from mcptest_engine.suite.case_rows import requests_of
+
+    if "cases" not in entry.data or entry.kind is TestKind.COMPOSITION:
+        yield entry
+        return
+    for _, data in requests_of(entry.data):
+        yield replace(entry, data=data)
+
+
 class _Files:
     """The lines of files, read once each."""
 
@@ -291,7 +305,7 @@ class _Making:
         states = {item.name: _digest([told, suite.servers[item.name], _states(item.files)]) for item in servers}
         shared, scorers = Shared.of(suite), {scorer["name"]: scorer for scorer in suite.scorers}
         may_judge = _JUDGE in repr(suite.document)
-        for entry in suite.tests:
+        for entry in (row for written in suite.tests for row in _rows_of(written)):
             data = entry.data
             used = [
                 entry.server,

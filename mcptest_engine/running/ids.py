@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.costs import repeat_of
 from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.suite.case_rows import name_of_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -85,10 +86,10 @@ def names_of(
             for grader in graders or (None,):
                 yield kind, name_of_grading(f"{name}{asking.suffix}", grader, graders)
         return
-    if kind is TestKind.COMPOSITION:
-        suffixes = _cases_of(entry)
+    if kind is TestKind.AGENT:
+        suffixes = [asking.suffix for asking in askings_of_agent(entry, shared)]
     else:
-        suffixes = [asking.suffix for asking in askings_of_agent(entry, shared)] if kind is TestKind.AGENT else [""]
+        suffixes = _cases_of(entry) if kind is not TestKind.COMPLIANCE else [""]
     graded = entry.get("eval") if kind in (TestKind.COMPOSITION, TestKind.AGENT) else None
     for suffix in suffixes:
         yield kind, f"{name}{suffix}"
@@ -155,11 +156,6 @@ def _cases_of(entry: Mapping[str, Any]) -> list[str]:
         return [""]
     named = (row.get("name") for row in cases if isinstance(row, dict))
     return [name_of_case("", name) for name in named if isinstance(name, str)]
-
-
-def name_of_case(name: str, case: str) -> str:
-    """The full name of a composition run with one row of its data. Source: decisions 14, full names."""
-    return f"{name} [{case}]"
 
 
 def name_of_metric(name: str, metric: str) -> str:

@@ -19,6 +19,7 @@ from mcptest_engine.running.selecting import repeated, select, shard_of, why_non
 from mcptest_engine.running.strength import is_validated, strength_of_test, wanted_outcome
 from mcptest_engine.safety.policy import ToolClass, classify_name
 from mcptest_engine.servers.calls import Fault
+from mcptest_engine.suite.case_rows import requests_of
 from mcptest_engine.suite.checks import LIST_METHODS
 from mcptest_engine.suite.compliance import revision_of
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS as _OTHER_KINDS
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from mcptest_engine.judging.assertions import LineOf
     from mcptest_engine.running.cases import Body
     from mcptest_engine.running.kinds.composition.plan import Row
     from mcptest_engine.running.kinds.eval.plan import Scorer
@@ -195,7 +197,24 @@ class _CaseMaker:
             case TestKind.EVAL:
                 return self._graded(entry)
             case _:
-                return (self.case(entry),)
+                return self._rows(entry) if "cases" in entry.data else (self.case(entry),)
+
+    def _rows(self, entry: TestEntry) -> Iterator[Case]:
+        """A test of one request, once for each row of its data."""
+        for number, (written, data) in enumerate(requests_of(entry.data)):
+            line, row = self._row_place(entry, number)
+            line_of: LineOf = partial(_same_line, line)
+            if "expect" in written:
+                line_of = partial(_assertion_line, entry.line_of, ("cases", number))
+            case = self.case(replace(entry, data=data))
+            yield case._replace(row_name=written["name"], row=row, line_of=line_of)
+
+    def _row_place(self, entry: TestEntry, number: int) -> tuple[int | None, tuple[str, int] | None]:
+        """The line of a case in the suite, or else its file and line."""
+        line = entry.lines.get(("cases", number))
+        if entry.data_file is None or line is None:
+            return line, None
+        return None, (self._file(entry.data_file), line)
 
     def _composed(self, entry: TestEntry) -> Iterator[Case]:
         from mcptest_engine.running.kinds.composition.plan import composed  # few suites have one
@@ -205,10 +224,12 @@ class _CaseMaker:
             only_server=entry.server,
             timeouts=self._server_ms,
             timeout_ms=self._default_ms,
-            lines=entry.lines,
+            lines=entry.lines if entry.data_file is None else _lines_of_nodes(entry.lines),
         )
-        for data, row in rows:
+        for number, (data, row) in enumerate(rows):
             case = self._row(entry, data, row)
+            if entry.data_file is not None:
+                case = case._replace(row=self._row_place(entry, number)[1])
             yield case
             yield from self._metrics(entry, data, case)
 
@@ -279,6 +300,7 @@ class _CaseMaker:
                 serial=False,
                 tool=None,
                 row_name=subject.row_name,
+                row=subject.row,
             )
 
     def _row(self, entry: TestEntry, data: Mapping[str, Any], row: Row) -> Case:
@@ -398,6 +420,15 @@ def _assertion_line(
     below = () if inner is None else (ASSERT_SET, "assertions", inner)
     listed = line_of((*where, "expect", index, *below))
     return line_of((*where, "expect", "assertions", index, *below)) if listed is None else listed
+
+
+def _lines_of_nodes(lines: Mapping[Pointer, int]) -> dict[Pointer, int]:
+    """Without those of cases, which stand in another file."""
+    return {path: line for path, line in lines.items() if path[0] == "nodes"}
+
+
+def _same_line(line: int | None, _index: int, _inner: int | None) -> int | None:
+    return line
 
 
 def _steps(

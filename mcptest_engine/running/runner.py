@@ -476,6 +476,7 @@ class Run:
             failure=outcome.failure,
             assertions=outcome.assertions,
             case=case.row_name,
+            row=None if case.row is None else {"file": case.row[0], "line": case.row[1]},
             request=_request(case, outcome) if attempts or decision.cached else None,
             output=outcome.output,
             verify=outcome.verify,

@@ -101,7 +101,7 @@ def _kept_with(case: Case, subject: Case) -> str:
 
 
 def _check_rows(wanted: Iterable[str], cases: Sequence[Case]) -> None:
-    """Raises: UsageError for a case that no composition has."""
+    """Raises: UsageError for a case that no test has."""
     known = tuple(dict.fromkeys(case.row_name for case in cases if case.row_name is not None))
     for row in sorted(wanted):
         if row not in known:
@@ -111,7 +111,7 @@ def _check_rows(wanted: Iterable[str], cases: Sequence[Case]) -> None:
                 if known
                 else "none has `cases:`"
             )
-            raise UsageError(f"no composition of the suite has a case `{row}`", hint=did_you_mean(row, known) or has)
+            raise UsageError(f"no test of the suite has a case `{row}`", hint=did_you_mean(row, known) or has)
 
 
 def _name_test(text: str | None, names: set[str]) -> Callable[[str], bool]:

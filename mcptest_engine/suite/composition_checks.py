@@ -13,9 +13,9 @@ from mcptest_engine.core.errors import Severity, did_you_mean
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import TargetSyntaxError, parse_target
 from mcptest_engine.core.words import quoted
+from mcptest_engine.suite.case_checks import ESCAPE_HINT, CaseChecks, among, wrong_variable
 from mcptest_engine.suite.graph import Parent, cycles, parents_of
 from mcptest_engine.suite.items import assertions_in
-from mcptest_engine.suite.places import FOCUSED, check_name
 from mcptest_engine.suite.program_mentions import input_paths, mentions
 from mcptest_engine.suite.references import (
     ID_PATTERN,
@@ -23,13 +23,10 @@ from mcptest_engine.suite.references import (
     WHOLE,
     Reference,
     ReferenceSyntaxError,
-    Unresolved,
     parse_reference,
-    part_of,
     templates_in,
 )
 from mcptest_engine.suite.target_roots import COMPOSITION_ROOTS
-from mcptest_engine.suite.templates import LITERAL_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -59,7 +56,6 @@ _PROGRAMS: Mapping[tuple[str, ...], tuple[str, ...]] = {
 """The programs of a node by their keys, each with the members of its input. Source: compositions, Data flow, Control flow."""
 _PROGRAM_MENTIONS = re.compile(r"""\.parents(?:\.|\[\s*")([A-Za-z_][A-Za-z0-9_-]*)""")
 _ID = re.compile(ID_PATTERN)
-_ESCAPE_HINT = "write `$${` for a literal `${`"
 
 
 class _Node(NamedTuple):
@@ -91,6 +87,7 @@ class CompositionChecks:
         self._check_expect = check_expect
         self._check_metrics = check_metrics
         self._in_ci = in_ci
+        self._cases = CaseChecks(places, in_ci=in_ci)
 
     def check(self, test: PlacedTest) -> None:
         """Tell everything that is wrong with one composition."""
@@ -111,9 +108,14 @@ class CompositionChecks:
         self._check_expect(entry, COMPOSITION_ROOTS, file, path)
         self._check_targets(entry.get("expect"), known, file, (*path, "expect"))
         inheriting = None if rows is None else [row for row in rows if "expect" not in row]
-        self._check_expected(entry.get("expect"), inheriting, file, (*path, "expect"))
+        self._cases.check_templates(entry.get("expect"), inheriting, file, (*path, "expect"))
         if rows is not None:
-            self._check_cases(rows, known, file, path)
+
+            def check_case(row: dict[str, Any], file: int, place: Pointer) -> None:
+                self._check_expect(row, COMPOSITION_ROOTS, file, place)
+                self._check_targets(row["expect"], known, file, (*place, "expect"))
+
+            self._cases.check_rows(rows, file, path, check_case)
         if isinstance(budget := entry.get("budget"), dict) and budget.keys() == {"scope"}:
             message, hint = "`budget` has no limit, so `scope` has no effect", "add `max_cost_usd: 0.5`, or remove it"
             self._places.warn(file, (*path, "budget", "scope"), message, hint, key=True)
@@ -151,7 +153,7 @@ class CompositionChecks:
             place: Pointer = (*node.path, "needs", index)
             if parent.id not in known:
                 message = f"`needs` names {quoted(parent.id)}, and the composition has no such node"
-                self._places.tell(file, place, message, _among(parent.id, known - {node.id}))
+                self._places.tell(file, place, message, among(parent.id, known - {node.id}))
             elif parent.id in seen:
                 self._places.warn(
                     file, place, f"{quoted(parent.id)} is listed twice in `needs`", "remove one of the two"
@@ -190,17 +192,17 @@ class CompositionChecks:
     ) -> tuple[str, str | None] | None:
         """What is wrong with one template of a node, and what may be meant."""
         if expression is None:
-            return "`${` is not closed by `}`", _ESCAPE_HINT
+            return "`${` is not closed by `}`", ESCAPE_HINT
         try:
             reference = parse_reference(expression)
         except ReferenceSyntaxError as wrong:
-            return wrong.message, _ESCAPE_HINT
+            return wrong.message, ESCAPE_HINT
         if reference.space == "item":
             if "for_each" in node.data:
                 return _wrong_item(reference, node.data["for_each"])
             return "`${item}` has a value only in a node with `for_each`", 'add `for_each: "${PARENT}"`'
         if reference.space == "var":
-            return _wrong_variable(reference, rows)
+            return wrong_variable(reference, rows)
         if reference.space == "env" or reference.name in needs:
             return None
         shown = quoted(reference.name)
@@ -210,7 +212,7 @@ class CompositionChecks:
             )
         if reference.name == node.id:
             return f"`${{{reference.text}}}` refers to the node itself", "a node can only use outputs of its `needs`"
-        return f"`${{{reference.text}}}`: there is no node {shown}, and no variable", _among(reference.name, known)
+        return f"`${{{reference.text}}}`: there is no node {shown}, and no variable", among(reference.name, known)
 
     def _check_source(
         self, source: str, below: Pointer, node: _Node, known: set[str], needs: set[str], file: int
@@ -280,7 +282,7 @@ class CompositionChecks:
             if name in known and name != node.id:
                 hint: str | None = f"add {quoted(name)} to `needs`"
             else:
-                hint = _dashed(name, needs, "parents") or _among(name, needs)
+                hint = _dashed(name, needs, "parents") or among(name, needs)
             self._places.tell(file, (*node.path, *way), message, hint)
 
     def _check_ways(self, node: _Node, file: int) -> None:
@@ -318,7 +320,7 @@ class CompositionChecks:
         output = entry.get("output")
         if isinstance(output, str) and output not in known:
             message = f"`output` names {quoted(output)}, and the composition has no such node"
-            self._places.tell(file, (*path, "output"), message, _among(output, known))
+            self._places.tell(file, (*path, "output"), message, among(output, known))
         elif isinstance(output, dict):
             place = (*path, "output", "assemble")
             self._assertions.check_program(output.get("assemble"), file, place)
@@ -328,7 +330,7 @@ class CompositionChecks:
             for name in dict.fromkeys(mentions(program, "nodes") if isinstance(program, str) else ()):
                 if name not in known:
                     message = f"`{_path('nodes', name)}` names {quoted(name)}, and the composition has no such node"
-                    self._places.tell(file, place, message, _dashed(name, known, "nodes") or _among(name, known))
+                    self._places.tell(file, place, message, _dashed(name, known, "nodes") or among(name, known))
 
     def _check_targets(self, expect: Any, known: set[str], file: int, path: Pointer) -> None:
         """Targets that name a node have to name one that is there, and look at what a trace has."""
@@ -342,54 +344,11 @@ class CompositionChecks:
                 name = segments[1]
                 if name not in known:
                     message = f"the composition has no node {quoted(name)}"
-                    self._places.tell(file, (*place, "target"), message, _among(name, known))
+                    self._places.tell(file, (*place, "target"), message, among(name, known))
                     continue
             told = _no_member(segments)
             if told is not None:
                 self._places.tell(file, (*place, "target"), *told)
-
-    def _check_expected(
-        self,
-        expect: Any,
-        rows: list[dict[str, Any]] | None,
-        file: int,
-        path: Pointer,
-        *,
-        literal: frozenset[str] = LITERAL_KEYS,
-    ) -> None:
-        """Templates in what is expected: a case's variables have a value there, what nodes give has not."""
-        for below, text, at, expression in templates_in(expect, literal=literal):
-            if expression is None:
-                told: tuple[str, str | None] | None = ("`${` is not closed by `}`", _ESCAPE_HINT)
-            else:
-                try:
-                    reference = parse_reference(expression)
-                except ReferenceSyntaxError as wrong:
-                    told = wrong.message, _ESCAPE_HINT
-                else:
-                    told = _wrong_expected(reference, rows)
-            if told is not None:
-                self._places.tell(file, (*path, *below), told[0], told[1], inside=(text, at))
-
-    def _check_cases(self, rows: list[dict[str, Any]], known: set[str], file: int, path: Pointer) -> None:
-        seen: set[str] = set()
-        for index, row in enumerate(rows):
-            place: Pointer = (*path, "cases", index)
-            name = row.get("name")
-            if isinstance(name, str):
-                check_name(name, "a case's name", file, (*place, "name"), self._places)
-                if name in seen:
-                    message = f"duplicate case {quoted(name)}: two cases of a composition cannot have one name"
-                    self._places.tell(file, (*place, "name"), message, "choose another name")
-                seen.add(name)
-            if row.get("only") is True and self._in_ci:
-                self._places.tell(file, (*place, "only"), *FOCUSED, key=True)
-            if "expect" in row:
-                self._check_expect(row, COMPOSITION_ROOTS, file, place)
-                self._check_targets(row["expect"], known, file, (*place, "expect"))
-                self._check_expected(row["expect"], [row], file, (*place, "expect"))
-            if "golden" in row:
-                self._check_expected(row["golden"], [row], file, (*place, "golden"), literal=frozenset())
 
 
 def _no_member(segments: Sequence[Any]) -> tuple[str, str | None] | None:
@@ -399,7 +358,7 @@ def _no_member(segments: Sequence[Any]) -> tuple[str, str | None] | None:
     members, name = (_NODE_MEMBERS, rest[1]) if of_node else (_MEMBERS.get(str(start)), rest[0] if rest else None)
     if members is None or not isinstance(name, str) or name in members:
         return None
-    return f"{'a node' if of_node else f'`{start}`'} has no {quoted(name)}", _among(name, members)
+    return f"{'a node' if of_node else f'`{start}`'} has no {quoted(name)}", among(name, members)
 
 
 def _path(root: str, name: str) -> str:
@@ -410,45 +369,6 @@ def _dashed(name: str, ids: Iterable[str], root: str) -> str | None:
     """To jq `.parents.a-b` is a difference."""
     meant = next((one for one in sorted(ids) if one.startswith(f"{name}-")), None)
     return None if meant is None else f'write `.{root}["{meant}"]`: in jq, a `-` after a name subtracts'
-
-
-def _wrong_expected(reference: Reference, rows: list[dict[str, Any]] | None) -> tuple[str, str | None] | None:
-    if reference.space == "var":
-        return _wrong_variable(reference, rows)
-    if reference.space == "env":
-        return None
-    shown = f"`${{{reference.text}}}` has no value in `expect`"
-    if reference.space == "node":
-        return shown, f"to check an output, use a `target` such as `nodes.{reference.name}.output`; {_ESCAPE_HINT}"
-    return shown, _ESCAPE_HINT
-
-
-def _wrong_variable(reference: Reference, rows: list[dict[str, Any]] | None) -> tuple[str, str | None] | None:
-    """A variable that the suite does not have has to stand in every case; without cases it is sent unchanged."""
-    if rows is None:
-        return None
-    lacking = [row.get("name") for row in rows if not _has(row, reference.name)]
-    if not lacking:
-        return _wrong_part(reference, rows)
-    names = {name for row in rows if isinstance(row.get("vars"), dict) for name in row["vars"]}
-    if len(lacking) < len(rows):
-        return f"the case {quoted(str(lacking[0]))} has no variable {quoted(reference.name)}", "add it to its `vars`"
-    return f"no case has a variable {quoted(reference.name)}, and the suite has none", _among(reference.name, names)
-
-
-def _wrong_part(reference: Reference, rows: list[dict[str, Any]]) -> tuple[str, str | None] | None:
-    """A part of a variable that one case's value does not have."""
-    for row in rows if reference.path else ():
-        try:
-            part_of(reference, row["vars"][reference.name])
-        except Unresolved as wrong:
-            return f"{wrong.message}, in the case {quoted(str(row.get('name')))}", None
-    return None
-
-
-def _has(row: Mapping[str, Any], name: str) -> bool:
-    variables = row.get("vars")
-    return isinstance(variables, dict) and name in variables
 
 
 def _sources(node: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
@@ -464,7 +384,7 @@ def _wrong_item(reference: Reference, written: Any) -> tuple[str, str | None] | 
     name = reference.path[0] if reference.path else None
     if not isinstance(written, dict) or name is None or name in written:
         return None
-    return f"`${{{reference.text}}}`: `for_each` has no {quoted(str(name))}", _among(str(name), written)
+    return f"`${{{reference.text}}}`: `for_each` has no {quoted(str(name))}", among(str(name), written)
 
 
 def _used_by(node: _Node) -> Iterator[str]:
@@ -483,12 +403,3 @@ def _used_by(node: _Node) -> Iterator[str]:
             if ".parents" in program and not named:  # looked at as a whole
                 yield from (parent.id for _, parent in node.parents)
             yield from named
-
-
-def _among(word: str, known: Iterable[str]) -> str | None:
-    names = sorted(known)
-    if near := did_you_mean(word[:80], names):
-        return near
-    shown = ", ".join(f"`{name}`" for name in names[:8])
-    verb = "is" if len(names) == 1 else "are"
-    return f"there {verb} {shown}{', …' if len(names) > 8 else ''}" if names else None

@@ -83,6 +83,16 @@ _TEST_ALIASES = {
 _OF_ANY_TEST = frozenset(
     {"description", "expect", "fresh", "group", "name", "only", "retries", "serial", "skip", "tags", "timeout_ms"}
 )
+_CASE_ALIASES = {
+    "id": "name",
+    "variables": "vars",
+    "args": "vars",
+    "inputs": "vars",
+    "expected": "expect",
+    "assertions": "expect",
+    "assert": "expect",
+}
+_CASES_ALIASES = dict.fromkeys(("rows", "dataset", "data", "examples", "matrix", "parametrize", "each"), "cases")
 _ANY_TEST_ALIASES = {word: meant for word, meant in _TEST_ALIASES.items() if meant in _OF_ANY_TEST}
 
 # The name of a definition in the schema -> a foreign word -> the key it means there.
@@ -175,9 +185,9 @@ ALIASES: dict[str, dict[str, str]] = {
         "wait": "wait_for_ready",
         "wait_for": "wait_for_ready",
     },
-    "ToolTest": _TEST_ALIASES,
-    "ResourceTest": _TEST_ALIASES,
-    "PromptTest": _TEST_ALIASES,
+    "ToolTest": {**_TEST_ALIASES, **_CASES_ALIASES},
+    "ResourceTest": {**_TEST_ALIASES, **_CASES_ALIASES},
+    "PromptTest": {**_TEST_ALIASES, **_CASES_ALIASES},
     "Assertion": {
         "path": "target",
         "jsonpath": "target",
@@ -674,11 +684,8 @@ ALIASES: dict[str, dict[str, str]] = {
         "result": "output",
         "outputs": "output",
         "return": "output",
-        "rows": "cases",
-        "dataset": "cases",
-        "data": "cases",
+        **_CASES_ALIASES,
         "parameters": "cases",
-        "matrix": "cases",
         "evals": "eval",
         "limits": "budget",
         "max_concurrency": "concurrency",
@@ -732,16 +739,8 @@ ALIASES: dict[str, dict[str, str]] = {
         "tokens": "max_tokens",
     },
     "Assembly": {"jq": "assemble", "program": "assemble"},
-    "CompositionCase": {
-        "id": "name",
-        "variables": "vars",
-        "args": "vars",
-        "inputs": "vars",
-        "expected": "golden",
-        "output": "golden",
-        "assertions": "expect",
-        "assert": "expect",
-    },
+    "Case": _CASE_ALIASES,
+    "CompositionCase": {**_CASE_ALIASES, "expected": "golden", "output": "golden"},
     "CompositionBudget": {
         "cost": "max_cost_usd",
         "max_cost": "max_cost_usd",

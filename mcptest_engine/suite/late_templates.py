@@ -1,4 +1,4 @@
-"""Compositions, with those of their templates replaced whose value is known before they run.
+"""Compositions and tests with cases, with those of their templates replaced whose value is known before they run.
 
 The environment and the suite's variables are; what a node gave, the element of a fan-out and the variables of a case are not,
 and stay as they are written. The surprising thing: what is put in is escaped, since the same text is read for templates once
@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.suite.case_rows import FILLED
 from mcptest_engine.suite.references import (
     TEMPLATE,
     ReferenceSyntaxError,
@@ -36,9 +37,17 @@ def expand_compositions(
     return {**document, "compositions": [walk.composition(one, ("compositions", at)) for at, one in enumerate(entries)]}
 
 
-class _LateWalk(Walk):
-    """One pass over the compositions of a file."""
+def expand_request(
+    entry: dict[str, Any], path: Pointer, templates: Templates, config_dir: str, faults: list[Fault]
+) -> dict[str, Any]:
+    """The same for a test of one request, of which variables of its cases are left."""
+    return _LateWalk(templates, config_dir, faults).request(entry, path)
 
+
+class _LateWalk(Walk):
+    """One pass over the compositions, or the tests with cases, of a file."""
+
+    _has_nodes = False
     _ids: frozenset[str] = frozenset()
     _case_variables: frozenset[str] = frozenset()
     _late = False
@@ -47,11 +56,32 @@ class _LateWalk(Walk):
         """One composition."""
         if not isinstance(entry, dict):
             return self.value(entry, path)
-        nodes, cases = entry.get("nodes"), entry.get("cases")
-        self._ids = frozenset(_each(nodes, "id"))
+        self._has_nodes, self._ids = True, frozenset(_each(entry.get("nodes"), "id"))
+        self._note_cases(entry.get("cases"))
+        return {key: self._member(key, value, (*path, key)) for key, value in entry.items()}
+
+    def request(self, entry: dict[str, Any], path: Pointer) -> dict[str, Any]:
+        """One test of a tool, a resource or a prompt that has cases."""
+        self._note_cases(entry["cases"])
+        return {key: self._of_request(key, value, (*path, key)) for key, value in entry.items()}
+
+    def _of_request(self, key: str, value: Any, path: Pointer) -> Any:
+        if key == "cases":
+            return [self._case(row, (*path, index)) for index, row in enumerate(value)]
+        if key == "verify" and isinstance(value, list):
+            return [self._step(step, (*path, index)) for index, step in enumerate(value)]
+        if key in FILLED:
+            return self._left_for_later(value, path, LITERAL_KEYS if key == "expect" else frozenset())
+        return self.value(value, path)
+
+    def _step(self, step: Any, path: Pointer) -> Any:
+        if not isinstance(step, dict):
+            return self._left_for_later(step, path)
+        return {key: self._of_request(key, value, (*path, key)) for key, value in step.items()}
+
+    def _note_cases(self, cases: Any) -> None:
         rows = [row["vars"] for row in _mappings(cases) if isinstance(row.get("vars"), dict)]
         self._case_variables = frozenset(name for row in rows for name in row if isinstance(name, str))
-        return {key: self._member(key, value, (*path, key)) for key, value in entry.items()}
 
     def _member(self, key: str, value: Any, path: Pointer) -> Any:
         if key == "nodes" and isinstance(value, list):
@@ -136,13 +166,13 @@ class _LateWalk(Walk):
         try:
             reference = parse_reference(expression)
         except ReferenceSyntaxError:
-            return expression.strip() not in self._known()
+            return self._has_nodes and expression.strip() not in self._known()
         if reference.space == "var":
             return reference.name in self._case_variables or reference.name not in self._known()
-        if reference.space == "node":
+        if reference.space == "node" and self._has_nodes:
             name = reference.name
             return name in self._ids or bool(reference.path) or (name not in self._known() and name != "CONFIG_DIR")
-        return reference.space == "item"
+        return reference.space == "item" and self._has_nodes
 
     def _known(self) -> frozenset[str]:
         return frozenset((*self.templates.declared, *self.templates.given))

@@ -70,8 +70,8 @@ class TestEntry:
     {"assertions": […], "max_duration_ms"?, "max_response_tokens"?}. Each step under its `verify` has `expect` as such a
     mapping too, and a `server` only where it is not the test's. `file` is absolute; `line` is that of the entry's first
     key; `pointer` is its JSON Pointer in that file; `server` names the server also where the entry leaves it out. `lines` are
-    those of the nodes, the cases and their `golden` of a composition, by their paths in it. `line_of` gives the line of what
-    stands at a path in the entry, None where nothing does.
+    those of the nodes, the cases and their `golden`, by their paths in it; those of cases are lines of `data_file` where that
+    holds them. `line_of` gives the line of what stands at a path in the entry, None where nothing does.
     """
 
     kind: TestKind
@@ -82,6 +82,7 @@ class TestEntry:
     server: str
     lines: Mapping[Pointer, int] = field(default_factory=dict)
     line_of: Callable[[Pointer], int | None] = field(default=lambda _: None, compare=False, repr=False)
+    data_file: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: the models are kept once they are built
@@ -209,7 +210,11 @@ class _Load:
         self._problems += self._reader.problems
         self._files = [source.path for source in sources] + self._files
         templates = self._resolve(sources, order)
-        documents = {number: self._document(source, templates) for number, source in enumerate(sources)}
+        documents = {
+            number: self._document(number, sources, templates)
+            for number, source in enumerate(sources)
+            if not source.is_data
+        }
         structural = {
             (problem.file, problem.pointer) for problem in self._problems if problem.severity is Severity.ERROR
         }
@@ -295,8 +300,9 @@ class _Load:
         self._problems += places.problems
         return templates
 
-    def _document(self, source: Source, templates: Templates) -> Any:
+    def _document(self, number: int, sources: Sequence[Source], templates: Templates) -> Any:
         """A file's data with its templates replaced; what is wrong with it or with them is noted."""
+        source, places = sources[number], Places(sources)
         tree = source.tree
         if tree is None:
             return None
@@ -311,28 +317,49 @@ class _Load:
             from mcptest_engine.suite.late_templates import expand_compositions  # few suites have one
 
             value = expand_compositions(value, templates, source.config_dir, faults)
-        self._silent |= {(source.file, pointer(fault.path)) for fault in faults}
-        if value is not tree.value:
+        self._silent |= {(places.file_name(number, fault.path), pointer(fault.path)) for fault in faults}
+        if value is not tree.value or source.rows:
             from mcptest_engine.suite.expanded import expanded_tree
 
-            tree = expanded_tree(tree, value, has_floats=templates.put_float)
+            tree = expanded_tree(tree, self._without_rows(source, value), has_floats=templates.put_float)
         found = [problem for problem in structural_problems(tree) if (source.file, problem.pointer) not in self._silent]
-        if faults:
-            places, misplaced = Places([source]), {problem.span for problem in found}
-            with suppress(TooManyProblems):
-                for fault in faults:
-                    above = (fault.path[: depth + 1] for depth in range(len(fault.path)))
-                    if not any(tree.span(path, key=True, nearest=True) in misplaced for path in above):
-                        self._fault(places, 0, fault)
-            self._problems += places.problems
+        with suppress(TooManyProblems):
+            if found or source.rows:
+                found = self._with_rows(number, sources, value, found, places)
+            misplaced = {problem.span for problem in found}
+            for fault in faults:
+                above = (fault.path[: depth + 1] for depth in range(len(fault.path)))
+                if not any(tree.span(path, key=True, nearest=True) in misplaced for path in above):
+                    self._fault(places, number, fault)
+        self._problems += places.problems
         self._problems += found
         return value
+
+    def _without_rows(self, source: Source, value: Any) -> Any:
+        """The data as the suite itself has it: what its `cases` name stands in other files, and is judged there."""
+        for block, index, key in source.rows:
+            entries = [{**one, key: "rows"} if at == index else one for at, one in enumerate(value[block])]
+            value = {**value, block: entries}
+        return value
+
+    def _with_rows(
+        self, number: int, sources: Sequence[Source], value: Any, found: list[Problem], places: Places
+    ) -> list[Problem]:
+        """The problems of a file with those of its rows of data, which also have their say on what is a number."""
+        from mcptest_engine.suite.case_checks import check_typed, problems_in_rows, typed_by_cases
+
+        found, typed = typed_by_cases(value, found)
+        for place, at in sources[number].rows.items():
+            block, index, key = place
+            if (data := sources[at].tree) is not None:
+                found += problems_in_rows(place, value[block][index][key], data)
+        check_typed(value, typed, number, places)
+        return found
 
     def _fault(self, places: Places, file: int, fault: Fault) -> None:
         raw = places.raw(file, fault.path)
         inside = (raw, fault.offset) if isinstance(raw, str) and fault.offset else None
-        place = places.file_name(file), pointer(fault.path)
-        self._silent.add(place)
+        self._silent.add((places.file_name(file, fault.path), pointer(fault.path)))
         if fault.message is not None:
             places.tell(file, fault.path, fault.message, fault.hint, inside=inside)
 
@@ -455,6 +482,9 @@ def _entry(
     entry = with_defaults(test.entry, {} if test.kind in WITHOUT_DEFAULTS else defaults)
     if "verify" in entry:
         entry = {**entry, "verify": [with_defaults(step, {}) for step in entry["verify"]]}
+    if "cases" in entry:
+        shared = {"expect": defaults["expect"]} if "expect" in defaults and test.kind not in WITHOUT_DEFAULTS else {}
+        entry = {**entry, "cases": [_case(row, shared) for row in entry["cases"]]}
     return TestEntry(
         kind=test.kind,
         data=entry,
@@ -462,15 +492,20 @@ def _entry(
         line=places.line(test.file, test.path),
         pointer=f"/{test.block}/{test.number}" if not test.below else pointer(test.path),
         server=_called_server(entry) or entry.get("server") or entry.get("servers", (only_server,))[0],
-        lines=_lines_within(test, places) if test.kind is TestKind.COMPOSITION else {},
+        lines=_lines_within(test, places) if test.kind is TestKind.COMPOSITION or "cases" in entry else {},
         line_of=partial(lines.line_at, test.file, test.path),
+        data_file=places.data_file(test.file, test.path),
     )
+
+
+def _case(row: Mapping[str, Any], defaults: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**row, "expect": with_defaults({"expect": row["expect"]}, defaults)["expect"]} if "expect" in row else row
 
 
 def _lines_within(test: PlacedTest, places: Places) -> dict[Pointer, int]:
     """The lines of what a report on a composition points at, by the path in it."""
     cases = list(enumerate(test.entry.get("cases") or ()))
-    paths: list[Pointer] = [("nodes", number) for number in range(len(test.entry["nodes"]))]
+    paths: list[Pointer] = [("nodes", number) for number in range(len(test.entry.get("nodes", ())))]
     paths += [("cases", number) for number, _ in cases]
     paths += [("cases", number, "golden") for number, case in cases if "golden" in case]
     return {path: places.line(test.file, (*test.path, *path)) for path in paths}

@@ -15,6 +15,7 @@ from mcptest_engine.core.sanitise import first_control, replace_unsafe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from mcptest_engine.suite.sources import Source
     from mcptest_engine.suite.yaml import Pointer, Tree
@@ -67,10 +68,10 @@ class Places:
         count = self._counts[file, severity] = self._counts[file, severity] + 1
         if count > MOST_PROBLEMS + 1:
             return
-        source = self._sources[file]
+        source, below = self._written(file, path)
         tree, span = source.tree, None
         if tree is not None:
-            index = tree.index(path, key=key, nearest=True) or 0
+            index = tree.index(below, key=key, nearest=True) or 0
             span = tree.span_of(index if inside is None else _moved(tree.text, index, *inside))
         message, hint = _on_one_line(message), hint and _on_one_line(hint)
         self.problems.append(
@@ -85,9 +86,20 @@ class Places:
 
     def line(self, file: int, path: Pointer) -> int:
         """The line of the value at `path`, from 1."""
-        tree = self._sources[file].tree
-        span = None if tree is None else tree.span(path, nearest=True)
+        source, below = self._written(file, path)
+        span = None if source.tree is None else source.tree.span(below, nearest=True)
         return 1 if span is None else span.line
+
+    def _written(self, file: int, path: Pointer) -> tuple[Source, Pointer]:
+        """The file in which the value at `path` is written, and the path there: rows of data may have a file of their own."""
+        source = self._sources[file]
+        number = source.rows.get(path[:3]) if source.rows and len(path) > 3 else None
+        return (source, path) if number is None else (self._sources[number], path[3:])
+
+    def data_file(self, file: int, path: Pointer) -> Path | None:
+        """The file that holds the rows of the test at `path`; None where the suite holds them, or there are none."""
+        number = self._sources[file].rows.get((*path, "cases"))
+        return None if number is None else self._sources[number].path
 
     def has_templates(self, file: int) -> bool:
         """Whether that file holds a `${` anywhere."""
@@ -96,9 +108,9 @@ class Places:
             self._templated[file] = tree is not None and "${" in tree.text
         return self._templated[file]
 
-    def file_name(self, file: int) -> str:
-        """What messages call that file."""
-        return self._sources[file].file
+    def file_name(self, file: int, path: Pointer = ()) -> str:
+        """What messages call that file, or the one in which the value at `path` is written."""
+        return self._written(file, path)[0].file
 
     def raw(self, file: int, path: Pointer) -> Any:
         """The value at `path` as written, templates and all; None where nothing is."""

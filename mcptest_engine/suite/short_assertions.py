@@ -98,13 +98,18 @@ def _test(block: str, value: Any, marks: Any) -> _Node:
     if type(value) is not dict:
         return value, marks
     value, marks = _changed(value, marks, "expect", partial(_expect, block))
-    if block == "compositions":
-        return _changed(value, marks, "cases", partial(_each, _case))
+    value, marks = _changed(value, marks, "cases", partial(_each, partial(_case, block)))
     return _changed(value, marks, "verify", partial(_each, _step))
 
 
-def _case(value: Any, marks: Any) -> _Node:
-    return _changed(value, marks, "expect", partial(_expect, "compositions"))
+def with_long_cases(tree: Tree, block: str) -> Tree:
+    """The same for a list of cases, which are those of a test of `block`."""
+    value, marks = _each(partial(_case, block), tree.value, tree.marks)
+    return tree if value is tree.value else replace(tree, value=value, marks=marks)
+
+
+def _case(block: str, value: Any, marks: Any) -> _Node:
+    return _changed(value, marks, "expect", partial(_expect, block))
 
 
 def _step(value: Any, marks: Any) -> _Node:

@@ -7,7 +7,8 @@ inside an imported file is told in that file.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,12 @@ from mcptest_engine.core.errors import Problem, SuiteError
 from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.suite.short_assertions import with_long_assertions
+from mcptest_engine.suite.case_rows import WITH_CASES
+from mcptest_engine.suite.short_assertions import with_long_assertions, with_long_cases
 from mcptest_engine.suite.yaml import file_bytes, read_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
     from mcptest_engine.suite.templates import Fault
     from mcptest_engine.suite.yaml import Pointer, Tree
@@ -30,13 +32,18 @@ MAX_FILES = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One file that was read. `file` is what messages call it, `path` absolute; `tree` is None when it has no data."""
+    """One file that was read. `file` is what messages call it, `path` absolute; `tree` is None when it has no data.
+
+    `rows` has the numbers of the files that `cases` of this one name, by where they do; what they hold stands there in `tree`.
+    """
 
     file: str
     path: Path
     config_dir: str
     data: bytes = b""
     tree: Tree | None = None
+    rows: Mapping[Pointer, int] = field(default_factory=dict)
+    is_data: bool = False
 
 
 class Reader:
@@ -93,29 +100,81 @@ class Reader:
         for at, name in _imports(tree.value):
             self._import(source, tree, ("imports", at), name)
         self._chain.pop()
+        self._read_rows(number, source, tree)
         self.order.append(number)
 
     def _add(self, source: Source) -> int:
         self.sources.append(source)
         return len(self.sources) - 1
 
+    def _read_rows(self, number: int, source: Source, tree: Tree) -> None:
+        """Put what the files hold that `cases` name in the place of their names."""
+        named = list(_named_rows(tree.value))
+        if not named:
+            return
+        from mcptest_engine.suite.case_files import read_cases  # few suites have any
+
+        value = tree.value
+        rows: dict[Pointer, int] = {}
+        known: dict[tuple[str, str], int] = {}
+        for place, name in named:
+            refuse = partial(self._refuse, source, tree, place)
+            located = self._locate(source, place, name, refuse)
+            if located is None:
+                continue
+            path, identity, expanded = located
+            shown = one_line(expanded, 200)
+            if (told := _no_file(path, shown, "data file")) is not None:
+                refuse(told, "the path is relative to the file that names it")
+            elif self.root is not None and not _inside(identity, self.root):
+                hint = "move it into the workspace, or name the suite by its absolute path to allow this"
+                refuse(f'the data file "{shown}" is outside of the workspace', hint)
+            else:
+                key = (identity, str(place[0]))
+                if key not in known:
+                    file = _shown_beside(source.file, expanded)
+                    data = Source(file=file, path=path, config_dir=source.config_dir, is_data=True)
+                    known[key] = self._add(data)
+                    try:
+                        read = with_long_cases(read_cases(file_bytes(path, file=file), file=file), key[1])
+                        self.sources[-1] = replace(data, tree=read)
+                    except SuiteError as wrong:
+                        self.problems += wrong.problems
+                found = self.sources[known[key]].tree
+                if found is not None:
+                    rows[place] = known[key]
+                    value = _with_rows(value, place, found.value)
+        if rows:
+            self.sources[number] = replace(source, tree=replace(tree, value=value), rows=rows)
+
+    def _refuse(self, source: Source, tree: Tree, place: Pointer, message: str, hint: str | None = None) -> None:
+        span = tree.span(place, nearest=True)
+        self.problems.append(Problem(message=message, pointer=pointer(place), file=source.file, span=span, hint=hint))
+
+    def _locate(
+        self, source: Source, place: Pointer, name: str, refuse: Callable[..., None]
+    ) -> tuple[Path, str, str] | None:
+        """The path of a file that is named at `place`, what makes it one file, and its name as the author reads it."""
+        expanded, fault = self.expand(name, source.config_dir, place)
+        if fault is not None:
+            refuse(fault.message or "the path cannot be expanded", _early(fault))
+            return None
+        if "\0" in expanded:
+            refuse("a path cannot contain a NUL character")
+            return None
+        path = Path(os.path.normpath(os.path.join(source.config_dir, expanded)))  # noqa: PTH118  (as the author reads it)
+        return path, _identity(path), expanded
+
     def _import(self, source: Source, tree: Tree, place: Pointer, name: str) -> None:
         def refuse(message: str, hint: str | None = None) -> None:
             self.complete = False
-            span = tree.span(place, nearest=True)
-            self.problems.append(
-                Problem(message=message, pointer=pointer(place), file=source.file, span=span, hint=hint)
-            )
+            self._refuse(source, tree, place, message, hint)
 
-        expanded, fault = self.expand(name, source.config_dir, place)
-        if fault is not None:
-            refuse(fault.message or "the import's path cannot be expanded", _early(fault))
+        located = self._locate(source, place, name, refuse)
+        if located is None:
             return
-        if "\0" in expanded:
-            refuse("a path cannot contain a NUL character")
-            return
-        path = Path(os.path.normpath(os.path.join(source.config_dir, expanded)))  # noqa: PTH118  (as the author reads it)
-        identity, shown = _identity(path), one_line(expanded, 200)
+        path, identity, expanded = located
+        shown = one_line(expanded, 200)
         opened = [known for known, _ in self._chain]
         if identity in opened:
             circle = [file for _, file in self._chain[opened.index(identity) :]]
@@ -145,6 +204,31 @@ def _imports(document: Any) -> list[tuple[int, str]]:
     if not isinstance(entries, list):
         return []
     return [(index, entry) for index, entry in enumerate(entries) if isinstance(entry, str) and entry]
+
+
+def _named_rows(document: Any) -> Iterator[tuple[Pointer, str]]:
+    """The files that tests name in their `cases`, each with its place."""
+    for block in WITH_CASES if isinstance(document, dict) else ():
+        entries = document.get(block)
+        for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+            name = entry.get("cases") if isinstance(entry, dict) else None
+            if isinstance(name, str) and name:
+                yield (block, index, "cases"), name
+
+
+def _with_rows(document: dict[str, Any], place: Pointer, rows: list[Any]) -> dict[str, Any]:
+    block, index = str(place[0]), place[1]
+    entries = [{**one, "cases": rows} if at == index else one for at, one in enumerate(document[block])]
+    return {**document, block: entries}
+
+
+def _no_file(path: Path, shown: str, noun: str) -> str | None:
+    """Why there is no file to be read at a path; None where there is one."""
+    if not os.path.lexists(path):
+        return f'the {noun} "{shown}" does not exist'
+    if path.is_dir():
+        return f'the {noun} "{shown}" is a directory'
+    return None if path.is_file() else f'the {noun} "{shown}" is not a regular file'
 
 
 def _early(fault: Fault) -> str | None:

@@ -389,6 +389,10 @@ class Walk:
         """A test, or one of the steps under its `verify`."""
         if type(entry) is not dict:
             return self.value(entry, path)
+        if type(entry.get("cases")) is list:
+            from mcptest_engine.suite.late_templates import expand_request  # few tests have any
+
+            return expand_request(entry, path, self.templates, self.config_dir, self.faults)
         changed: dict[str, Any] | None = None
         for key, item in entry.items():
             if type(item) is str and "${" not in item:

@@ -77,7 +77,7 @@ def test_cases_are_selected_by_name_and_what_is_judged_of_them_with_them(suite_o
 )
 def test_a_case_that_does_not_exist_is_refused(suite_of: Load, wrong: str, hint: str) -> None:
     """Decisions 14, House: errors name the nearest."""
-    with pytest.raises(UsageError, match=f"no composition of the suite has a case `{wrong}`") as refused:
+    with pytest.raises(UsageError, match=f"no test of the suite has a case `{wrong}`") as refused:
         chosen(suite_of(SUITE), wrong)
     assert hint in str(refused.value.hint)
 

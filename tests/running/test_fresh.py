@@ -42,7 +42,10 @@ def test_a_server_can_be_fresh_for_each_test(record_of: RecordOf, server: Callab
     shared = ", fresh: false"
     record = record_of(server(", fresh: true") + rows("", shared, "", shared), repeat=2)
     assert said(record)[::2] == ["1", "1", "1", "1"]
-    assert sorted(said(record)[1::2]) in (["1", "2", "3", "4"], ["1", "1", "1", "1"])  # a fixed port is there for one process
+    assert sorted(said(record)[1::2]) in (
+        ["1", "2", "3", "4"],
+        ["1", "1", "1", "1"],
+    )  # a fixed port is there for one process
     assert [one for one in live() if one.kind == "server"] == []
     assert {test.verdict for test in record.tests} == {Verdict.PASS}
 

@@ -9,7 +9,8 @@ from pydantic_core import PydanticCustomError
 
 from mcptest_engine.suite.model.agents import AgentEval  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.base import Fresh, Group, Many, Milliseconds, Part, Text
-from mcptest_engine.suite.model.entries import (  # noqa: TC001  (pydantic reads the annotations)
+from mcptest_engine.suite.model.entries import (
+    Case,
     Expect,
     ExpectItem,
     Reason,
@@ -138,22 +139,12 @@ class Assembly(Part):
     )
 
 
-class CompositionCase(Part):
+class CompositionCase(Case):
     """One row of a composition's data."""
 
     may_be_null: ClassVar[frozenset[str]] = frozenset({"golden"})
 
-    name: Text = Field(description="The name of the case, in reports and for `--case`.")
-    vars: dict[str, Any] = Field(
-        default={}, description="The values of `${var.X}` in this case.", examples=[{"query": "mcp", "limit": 1}]
-    )
     golden: Any = Field(default=None, description="The expected combined output, compared exactly.")
-    expect: Many[ExpectItem] | Expect | None = Field(
-        default=None, description="The expectations of this case, in place of those of the composition."
-    )
-    skip: bool | Reason | None = Field(default=None, description="Skip this case. A text is the reason.")
-    only: bool | None = Field(default=None, description="Run only the tests with `only: true`. Refused in CI.")
-    tags: Many[Text] = Field(default=(), description="Labels of this case, in addition to those of the composition.")
 
 
 class CompositionBudget(Part):
@@ -199,8 +190,10 @@ class Composition(Part):
         "with budgets.",
         examples=[[{"target": "nodes.readme.status", "matcher": {"exact": "ok"}}]],
     )
-    cases: Annotated[Many[CompositionCase], Field(min_length=1)] | None = Field(
-        default=None, description="Rows of data. The composition runs once for each."
+    cases: Annotated[Many[CompositionCase], Field(min_length=1)] | Text | None = Field(
+        default=None,
+        description="Rows of data. The composition runs once for each. A text is the path of a CSV, TSV, JSON, JSONL or "
+        "YAML file, relative to this file.",
     )
     budget: CompositionBudget | None = Field(
         default=None,

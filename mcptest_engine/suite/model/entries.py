@@ -253,9 +253,30 @@ class DefaultTest(Shared):
     """What every test has too: its assertions come after the test's own, the rest holds where a test says nothing."""
 
 
+class Case(Part):
+    """One row of data of a test."""
+
+    name: Text = Field(description="The name of the case, in reports and for `--case`.")
+    vars: dict[str, Any] = Field(
+        default={}, description="The values of `${var.X}` in this case.", examples=[{"query": "mcp", "limit": 1}]
+    )
+    expect: Many[ExpectItem] | Expect | None = Field(
+        default=None, description="The expectations of this case, in place of those of the test."
+    )
+    skip: bool | Reason | None = Field(default=None, description="Skip this case. A text is the reason.")
+    only: bool | None = Field(default=None, description="Run only the tests with `only: true`. Refused in CI.")
+    tags: Many[Text] = Field(default=(), description="Labels of this case, in addition to those of the test.")
+
+
 class Guessable(Test):
     """A test of one call, whose arguments may be made up."""
 
+    cases: Annotated[Many[Case], Field(min_length=1)] | Text | None = Field(
+        default=None,
+        description="Rows of data. The test runs once for each, as `NAME [CASE]`. A text is the path of a CSV, TSV, JSON, "
+        "JSONL or YAML file, relative to this file.",
+        examples=["cities.csv", [{"name": "two", "vars": {"a": 1, "b": 1, "sum": 2}}]],
+    )
     guess: bool | Many[Text] | None = Field(
         default=None,
         description="`true`, or the names of arguments that are made up. If the call ends in an error, the test "

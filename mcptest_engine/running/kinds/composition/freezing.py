@@ -17,9 +17,9 @@ from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.cassettes import replace_stand_ins, stand_ins_of
 from mcptest_engine.running.extensions import Extension, with_warnings
-from mcptest_engine.running.ids import name_of_case
 from mcptest_engine.running.kinds.composition.walk import NotFrozen
 from mcptest_engine.servers.tape import normalised
+from mcptest_engine.suite.case_rows import name_of_case
 from mcptest_engine.workspace.frozen import CallKey, NodeKey, digest, frozen_path, load_frozen, save_frozen
 
 if TYPE_CHECKING:

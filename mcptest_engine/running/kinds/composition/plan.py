@@ -10,12 +10,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.costs import GOLDEN
-from mcptest_engine.running.ids import name_of_case
 from mcptest_engine.running.kinds.composition.spending import Spending
-from mcptest_engine.suite.defaults import normalised_expect
+from mcptest_engine.suite.case_rows import fill_in, rows_of
 from mcptest_engine.suite.graph import parents_of, topological_order
-from mcptest_engine.suite.references import Reference, fill, holds_templates, parse_reference, part_of
-from mcptest_engine.suite.templates import LITERAL_KEYS
+from mcptest_engine.suite.references import Reference, holds_templates, parse_reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -221,9 +219,6 @@ def _output(output: Any, numbers: Mapping[str, int], order: Sequence[int]) -> in
     return program
 
 
-_OF_CASES = ("skip", "only")
-
-
 def composed(
     data: Mapping[str, Any],
     *,
@@ -244,31 +239,15 @@ def composed(
         lines=lines,
     )
     if cases is None:
-        yield {**data, "expect": _filled(data["expect"], {})}, Row(program, None, {}, of_each)
+        yield {**data, "expect": fill_in(data["expect"], {})}, Row(program, None, {}, of_each)
         return
-    for number, case in enumerate(cases):
-        variables = case.get("vars", {})
-        expect = normalised_expect(case["expect"]) if "expect" in case else data["expect"]
+    for number, (case, entry) in enumerate(rows_of(data)):
+        variables, expect = case.get("vars", {}), entry["expect"]
         if "golden" in case:
             row = {"name": GOLDEN, "target": "output", "matcher": {"exact": case["golden"]}}
             expect = {**expect, "assertions": [*expect["assertions"], row]}
-        expect = _filled(expect, variables)
-        own = {key: case[key] for key in _OF_CASES if key in case}
-        tags = [*data.get("tags", ()), *case.get("tags", ())]
-        entry = {**data, **own, "name": name_of_case(data["name"], case["name"]), "expect": expect, "tags": tags}
+        entry["expect"] = fill_in(expect, variables)
         own_program = program._replace(spending=Spending(budget)) if of_each else program
         line = lines.get(("cases", number))
         golden_line = lines.get(("cases", number, "golden"), line)
         yield entry, Row(own_program, case["name"], variables, of_each, line, golden_line)
-
-
-def _filled(expect: Mapping[str, Any], variables: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What is expected with a case's variables in it, except in what has a language of its own."""
-
-    def look_up(reference: Reference) -> Any:
-        if reference.space == "var" and reference.name in variables:
-            return part_of(reference, variables[reference.name])
-        return reference
-
-    filled: Mapping[str, Any] = fill(expect, look_up, LITERAL_KEYS)
-    return filled

@@ -1,0 +1,256 @@
+"""What can be wrong with the rows of data of a test: their shape, their names, and the templates that they give values to.
+
+The surprising thing: where a suite wants a number and has `${var.X}`, the value is judged in every row, at the row's own place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.pointers import pointer
+from mcptest_engine.core.words import quoted
+from mcptest_engine.suite.case_rows import FILLED, WITH_CASES, fill_in
+from mcptest_engine.suite.places import FOCUSED, check_name
+from mcptest_engine.suite.problems import structural_problems
+from mcptest_engine.suite.references import (
+    WHOLE,
+    Reference,
+    ReferenceSyntaxError,
+    Unresolved,
+    parse_reference,
+    part_of,
+    templates_in,
+)
+from mcptest_engine.suite.templates import LITERAL_KEYS
+from mcptest_engine.suite.yaml import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from mcptest_engine.core.errors import Problem
+    from mcptest_engine.suite.places import Places
+    from mcptest_engine.suite.yaml import Pointer
+
+ESCAPE_HINT = "write `$${` for a literal `${`"
+_LEAST: dict[str, dict[str, Any]] = {
+    "tools": {"name": "x", "tool": "x"},
+    "resources": {"name": "x", "uri": "x:"},
+    "prompts": {"name": "x", "prompt": "x"},
+    "compositions": {"name": "x", "nodes": [{"id": "x", "tool": "x"}]},
+}
+"""The least that a test of each block has."""
+
+
+def problems_in_rows(place: Pointer, rows: list[Any], written: Tree) -> list[Problem]:
+    """What is wrong with the shape of the cases that a data file holds; `place` is that of `cases` in the suite."""
+    block = str(place[0])
+    least = _LEAST[block]
+    marks = [0, 0, [0, [0, *(0 for _ in range(2 * len(least))), 0, written.marks]]]
+    tree = replace(written, value={block: [{**least, "cases": rows}]}, marks=marks)
+    start, own = pointer((block, 0)), pointer(place[:2])
+    return [replace(found, pointer=own + found.pointer.removeprefix(start)) for found in structural_problems(tree)]
+
+
+def typed_by_cases(value: Any, problems: Iterable[Problem]) -> tuple[list[Problem], list[tuple[Pointer, str]]]:
+    """The problems but for those of a text that is one variable of cases, whose value counts; and the places of these."""
+    others: list[Problem] = []
+    typed: list[tuple[Pointer, str]] = []
+    for problem in problems:
+        path, found = _at(value, problem.pointer)
+        name = _whole_variable(found) if len(path) > 3 and path[0] in WITH_CASES and path[2] in FILLED else None
+        entry = value[path[0]][path[1]] if name is not None else {}
+        if name is not None and any(_has(row, name) for row in _mappings(entry.get("cases"))):
+            typed.append((path, name))
+        else:
+            others.append(problem)
+    return others, typed
+
+
+def check_typed(value: Any, typed: list[tuple[Pointer, str]], file: int, places: Places) -> None:
+    """Tell of each row whose value is not of the type that is wanted where it is used."""
+    by_test: dict[Pointer, list[tuple[Pointer, str]]] = {}
+    for path, name in typed:
+        by_test.setdefault(path[:2], []).append((path, name))
+    for (block, index), found in by_test.items():
+        entry = value[block][index]
+        for number, row in enumerate(entry["cases"]):
+            if not isinstance(row, dict) or not isinstance(variables := row.get("vars"), dict):
+                continue
+            try:
+                filled = {key: fill_in(entry[key], variables, key) for key in ("expect", "verify") if key in entry}
+            except (Unresolved, ReferenceSyntaxError):
+                continue  # told of by itself
+            probe = Tree({block: [{**_LEAST[str(block)], **filled}]}, 0, "", "")
+            for problem in structural_problems(probe):
+                path = _at(probe.value, problem.pointer)[0]
+                used = [name for place, name in found if path[2:][: len(place) - 2] == place[2:]]
+                if not used or (path[2] == "expect" and "expect" in row):
+                    continue
+                where = f"`{path[-1]}: ${{var.{used[0]}}}`" if isinstance(path[-1], str) else f"`${{var.{used[0]}}}`"
+                places.tell(file, (block, index, "cases", number, "vars", used[0]), f"{where}: {problem.message}")
+
+
+def _whole_variable(text: Any) -> str | None:
+    """The name of the variable that a text is, or a part of it."""
+    whole = WHOLE.fullmatch(text) if isinstance(text, str) else None
+    try:
+        reference = None if whole is None else parse_reference(whole[1])
+    except ReferenceSyntaxError:
+        return None
+    return reference.name if reference is not None and reference.space == "var" else None
+
+
+def _at(value: Any, written: str) -> tuple[Pointer, Any]:
+    """The path that a JSON Pointer stands for, and what is there."""
+    path: list[str | int] = []
+    for part in (part.replace("~1", "/").replace("~0", "~") for part in written.split("/")[1:]):
+        try:
+            key: str | int = int(part) if isinstance(value, list) else part
+            value = value[key]
+        except (LookupError, TypeError, ValueError):
+            return tuple(path), None
+        path.append(key)
+    return tuple(path), value
+
+
+class CaseChecks:
+    """Checks of the cases of tests, whatever block the test stands in."""
+
+    def __init__(self, places: Places, *, in_ci: bool) -> None:
+        self._places, self._in_ci = places, in_ci
+
+    def check_rows(
+        self,
+        rows: list[dict[str, Any]],
+        file: int,
+        path: Pointer,
+        check_expect: Callable[[dict[str, Any], int, Pointer], object],
+    ) -> None:
+        """Tell everything that is wrong with the cases of the test at `path`."""
+        seen: set[str] = set()
+        for index, row in enumerate(rows):
+            place: Pointer = (*path, "cases", index)
+            name = row.get("name")
+            if isinstance(name, str):
+                check_name(name, "a case's name", file, (*place, "name"), self._places)
+                if name in seen:
+                    message = f"duplicate case {quoted(name)}: two cases of a test cannot have one name"
+                    self._places.tell(file, (*place, "name"), message, "choose another name")
+                seen.add(name)
+            if row.get("only") is True and self._in_ci:
+                self._places.tell(file, (*place, "only"), *FOCUSED, key=True)
+            if "expect" in row:
+                check_expect(row, file, place)
+                self.check_templates(row["expect"], [row], file, (*place, "expect"))
+            if "golden" in row:
+                self.check_templates(row["golden"], [row], file, (*place, "golden"), literal=frozenset())
+
+    def check_templates(
+        self,
+        value: Any,
+        rows: list[dict[str, Any]] | None,
+        file: int,
+        path: Pointer,
+        *,
+        literal: frozenset[str] = LITERAL_KEYS,
+    ) -> None:
+        """Templates in what is filled in for each case: a case's variables have a value there, what nodes give has not."""
+        for below, text, at, expression in templates_in(value, literal=literal):
+            if expression is None:
+                told: tuple[str, str | None] | None = ("`${` is not closed by `}`", ESCAPE_HINT)
+            else:
+                try:
+                    reference = parse_reference(expression)
+                except ReferenceSyntaxError as wrong:
+                    told = wrong.message, ESCAPE_HINT
+                else:
+                    told = _wrong_expected(reference, rows)
+            if told is not None:
+                self._places.tell(file, (*path, *below), told[0], told[1], inside=(text, at))
+
+    def check_request(
+        self,
+        entry: Mapping[str, Any],
+        file: int,
+        path: Pointer,
+        check_expect: Callable[[dict[str, Any], int, Pointer], object],
+    ) -> None:
+        """Tell everything that is wrong with the cases of a test of one request."""
+        rows = _mappings(entry["cases"])
+        self.check_rows(rows, file, path, check_expect)
+        inheriting = [row for row in rows if "expect" not in row]
+        for below, key, value in _filled_parts(entry):
+            literal = LITERAL_KEYS if key == "expect" else frozenset()
+            concerned = inheriting if below == ("expect",) else rows
+            self.check_templates(value, concerned, file, (*path, *below), literal=literal)
+        uses = any(True for _, _, value in _filled_parts(entry) for _ in templates_in(value))
+        if len(rows) > 1 and not uses and not any("expect" in row for row in rows):
+            message = "no `${var.X}` uses a value of the cases, so every case makes the same call"
+            self._places.warn(file, (*path, "cases"), message, "use one in `args` or `expect`", key=True)
+
+
+def _filled_parts(entry: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, Any]]:
+    """What of a test of one request may hold variables of a case: its place, its key, its value."""
+    for key in FILLED:
+        if key != "verify" and key in entry:
+            yield (key,), key, entry[key]
+    steps = entry.get("verify")
+    for number, step in enumerate(steps if isinstance(steps, list) else ()):
+        for key in FILLED if isinstance(step, dict) else ():
+            if key in step:
+                yield ("verify", number, key), key, step[key]
+
+
+def _wrong_expected(reference: Reference, rows: list[dict[str, Any]] | None) -> tuple[str, str | None] | None:
+    if reference.space == "var":
+        return wrong_variable(reference, rows)
+    if reference.space == "env":
+        return None
+    shown = f"`${{{reference.text}}}` has no value in `expect`"
+    if reference.space == "node":
+        return shown, f"to check an output, use a `target` such as `nodes.{reference.name}.output`; {ESCAPE_HINT}"
+    return shown, ESCAPE_HINT
+
+
+def wrong_variable(reference: Reference, rows: list[dict[str, Any]] | None) -> tuple[str, str | None] | None:
+    """A variable that the suite does not have has to stand in every case; without cases it is sent unchanged."""
+    if rows is None:
+        return None
+    lacking = [row.get("name") for row in rows if not _has(row, reference.name)]
+    if not lacking:
+        return _wrong_part(reference, rows)
+    names = {name for row in rows if isinstance(row.get("vars"), dict) for name in row["vars"]}
+    if len(lacking) < len(rows):
+        return f"the case {quoted(str(lacking[0]))} has no variable {quoted(reference.name)}", "add it to its `vars`"
+    return f"no case has a variable {quoted(reference.name)}, and the suite has none", among(reference.name, names)
+
+
+def _wrong_part(reference: Reference, rows: list[dict[str, Any]]) -> tuple[str, str | None] | None:
+    """A part of a variable that one case's value does not have."""
+    for row in rows if reference.path else ():
+        try:
+            part_of(reference, row["vars"][reference.name])
+        except Unresolved as wrong:
+            return f"{wrong.message}, in the case {quoted(str(row.get('name')))}", None
+    return None
+
+
+def _has(row: Mapping[str, Any], name: str) -> bool:
+    variables = row.get("vars")
+    return isinstance(variables, dict) and name in variables
+
+
+def _mappings(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def among(word: str, known: Iterable[str]) -> str | None:
+    """The nearest of the known names, or what they are."""
+    names = sorted(known)
+    if near := did_you_mean(word[:80], names):
+        return near
+    shown = ", ".join(f"`{name}`" for name in names[:8])
+    verb = "is" if len(names) == 1 else "are"
+    return f"there {verb} {shown}{', …' if len(names) > 8 else ''}" if names else None

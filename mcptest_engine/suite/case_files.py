@@ -1,0 +1,242 @@
+"""Rows of data for tests: `cases: cities.csv`, read from CSV, TSV, JSON, JSONL or YAML with the place of every value.
+
+The surprising thing: what is read comes as a `Tree` of a list of cases as a suite would write it, so that everything else
+knows only that form. A plain row's values become the `vars` of its case, and `${` in them means nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import Problem, Span, SuiteError
+from mcptest_engine.suite.references import escaped
+from mcptest_engine.suite.yaml import Tree, decode, read_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_WORDS = {"true": True, "false": False, "null": None}
+_MOST_ROWS = 100_000
+_NAME, _VARS = "name", "vars"
+_Cell = tuple[Any, int]
+"""A value, and the index of its first character in the text."""
+
+
+def read_cases(data: bytes, *, file: str) -> Tree:
+    """The cases that a data file holds; its name says how it is read.
+
+    Raises: SuiteError with every problem of the file, each at its own place.
+    """
+    kind = PurePath(file).suffix.lower()
+    text = decode(data, file=file)
+    if kind not in _READERS:
+        known = "`.csv`, `.tsv`, `.json`, `.jsonl` or `.yml`"
+        raise _refused(Tree([], 0, file, text), 0, f"rows of data are read from {known}", "rename or convert the file")
+    if not text.strip():
+        raise _refused(Tree([], 0, file, text), 0, "the file is empty", "write a row for each case")
+    tree = _READERS[kind](text, file)
+    if not tree.value:
+        raise _refused(tree, 0, "the file has no row", "write a row for each case")
+    return tree
+
+
+def _refused(tree: Tree, index: int, message: str, hint: str | None = None) -> SuiteError:
+    return SuiteError([_problem(tree, index, message, hint)])
+
+
+def _problem(tree: Tree, index: int, message: str, hint: str | None = None) -> Problem:
+    return Problem(message=message, file=tree.file, span=tree.span_of(index), hint=hint)
+
+
+def _read_csv(text: str, file: str, *, delimiter: str = ",") -> Tree:
+    tree = Tree([], 0, file, text)
+    records = _records(tree, delimiter)
+    header = next(records, [])
+    columns = [str(cell) for cell, _ in _spelt(header)]
+    problems = [
+        *(
+            _problem(tree, at, "a column has no name", "the first line names the columns")
+            for name, at in header
+            if name == ""
+        ),
+        *(
+            _problem(tree, at, f'two columns are called "{name}"', "rename one of them")
+            for number, (name, (_, at)) in enumerate(zip(columns, header, strict=True))
+            if name and name in columns[:number]
+        ),
+    ]
+    if len(columns) == 1 and ";" in columns[0] and delimiter == ",":
+        problems.append(_problem(tree, header[0][1], "the columns are separated by `;`", "separate them with `,`"))
+    if problems:
+        raise SuiteError(problems)
+    rows: list[Any] = []
+    marks: list[Any] = [0]
+    try:
+        for cells in records:
+            if len(rows) >= _MOST_ROWS:
+                problems.append(_problem(tree, cells[0][1], f"the file has more than {_MOST_ROWS:,} rows"))
+                break
+            if len(cells) != len(columns):
+                at = cells[len(columns)][1] if len(cells) > len(columns) else cells[0][1]
+                message = f"the row has {len(cells)} values, and the first line names {len(columns)} columns"
+                hint = (
+                    f"quote a value that contains `{delimiter}`" if len(cells) > len(columns) else "leave no value out"
+                )
+                problems.append(_problem(tree, at, message, hint))
+                continue
+            start = cells[0][1]
+            values = dict(zip(columns, (value for value, _ in cells), strict=True))
+            places = [start, *(place for _, at in cells for place in (at, at))]
+            row, row_marks = _case_of(values, places, len(rows) + 1)
+            rows.append(row)
+            marks.append(row_marks)
+    except SuiteError as broken:
+        problems += broken.problems
+    if problems:
+        raise SuiteError(problems)
+    return replace(tree, value=rows, marks=marks)
+
+
+def _spelt(cells: list[_Cell]) -> list[_Cell]:
+    """The cells of the first line, which are names whatever they look like."""
+    return [(value if isinstance(value, str) else repr(value), at) for value, at in cells]
+
+
+def _records(tree: Tree, delimiter: str) -> Iterator[list[_Cell]]:
+    """The lines of a CSV file as their values, quoted ones over several lines too, without empty lines. Source: RFC 4180."""
+    text = tree.text
+    plain = re.compile(rf"[^{delimiter}\r\n]*")
+    quoted = re.compile(r'"((?:[^"]|"")*)"')
+    at = 0
+    cells: list[_Cell] = []
+    while at <= len(text):
+        start = at
+        if text.startswith('"', at):
+            found = quoted.match(text, at)
+            if found is None:
+                raise _refused(tree, at, 'a `"` is opened and not closed', 'write `""` for a `"` in a quoted value')
+            cells.append((found[1].replace('""', '"'), start))
+            at = found.end()
+            if text[at : at + 1] not in (delimiter, "\r", "\n", ""):
+                raise _refused(
+                    tree, at, "a quoted value is followed by more text", 'write `""` for a `"` in a quoted value'
+                )
+        else:
+            found = plain.match(text, at)
+            assert found is not None
+            cells.append((_plain_value(found[0].strip()), start))
+            at = found.end()
+        if text[at : at + 1] == delimiter:
+            at += 1
+            continue
+        at += 2 if text.startswith("\r\n", at) else 1
+        if cells != [("", start)]:
+            yield cells
+        cells = []
+
+
+def _plain_value(text: str) -> Any:
+    """What a value without quotes stands for: a number, true, false and null as JSON spells them, else the text itself."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _NUMBER.fullmatch(text):
+        import json
+
+        return json.loads(text) if len(text) < 300 else text
+    return text
+
+
+def _read_lines(text: str, file: str) -> Tree:
+    """A JSON object on each line."""
+    tree = Tree([], 0, file, text)
+    rows: list[Any] = []
+    marks: list[Any] = [0]
+    problems: list[Problem] = []
+    odd = [False, False]
+    at = 0
+    for line in text.split("\n"):
+        start, at = at, at + len(line) + 1
+        if not line.strip():
+            continue
+        try:
+            inner = read_tree(line, file=file)
+        except SuiteError as wrong:
+            number = tree.span_of(start).line
+            problems += (
+                replace(problem, span=Span(number, problem.span.column if problem.span else 1), pointer="")
+                for problem in wrong.problems
+            )
+            continue
+        odd = [odd[0] or inner.has_non_finite, odd[1] or inner.has_whole_floats]
+        rows.append(inner.value)
+        marks.append(_moved(inner.marks, start))
+    if problems:
+        raise SuiteError(problems)
+    return _cases_of(replace(tree, value=rows, marks=marks, has_non_finite=odd[0], has_whole_floats=odd[1]))
+
+
+def _moved(marks: Any, by: int) -> Any:
+    return [_moved(one, by) for one in marks] if isinstance(marks, list) else marks + by
+
+
+def _read_list(text: str, file: str) -> Tree:
+    tree = read_tree(text, file=file)
+    if not isinstance(tree.value, list):
+        raise _refused(tree, 0, "the file is a list of rows, each of them an object", 'such as `[{"city": "Oslo"}]`')
+    return _cases_of(tree)
+
+
+def _cases_of(tree: Tree) -> Tree:
+    """The rows of a tree as cases: an object with `vars` is one as a suite writes it, any other is the `vars` of one."""
+    problems: list[Problem] = []
+    rows: list[Any] = []
+    marks: list[Any] = [0]
+    for number, (value, places) in enumerate(zip(tree.value, tree.marks[1:], strict=True)):
+        at = places[0] if isinstance(places, list) else places
+        if not isinstance(value, dict):
+            problems.append(_problem(tree, at, "a row is an object", 'such as `{"city": "Oslo"}`'))
+            continue
+        if isinstance(value.get(_VARS), dict):
+            named = _NAME in value
+            rows.append(value if named else {_NAME: _numbered(number + 1), **value})
+            marks.append(places if named else [at, at, at, *places[1:]])
+            continue
+        row, row_marks = _case_of(value, places, number + 1)
+        rows.append(row)
+        marks.append(row_marks)
+    if len(rows) > _MOST_ROWS:
+        problems.append(_problem(tree, 0, f"the file has more than {_MOST_ROWS:,} rows"))
+    if problems:
+        raise SuiteError(problems)
+    return replace(tree, value=rows, marks=marks)
+
+
+def _case_of(values: dict[str, Any], places: list[Any], number: int) -> tuple[dict[str, Any], list[Any]]:
+    """A plain row as a case: called by its `name`, or by its number."""
+    start = places[0]
+    name, name_at = values.get(_NAME, ""), start
+    if _NAME in values:
+        name_at = places[2 + 2 * list(values).index(_NAME)]
+    shown = _numbered(number) if name in ("", None) else name
+    if isinstance(shown, (int, float)):
+        shown = str(shown).lower() if isinstance(shown, bool) else repr(shown)
+    return {_NAME: shown, _VARS: escaped(values)}, [start, name_at, name_at, start, places]
+
+
+def _numbered(number: int) -> str:
+    return f"row {number}"
+
+
+_READERS: dict[str, Callable[[str, str], Tree]] = {
+    ".csv": _read_csv,
+    ".tsv": lambda text, file: _read_csv(text, file, delimiter="\t"),
+    ".json": _read_list,
+    ".jsonl": _read_lines,
+    ".ndjson": _read_lines,
+    ".yml": _read_list,
+    ".yaml": _read_list,
+}

@@ -1,0 +1,160 @@
+"""Tests of tools, resources and prompts with rows of data: one row, one test, with its values and its place."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcptest_engine.core.errors import SuiteError
+from mcptest_engine.reporting import facts, github
+from mcptest_engine.reporting.registry import RenderOptions
+from mcptest_engine.running.documents import document_of
+from mcptest_engine.running.plan import make_plan
+from mcptest_engine.running.settings import Selection
+from mcptest_engine.suite.case_files import read_cases
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from mcptest_engine.core.run_record import RunRecord
+    from mcptest_engine.suite.load import LoadedSuite
+
+SERVER = json.dumps([sys.executable, "-S", str(Path(__file__).parents[1] / "servers" / "shop.py")])
+SUITE = f"""\
+servers: {{ shop: {{ command: {SERVER} }} }}
+variables: {{ shop: corner }}
+defaultTest: {{ expect: [{{ target: duration_ms, matcher: {{ lt: 60000 }} }}] }}
+tools:
+  - name: price
+    tool: price
+    args: {{ item: "${{var.item}}" }}
+    expect: {{ structured.price: {{ between: ["${{var.low}}", "${{var.price}}"] }} }}
+    cases: data/prices.csv
+  - name: stock
+    tool: stock
+    args: {{ item: "${{var.item}}" }}
+    expect: {{ text: {{ contains: "of ${{var.item}} left" }} }}
+    verify: [{{ tool: price, args: {{ item: "${{var.item}}" }}, expect: {{ structured.item: "${{var.item}}" }} }}]
+    cases:
+      - {{ name: tea, vars: {{ item: tea }} }}
+      - {{ name: milk, vars: {{ item: milk }}, expect: {{ text: wrong }}, tags: [dairy] }}
+      - {{ name: rum, vars: {{ item: rum }}, skip: not sold }}
+resources:
+  - name: hours
+    uri: "shop://${{var.page}}"
+    expect: {{ text: "${{var.text}}" }}
+    cases: [{{ name: today, vars: {{ page: hours, text: from 8 to 18 }} }}]
+prompts:
+  - name: greet
+    prompt: greet
+    args: {{ name: "${{var.who.first}}" }}
+    expect: {{ text: "Greet ${{var.who.first}}." }}
+    cases: data/people.json
+"""
+PRICES = "name,item,price,low\ntea,tea,30,0\nwrong,milk,11,3\n"
+PEOPLE = '[{"who": {"first": "${Ada}"}},\n {"name": "bob", "vars": {"who": {"first": "Bob"}}, "tags": ["vip"]}]'
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "prices.csv").write_text(PRICES, encoding="utf-8")
+    (folder / "people.json").write_text(PEOPLE, encoding="utf-8")
+    return folder
+
+
+def test_each_row_is_a_test_of_its_own_with_its_values_and_its_place(
+    data: Path, run_of: Callable[..., Coroutine[None, None, RunRecord]]
+) -> None:
+    record = asyncio.run(run_of(SUITE))
+    assert {test.name: str(test.verdict) for test in record.tests} == {
+        "price [tea]": "pass",
+        "price [wrong]": "fail",
+        "stock [tea]": "pass",
+        "stock [milk]": "fail",
+        "stock [rum]": "skip",
+        "hours [today]": "pass",
+        "greet [row 1]": "pass",  # `${` in a data file is text
+        "greet [bob]": "pass",
+    }
+    found = {test.name: test for test in record.tests}
+    assert found["price [wrong]"].row == {"file": "data/prices.csv", "line": 3}
+    assert facts.place(found["price [wrong]"]) == "data/prices.csv:3"
+    assert facts.place(found["stock [milk]"]) == "mcptest.yml:17"
+    assert found["stock [tea]"].case == "tea"
+    assert all(len(test.assertions) > 1 for test in record.tests if str(test.verdict) != "skip")  # with `defaultTest`
+    (price,) = [one for one in record.tests if one.name == "price [tea]"]
+    assert price.request is not None
+    assert price.request["params"]["arguments"] == {"item": "tea"}
+    annotations = github.render(record, RenderOptions())
+    assert "::error file=data/prices.csv,line=3,title=price [wrong]::" in annotations
+    assert '--filter "price [wrong]"' in annotations
+
+
+def test_a_case_is_selected_by_its_name_and_its_tags_and_has_an_id_and_snapshots_of_its_own(
+    data: Path, suite_of: Callable[..., LoadedSuite], tmp_path: Path
+) -> None:
+    suite = suite_of(SUITE)
+
+    def planned(**selection: object) -> list[str]:
+        plan = make_plan(suite, Selection(**selection), relative=lambda path: path.name)  # type: ignore[arg-type]
+        return [case.name for case in plan.cases]
+
+    assert planned(rows=frozenset({"tea"})) == ["price [tea]", "stock [tea]"]
+    assert planned(tags=frozenset({"dairy"})) == ["stock [milk]"]
+    assert planned(tags=frozenset({"vip"})) == ["greet [bob]"]
+    cases = make_plan(suite, Selection(), relative=lambda path: path.name).cases
+    assert len({case.id for case in cases}) == len({case.snapshot_name for case in cases}) == len(cases)
+    shards = [planned(shard=(number, 3)) for number in (1, 2, 3)]
+    assert sorted(name for shard in shards for name in shard) == sorted(case.name for case in cases)
+    document = document_of(tmp_path / "mcptest.yml", start_dir=tmp_path, environ={})
+    assert [(item.id, item.strength) for item in document.tests] == [(case.id, case.strength) for case in cases]
+    assert str(data / "prices.csv") in document.files
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rows"),
+    [
+        ("a.csv", "a,b\r\n1,007\r\n", [("row 1", {"a": 1, "b": "007"})]),
+        ("a.csv", 'name,a\n"x,y","say ""hi""\nthere"\n', [("x,y", {"name": "x,y", "a": 'say "hi"\nthere'})]),
+        ("a.csv", 'name,a\nx,"1"\ny,\nz,-1.5e3\n', [("x", "1"), ("y", ""), ("z", -1500.0)]),
+        ("a.csv", "name,a\nt,true\nn,null\n5,yes\n", [("t", True), ("n", None), ("5", "yes")]),
+        ("a.tsv", "name\ta\nx\t1,5\n", [("x", "1,5")]),
+        ("a.jsonl", '\n{"a": [1, {"b": null}]}\n', [("row 1", {"a": [1, {"b": None}]})]),
+        ("a.yml", "- { name: x, a: no }\n", [("x", "no")]),
+    ],
+)
+def test_data_files_are_read_as_documented(name: str, text: str, rows: list[tuple[str, object]]) -> None:
+    found = [(one["name"], one["vars"]) for one in read_cases(text.encode(), file=name).value]
+    assert [key for key, _ in found] == [key for key, _ in rows]
+    assert [
+        values if isinstance(wanted, dict) else values["a"]
+        for (_, values), (_, wanted) in zip(found, rows, strict=True)
+    ] == [wanted for _, wanted in rows]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("a.csv", "", "a.csv:1:1: the file is empty"),
+        ("a.csv", "a,b\n", "a.csv:1:1: the file has no row"),
+        ("a.csv", "a;b\n1;2\n", "a.csv:1:1: the columns are separated by `;`"),
+        ("a.csv", "a,a\n1,2\n", 'a.csv:1:3: two columns are called "a"'),
+        ("a.csv", "a,\n1,2\n", "a.csv:1:3: a column has no name"),
+        ("a.csv", "a,b\n1\n", "a.csv:2:1: the row has 1 values, and the first line names 2 columns"),
+        ("a.csv", 'a,b\n1,"2"3\n', "a.csv:2:6: a quoted value is followed by more text"),
+        ("a.json", '{"a": 1}', "a.json:1:1: the file is a list of rows, each of them an object"),
+        ("a.json", '[{"a": 1},\n 5]', "a.json:2:2: a row is an object"),
+        ("a.jsonl", '{"a": 1}\n{"a": \n', "a.jsonl:2:"),
+    ],
+)
+def test_a_fault_in_a_data_file_is_told_at_its_own_place(name: str, text: str, told: str) -> None:
+    with pytest.raises(SuiteError) as wrong:
+        read_cases(text.encode(), file=name)
+    assert str(wrong.value).startswith(told)
