@@ -290,7 +290,22 @@ class _TestChecks:
         if type(entry.get("cases")) is list:
             from mcptest_engine.suite.case_checks import CaseChecks
 
-            CaseChecks(self._places, in_ci=self._surroundings.in_ci).check_request(entry, file, path, self._check_expect)
+            CaseChecks(self._places, in_ci=self._surroundings.in_ci).check_request(
+                entry, file, path, self._check_expect
+            )
+
+    def _check_fresh(self, entry: dict[str, Any], file: int, path: Pointer) -> None:
+        """A process of its own for a group that is not named, or of a server that somebody else starts."""
+        if entry.get("fresh") == "group" and "group" not in entry:
+            hint = "add `group: NAME`, or write `fresh: true`"
+            self._places.tell(file, (*path, "fresh"), "`fresh: group` on a test that is in no group", hint)
+        elif (
+            entry.get("fresh")
+            and "url" in (server := self._settings(self._server_of(entry)) or {})
+            and "command" not in server
+        ):
+            told = "`fresh` has no effect: mcptest does not start this server"
+            self._places.warn(file, (*path, "fresh"), told, "remove it, or give the server a `command`", key=True)
 
     def _check_outcome(self, entry: dict[str, Any], file: int, path: Pointer) -> None:
         """A test that looks for what reads like the text of an error, and does not say that it expects one."""
