@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mcptest_engine.authoring.targets import Target
     from mcptest_engine.cli.start_commands import StartCommand
     from mcptest_engine.servers.agent_configs import FoundServer
+    from mcptest_engine.servers.server_files import ServerFile
     from mcptest_engine.servers.spec import ServerSpec
 
 _MOST_OFFERED = 9
@@ -106,7 +107,7 @@ class Chosen:
 
 def chosen_by_flags(flags: Mapping[str, Any]) -> Chosen | None:
     """What the flags name; None when they name no server. Raises: UsageError."""
-    _check_flags(flags)
+    check_flags(flags)
     if flags["from_config"] is not None:
         return _with_extras(_of_agent(_agent_server(flags["from_config"])), flags)
     if flags["url"] is None and flags["argv"] is None:
@@ -151,13 +152,18 @@ def _names(words: Sequence[str]) -> list[str]:
     return [Path(word).name for word in words]
 
 
-def _check_flags(flags: Mapping[str, Any]) -> None:
+def check_flags(flags: Mapping[str, Any]) -> None:
     ways = [
         name
-        for name, key in (("--url", "url"), ("--command", "argv"), ("--from-config", "from_config"))
+        for name, key in (
+            ("--url", "url"),
+            ("--command", "argv"),
+            ("--from-config", "from_config"),
+            ("--all-from", "all_from"),
+        )
         if flags[key] is not None
     ]
-    if len(ways) > 1 and "--from-config" in ways:
+    if len(ways) > 1 and ways != ["--url", "--command"]:
         raise UsageError(f"both {ways[0]} and {ways[1]} are given", hint="a suite is written for one server")
     over_http = flags["url"] is not None or flags["from_config"] is not None
     for key in ("bearer_token_env", "auth", "auth_env", "header_name", "header_env", "wait_for_ready"):
@@ -220,6 +226,68 @@ def _typed(flags: Mapping[str, Any]) -> Chosen:
     return Chosen(settings=settings, target=target, notes=notes, secrets=secrets)
 
 
+# --- out of a file
+
+
+def file_of(text: str) -> tuple[Path, str] | None:
+    """The file that `FILE` or `FILE#NAME` means, and the name; None for a name alone. Raises: UsageError for no file."""
+    path, _, name = text.partition("#")
+    if Path(path).is_file():
+        return Path(path), name
+    if "/" in path or Path(path).suffix in (".json", ".jsonc", ".toml", ".mcpb"):
+        raise UsageError(f"there is no file `{path}`")
+    return None
+
+
+def server_in_file(found: ServerFile, path: Path, name: str) -> FoundServer:
+    """The server of that name; for "" the only one. Raises: UsageError."""
+    known = {server.name: server for server in found.servers}
+    told = ", ".join(f"`{one}`" for one in list(known)[:20])
+    if not known:
+        raise UsageError(f"`{path}` names no server that can be started", hint="; ".join(found.problems[:5]) or None)
+    if not name and len(known) > 1:
+        hint = f"name one with `{path}#NAME`, or take all with --all-from: {told}"
+        raise UsageError(f"`{path}` names several servers", hint=hint)
+    if name and name not in known:
+        raise UsageError(f"`{path}` names no server `{name}`", hint=did_you_mean(name, known) or f"there are {told}")
+    return known[name] if name else next(iter(known.values()))
+
+
+def chosen_in_file(server: FoundServer, path: Path, flags: Mapping[str, Any]) -> Chosen:
+    """A server of a file in a suite's words. Raises: UsageError when a value is missing that the file asks for."""
+    if server.missing:
+        names = ", ".join(f"`{name}`" for name in server.missing)
+        raise UsageError(
+            f"`{server.name}` in `{path}` needs a value for {names}", hint=f"give it: --input {server.missing[0]}=VALUE"
+        )
+    return _with_extras(_of_agent(server), flags)
+
+
+def local_remarks(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """What of a server's declaration holds on this machine alone."""
+    from urllib.parse import urlsplit
+
+    from mcptest_engine.servers.urls import is_loopback, shown_url
+
+    found = []
+    url = settings.get("url")
+    if url is not None and "command" not in settings and is_loopback(urlsplit(url).hostname or ""):
+        found.append(
+            f"{shown_url(url)} is on this machine: elsewhere, such as in CI, add `command`, which starts the server"
+        )
+    words = [*settings.get("command", ()), settings.get("cwd") or "", *(settings.get("env") or {}).values()]
+    local = [
+        word for word in dict.fromkeys(map(str, words)) if word.startswith("/") and not word.startswith(_EVERYWHERE)
+    ]
+    if local:
+        told = ", ".join(local[:3])
+        found.append(f"{told}: a path of this machine; `${{CONFIG_DIR}}` is the folder of the suite")
+    return tuple(found)
+
+
+_EVERYWHERE = ("/usr/", "/bin/", "/opt/", "/etc/", "/dev/", "/tmp/")  # noqa: S108
+
+
 # --- out of an agent's settings
 
 
@@ -249,11 +317,14 @@ def _of_agent(server: FoundServer) -> Chosen:
     if server.missing:
         names = ", ".join(f"`{name}`" for name in server.missing)
         raise UsageError(f"`{server.name}` needs {names}, which has no value here", hint="export it, and try again")
-    key, secrets = _key(server.name), dict[str, str]()
-    if "url" in server.target:
-        settings, declared = _http_settings(server, key, secrets)
-    else:
+    key, secrets = key_of(server.name), dict[str, str]()
+    settings: dict[str, Any] = {}
+    declared: dict[str, Any] = {}
+    if "command" in server.target:
         settings, declared = _stdio_settings(server, secrets)
+    if "url" in server.target:
+        over_http = _http_settings(server, key, secrets)
+        settings, declared = {**settings, **over_http[0]}, {**declared, **over_http[1]}
     written = with_free_names(declared, secrets, os.environ, key)
     if "headers" in settings:  # they name the variables of secrets as what is written does
         settings["headers"] = with_free_names({"headers": settings["headers"]}, secrets, os.environ, key).settings[
@@ -275,7 +346,7 @@ def _http_settings(server: FoundServer, key: str, secrets: dict[str, str]) -> tu
     now: dict[str, Any] = {"url": server.target["url"]}
     declared: dict[str, Any] = {}
     for name, value in (server.target.get("headers") or {}).items():
-        if name.lower() in _SECRET_HEADERS or looks_secret_name(name):
+        if name.lower() in _SECRET_HEADERS or looks_secret_name(name) or value in server.secrets.values():
             variable = variable_name(f"{key}_{name}")
             secrets[variable] = value
             written: Any = {"env": variable}
@@ -287,12 +358,26 @@ def _http_settings(server: FoundServer, key: str, secrets: dict[str, str]) -> tu
 
 
 def _stdio_settings(server: FoundServer, secrets: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    from mcptest_engine.authoring.targets import declared_env, declared_words, untemplated
+    from mcptest_engine.authoring.targets import declared_env, declared_words, untemplated, variable_name
 
     words, env = list(server.target["command"]), dict(server.target.get("env") or {})
-    written = declared_env(env, secrets)
+    named = {variable_name(name): value for name, value in {**server.secrets, **server.places}.items()}
+
+    def hidden(text: str) -> str:
+        """The text with variables in place of secrets and of folders that are not there later."""
+        for name, value in named.items():
+            if value and value in text:
+                secrets[name] = value
+                text = text.replace(value, f"${{{name}}}")
+        return text
+
+    references = {name: hidden(value) for name, value in env.items()}
+    written = declared_env(env, secrets, {name: text for name, text in references.items() if text != env[name]})
     now: dict[str, Any] = {"command": words}
-    declared: dict[str, Any] = {"command": declared_words(words, secrets)}
+    hidden_words = list(map(hidden, words))
+    kept = iter(declared_words([word for word, text in zip(words, hidden_words, strict=True) if word == text], secrets))
+    command = [next(kept) if word == text else text for word, text in zip(words, hidden_words, strict=True)]
+    declared: dict[str, Any] = {"command": command}
     if env:
         now["env"], declared["env"] = env, written
     cwd = server.target.get("cwd")
@@ -301,7 +386,7 @@ def _stdio_settings(server: FoundServer, secrets: dict[str, str]) -> tuple[dict[
     return now, declared
 
 
-def _key(name: str) -> str:
+def key_of(name: str) -> str:
     """A name that a suite takes for a server."""
     key = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")
     return key[:64] or "target"

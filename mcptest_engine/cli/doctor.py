@@ -6,6 +6,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,6 +34,14 @@ _WEAK = 0.5  # a heuristic below this is named
 @click.command()
 @target_options
 @click.option(
+    "--from-file",
+    metavar="FILE",
+    help="A server.json of the MCP registry, an MCP bundle, or settings of an agent: start each server that it names, and "
+    "compare its name and version with those of the file. Requires --yes.",
+)
+@click.option("--input", "inputs", multiple=True, metavar="K=V", help="A value that the file asks for.")
+@click.option("--yes", is_flag=True, help="Start what the file names.")
+@click.option(
     "--lint-descriptions",
     is_flag=True,
     help="Also grade the descriptions of the server's tools (exit 6 if they are too bad).",
@@ -58,11 +67,16 @@ def command(ctx: click.Context, /, form: str, lint_descriptions: bool, **flags: 
       mcptest doctor --url https://mcp.example.com/mcp --bearer-token-env MCP_TOKEN
       mcptest doctor --command "python server.py"
       mcptest doctor --command "python server.py" --lint-descriptions
+      mcptest doctor --from-file server.json --yes
     """
     explicit = ctx.get_parameter_source("timeout_seconds") is ParameterSource.COMMANDLINE
     timeout_seconds = flags["timeout_seconds"] if explicit else None
     quality: Quality | None = None
-    if not lint_descriptions and flags["url"] is None and flags["argv"] is None and flags["server"] is None:
+    if flags["from_file"] is not None:
+        report = _of_file(flags, timeout_seconds, form)
+    elif flags["inputs"] or flags["yes"]:
+        raise UsageError("--input and --yes require --from-file")
+    elif not lint_descriptions and flags["url"] is None and flags["argv"] is None and flags["server"] is None:
         for flag, name in (("--bearer-token-env", "bearer_token_env"), ("--env", "env"), ("--protocol", "protocol")):
             if flags[name]:
                 raise UsageError(
@@ -105,6 +119,53 @@ def _of_server(
         printer.tell_quality(quality)
     printer.conclude(report, quality)
     return report, quality
+
+
+def _of_file(flags: Mapping[str, Any], timeout_seconds: float | None, form: str) -> Report:
+    """Whether each server that a file names starts, and is the one that the file says. Raises: UsageError."""
+    from mcptest_engine.cli.choosing import chosen_in_file
+    from mcptest_engine.cli.common import parse_variables
+    from mcptest_engine.core.sanitise import one_line
+    from mcptest_engine.servers.diagnosis.checks import Check, Report, Status
+    from mcptest_engine.servers.diagnosis.target import diagnose
+    from mcptest_engine.servers.server_files import compare_identity, opened_server_file
+
+    path = Path(flags["from_file"])
+    if not path.is_file():
+        raise UsageError(f"there is no file `{path}`")
+    if any(flags[name] for name in ("url", "argv", "server", "config", "env", "bearer_token_env")):
+        raise UsageError("--from-file names the servers itself", hint="leave the other server out")
+    printer = _Printer(form, width=8)
+    with opened_server_file(path, os.environ, parse_variables(flags["inputs"], flag="--input")) as found:
+        shown = "; ".join(f"{one_line(one.name, 80)}: {one_line(one.shown, 300)}" for one in found.servers)
+        if shown and not flags["yes"]:
+            raise UsageError(f"nothing was started: `{path}` names {shown}", hint="start it with --yes")
+        printer.title(str(path) if path.name == found.kind else f"{path} ({found.kind})")
+        for problem in found.problems:
+            printer.tell(Check(layer="suite", name="file", status=Status.FAILED, detail=problem))
+        for server in found.servers:
+            if server.missing:
+                names = ", ".join(f"`{name}`" for name in server.missing)
+                hint = f"give it: --input {server.missing[0]}=VALUE"
+                detail = f"{server.name} needs a value for {names}"
+                printer.tell(Check(layer="suite", name=server.name, status=Status.FAILED, detail=detail, hint=hint))
+                continue
+            printer.title(f"{one_line(server.name, 80)}: {one_line(server.shown, 300)}")
+            spec = chosen_in_file(server, path, _NO_EXTRAS).spec(timeout_seconds)
+            seconds = timeout_seconds or min(_TLS_OR_TCP_SECONDS, spec.connect_timeout_seconds)
+            learnt: list[Catalog] = []
+            _run(diagnose(spec, printer.tell, network_seconds=seconds, learn=learnt.append))
+            if learnt and found.name is not None:
+                for check in compare_identity(found, learnt[0].server_info):
+                    printer.tell(check)
+        report = Report(checks=tuple(printer.checks), target={"file": str(path)})
+    printer.conclude(report, None)
+    return report
+
+
+_NO_EXTRAS: Mapping[str, Any] = MappingProxyType(
+    dict.fromkeys(("auth_env", "bearer_token_env", "header_name", "header_env", "wait_for_ready"))
+)
 
 
 def _described(catalog: Catalog, spec: ServerSpec) -> Quality:

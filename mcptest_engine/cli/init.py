@@ -35,10 +35,12 @@ if TYPE_CHECKING:
     from mcptest_engine.running.cases import Case
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.safety.execution import ExecutionPolicy
+    from mcptest_engine.servers.agent_configs import FoundServer
     from mcptest_engine.servers.catalog import Catalog
     from mcptest_engine.suite.load import LoadedSuite
 
 DEFAULT_OUTPUT = "mcptest.yml"
+ALL_OUTPUT = "mcptest"
 _WARNINGS_SHOWN = 5
 _HELD_SHOWN = 200
 _CHANGING_SHOWN = 10
@@ -54,8 +56,21 @@ _ROUNDS = 3
     "--from-config",
     is_flag=False,
     flag_value="",
-    metavar="[NAME]",
-    help="A server from the settings of a coding agent on this machine; NAME may be left out if there is only one.",
+    metavar="[NAME|FILE[#NAME]]",
+    help="A server from the settings of a coding agent on this machine, or from a file: settings of any agent, a "
+    "server.json of the MCP registry, or an MCP bundle (manifest.json, .mcpb). NAME may be left out if there is only one.",
+)
+@click.option(
+    "--all-from",
+    metavar="FILE",
+    help="A suite for each server of such a file, in the folder --output. [default: mcptest]",
+)
+@click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="K=V",
+    help="A value that the file asks for: a variable, an argument, or a setting. A secret is not written.",
 )
 @click.option(
     "--env",
@@ -115,17 +130,25 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
       mcptest init --command "python server.py" --yes
       mcptest init --command "python server.py" --yes --presumed --allow create_note
       mcptest init --url https://mcp.example.com/mcp --bearer-token-env MCP_TOKEN --no-run
+      mcptest init --from-config server.json --input API_KEY=… --yes
+      mcptest init --all-from .cursor/mcp.json --yes --no-run
       mcptest init --command "python server.py" --yes --ci github
     """
     if flags["no_run"] and flags["run_all"]:
         raise UsageError("--run runs the suite and --no-run does not", hint="use only one of them")
     if flags["install_from"] is not None and flags["ci"] is None:
         raise UsageError("--install-from requires --ci")
-    from mcptest_engine.cli.choosing import chosen_by_flags
+    from mcptest_engine.cli.choosing import check_flags, chosen_by_flags, file_of
 
     policy = take_policy(flags)
     person = _Person(asks=is_terminal(sys.stdin) and is_terminal(sys.stderr) and not flags["yes"])
-    chosen = chosen_by_flags(flags)
+    check_flags(flags)
+    file = None if flags["from_config"] is None else file_of(flags["from_config"])
+    if flags["inputs"] and file is None and flags["all_from"] is None:
+        raise UsageError("--input requires --from-config FILE or --all-from FILE")
+    if flags["all_from"] is not None:
+        ctx.exit(_write_all(ctx, flags, person, policy))
+    chosen = chosen_by_flags(flags) if file is None else _chosen_in_file(ctx, *file, flags, person)
     if chosen is None and not person.asks:
         _refuse_without_server()
     pipeline = None
@@ -140,6 +163,18 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
         chosen = _ask_for_server(person)
     if person.asks and flags["output"] is None:
         output = _ask_for_output(person, force=flags["force"])
+    ctx.exit(_write_suite(chosen, output, flags, person, policy, pipeline))
+
+
+def _write_suite(
+    chosen: Chosen,
+    output: Path,
+    flags: dict[str, Any],
+    person: _Person,
+    policy: ExecutionPolicy,
+    pipeline: Pipeline | None,
+) -> int:
+    """Ask the server what it offers, write a suite for it, and run that where it is wanted; returns the exit code."""
     catalog, chosen = _introspected(chosen, flags["timeout_seconds"], person)
     if person.asks and not flags["no_run"]:
         policy = _with_presumed(person, catalog, flags, policy)
@@ -162,7 +197,84 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
         if not record.interrupted:
             proposals = run.learn(record)
     _tell_next(output, chosen, catalog, found, record, proposals=proposals)
-    ctx.exit(code)
+    return code
+
+
+# --- servers of a file
+
+
+def _chosen_in_file(ctx: click.Context, path: Path, name: str, flags: dict[str, Any], person: _Person) -> Chosen:
+    """The server of a file, once its values are known and a person has agreed to start it. Raises: UsageError."""
+    from mcptest_engine.cli.choosing import chosen_in_file, server_in_file
+    from mcptest_engine.cli.common import parse_variables
+    from mcptest_engine.servers.server_files import opened_server_file
+
+    inputs = parse_variables(flags["inputs"], flag="--input")
+    while True:
+        found = ctx.with_resource(opened_server_file(path, os.environ, inputs))
+        server = server_in_file(found, path, name)
+        if not (server.missing and person.asks):
+            break
+        for missing in server.missing:
+            while not inputs.get(missing):
+                inputs[missing] = person.answer(f"{missing}, which `{server.name}` needs")
+    if flags["all_from"] is None or server is found.servers[0]:
+        for problem in found.problems:
+            sys.stderr.write(f"warning: {path}: {problem}\n")
+    chosen = chosen_in_file(server, path, flags)
+    _require_leave(server, path, person, flags)
+    return chosen
+
+
+def _require_leave(server: FoundServer, path: Path, person: _Person, flags: dict[str, Any]) -> None:
+    """Start nothing that a file names unless a person agrees, who sees what it is. Raises: UsageError, click.Abort."""
+    from mcptest_engine.core.sanitise import one_line
+
+    told = f"{one_line(server.name, 80)}: {one_line(server.shown, 300)}"
+    if person.asks:
+        if not person.agrees(f"`{path}` names {told}\nstart or ask it?", default=False):
+            sys.stderr.write("nothing was started\n")
+            raise click.Abort
+    elif not flags["yes"]:
+        raise UsageError(f"nothing was started: `{path}` names {told}", hint="start it with --yes")
+
+
+def _write_all(ctx: click.Context, flags: dict[str, Any], person: _Person, policy: ExecutionPolicy) -> int:
+    """A suite for each server of a file; one that fails does not keep the others from theirs. Returns the worst exit code."""
+    from mcptest_engine.cli.choosing import key_of
+    from mcptest_engine.cli.common import parse_variables
+    from mcptest_engine.servers.server_files import opened_server_file
+
+    if flags["ci"] is not None:
+        raise UsageError(
+            "--ci is for one suite", hint="write the suites first; then `mcptest run FOLDER` runs all of them"
+        )
+    path, folder = Path(flags["all_from"]), Path(flags["output"] or ALL_OUTPUT)
+    if not path.is_file():
+        raise UsageError(f"there is no file `{path}`")
+    inputs = parse_variables(flags["inputs"], flag="--input")
+    found = ctx.with_resource(opened_server_file(path, os.environ, inputs))
+    if not found.servers:
+        raise UsageError(f"`{path}` names no server that can be started", hint="; ".join(found.problems[:5]) or None)
+    outputs = [folder / f"{key_of(server.name)}.yml" for server in found.servers]
+    for output in outputs:
+        _check_free(output, force=flags["force"])
+    worst = int(ExitCode.PASSED)
+    for server, output in zip(found.servers, outputs, strict=True):
+        sys.stdout.write(f"--- {server.name}\n")
+        sys.stdout.flush()
+        try:
+            chosen = _chosen_in_file(ctx, path, server.name, flags, person)
+            code = _write_suite(chosen, output, flags, person, policy, None)
+        except click.Abort:
+            continue
+        except McptestError as wrong:
+            if isinstance(wrong, UsageError) and not flags["yes"] and not person.asks:
+                raise
+            sys.stderr.write(f"error: {wrong.message}\n" + (f"  {wrong.hint}\n" if wrong.hint else ""))
+            code = int(ExitCode.FAILED)
+        worst = worst or code
+    return worst
 
 
 # --- questions
@@ -627,7 +739,14 @@ def _tell(output: Path, found: Scaffold, chosen: Chosen, catalog: Catalog, flags
         _say(f"warning: {one_line(finding.tool, 80)}: {finding.rule} {one_line(finding.summary)}")
     if len(found.warnings) > _WARNINGS_SHOWN:
         _say(f"and {counted(len(found.warnings) - _WARNINGS_SHOWN, 'more warning')}; `mcptest security` shows them")
-    notes = [*chosen.notes, *found.notes, *(f"not read: {error}" for error in catalog.errors.values())]
+    from mcptest_engine.cli.choosing import local_remarks
+
+    notes = [
+        *chosen.notes,
+        *local_remarks(chosen.target.settings),
+        *found.notes,
+        *(f"not read: {error}" for error in catalog.errors.values()),
+    ]
     if flags["auth"] == "oauth2" and chosen.url is not None:
         from mcptest_engine.servers.urls import login_command
 

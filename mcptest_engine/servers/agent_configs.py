@@ -44,7 +44,8 @@ class FoundServer:
     `target` holds what a suite's server would: `command`, `env` and `cwd`, or `url` and `headers`. `words` are the words of the
     command, or the URL, as they are written, before the variables in them were put in: those are `variables`, and `missing`
     names the ones that have no value here. `header_variables` are those that its headers name, with a value or without: they
-    are meant for its URL. `enabled` is false where the agent does not start it.
+    are meant for its URL. `enabled` is false where the agent does not start it. `secrets` are values that are said to be
+    secret, by what they are of, and `places` folders that are not there later, by the variable that stands for them.
     """
 
     name: str
@@ -57,6 +58,8 @@ class FoundServer:
     missing: tuple[str, ...] = ()
     header_variables: tuple[str, ...] = ()
     enabled: bool = True
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    places: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -76,13 +79,13 @@ class FoundServer:
     @property
     def argv(self) -> tuple[str, ...]:
         """The command's words with secrets masked; () for a URL."""
-        return () if "url" in self.target else self._without_secrets()
+        return self._without_secrets() if "command" in self.target else ()
 
     @property
     def shown(self) -> str:
         """The command or the URL on one line, without secrets."""
         words = self._without_secrets()
-        return words[0] if "url" in self.target else shlex.join(words)
+        return shlex.join(words) if "command" in self.target else words[0]
 
     @property
     def digest(self) -> str:
@@ -91,7 +94,7 @@ class FoundServer:
         return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
     def _without_secrets(self) -> tuple[str, ...]:
-        return words_without_secrets(self.words, self.target.get("env") or {})
+        return words_without_secrets(self.words, {**(self.target.get("env") or {}), **self.secrets})
 
 
 class ConfigProblem(NamedTuple):
@@ -136,7 +139,7 @@ def find_agent_servers(
             continue
         seen.add(place.path)
         try:
-            settings = _read(place.path)
+            settings = read_settings(place.path)
             if settings is None:
                 continue
             read.append(str(place.path))
@@ -144,12 +147,43 @@ def find_agent_servers(
         except (OSError, ValueError, RecursionError) as wrong:
             problems.append(ConfigProblem(str(place.path), place.client, _reason(wrong)))
             continue
-        for name, entry in entries[:MOST_SERVERS]:
-            try:
-                servers.append(_server(name, entry, place, environ, start_dir))
-            except ValueError as wrong:
-                problems.append(ConfigProblem(str(place.path), place.client, f"`{name}`: {wrong}"))
+        _add_servers(entries, place, environ, start_dir, servers, problems)
     return AgentConfigs(tuple(servers), tuple(problems), tuple(read))
+
+
+def servers_in(settings: Mapping[str, Any], path: Path, environ: Mapping[str, str]) -> AgentConfigs:
+    """The servers in the settings of any agent, from a file at any place; `input:NAME` in `environ` is what a person gave.
+
+    Raises: ValueError where a member for servers is of the wrong shape.
+    """
+    place = _Place("the file", path, _any_agent)
+    folder = Path(os.path.abspath(path)).parent  # noqa: PTH100
+    servers: list[FoundServer] = []
+    problems: list[ConfigProblem] = []
+    _add_servers(list(_any_agent(settings, folder)), place, environ, folder, servers, problems)
+    return AgentConfigs(tuple(servers), tuple(problems), (str(path),))
+
+
+def _any_agent(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple[str, Any]]:
+    """Whichever member holds the servers."""
+    for entries in (_claude_code, _vs_code_own, _opencode, _codex, _zed):
+        yield from entries(settings, start_dir)
+
+
+def _add_servers(
+    entries: Sequence[tuple[str, Any]],
+    place: _Place,
+    environ: Mapping[str, str],
+    start_dir: Path,
+    servers: list[FoundServer],
+    problems: list[ConfigProblem],
+) -> None:
+    """Read the entries; one that names no server is a problem."""
+    for name, entry in entries[:MOST_SERVERS]:
+        try:
+            servers.append(_server(name, entry, place, environ, start_dir))
+        except ValueError as wrong:
+            problems.append(ConfigProblem(str(place.path), place.client, f"`{name}`: {wrong}"))
 
 
 # --- where agents keep their settings
@@ -197,7 +231,7 @@ def _folders(start_dir: Path, home: Path) -> Iterator[Path]:
             return
 
 
-def _read(path: Path) -> Mapping[str, Any] | None:
+def read_settings(path: Path) -> Mapping[str, Any] | None:
     """The file's value; None when there is no file. Raises: OSError, ValueError."""
     try:
         if not path.is_file():
@@ -245,12 +279,20 @@ def _mcp_servers(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple
 
 
 def _vs_code(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple[str, Any]]:
-    yield from _members(settings, "servers")
+    yield from _vs_code_own(settings, start_dir)
     yield from _mcp_servers(settings, start_dir)
 
 
+def _vs_code_own(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
+    nested = settings.get("mcp")  # of its settings.json, where other things are called `mcp` too
+    inside = nested if isinstance(nested, dict) and isinstance(nested.get("servers"), dict) else {}
+    yield from _members(settings, "servers")
+    yield from _members(inside, "servers")
+
+
 def _opencode(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
-    return _members(settings, "mcp")
+    nested = settings.get("mcp")
+    return iter(()) if isinstance(nested, dict) and "servers" in nested else _members(settings, "mcp")
 
 
 def _codex(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
@@ -377,6 +419,8 @@ def _expanded(
             return str(folder)
         if kind is None and name == "userHome":
             return environ.get("HOME", "")
+        if kind == "input" and f"input:{name}" in environ:
+            return environ[f"input:{name}"]
         if kind != "input":
             if environ.get(name):
                 used[name] = None

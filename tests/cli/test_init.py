@@ -949,3 +949,54 @@ def test_a_command_and_a_url_make_a_suite_that_starts_the_program(mcptest: Run, 
     assert done.returncode == 0, done.stdout + done.stderr
     (server,) = suite_of(tmp_path)["servers"].values()
     assert server == {"command": shlex.split(command), "url": "http://127.0.0.1:0/mcp"}
+
+
+def fake_uvx(folder: Path) -> dict[str, str]:
+    """A `uvx` that starts the demo, whatever the package."""
+    program = folder / "bin" / "uvx"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{Path(sys.executable).parent / "mcptest"}" mock --preset demo\n')
+    program.chmod(0o755)
+    return {"PATH": f"{program.parent}:{os.environ['PATH']}"}
+
+
+def test_a_server_json_leads_to_a_suite_and_doctor_says_whether_it_tells_the_truth(
+    mcptest: Run, tmp_path: Path
+) -> None:
+    package = {
+        "registryType": "pypi",
+        "identifier": "demo",
+        "version": "1.0.0",
+        "environmentVariables": [{"name": "PHRASE", "isRequired": True, "isSecret": True}],
+    }
+    document = {"name": "io.github.me/mcptest-demo", "version": "1.1.0", "packages": [package]}
+    (tmp_path / "server.json").write_text(json.dumps(document))
+    path = fake_uvx(tmp_path)
+    asked = mcptest("init", "--from-config", "server.json", "--yes", **path)
+    assert (asked.returncode, "needs a value for `PHRASE`" in asked.stderr) == (2, True)
+    given = ("--input", "PHRASE=open-sesame-1")
+    held = mcptest("init", "--from-config", "server.json", *given, **path)
+    assert (held.returncode, "nothing was started" in held.stderr) == (2, True)
+    done = mcptest("init", "--from-config", "server.json", *given, "--yes", "--tools", "status", **path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert suite_of(tmp_path)["servers"]["mcptest-demo"] == {
+        "command": ["uvx", "demo@1.0.0"],
+        "env": {"PHRASE": "${PHRASE}"},
+    }
+    assert "open-sesame-1" not in (tmp_path / "mcptest.yml").read_text()
+    checked = mcptest("doctor", "--from-file", "server.json", "--yes", *given, **path)
+    assert checked.returncode == 1
+    assert "the file says `io.github.me/mcptest-demo`, the server says `mcptest-demo`" in checked.stdout
+    assert "the file says 1.1.0, the server says 1.0.0" in checked.stdout
+
+
+def test_all_servers_of_a_file_get_a_suite_each(mcptest: Run, tmp_path: Path) -> None:
+    demo = {"command": "mcptest", "args": ["mock", "--preset", "demo"]}
+    settings = {"mcpServers": {"one": demo, "two": {"command": "no-such-program"}, "three": demo}}
+    (tmp_path / "agent.json").write_text(json.dumps(settings))
+    done = mcptest("init", "--all-from", "agent.json", "--yes", "--no-run", "--output", "suites")
+    assert done.returncode == 1
+    assert sorted(path.name for path in (tmp_path / "suites").iterdir()) == ["one.yml", "three.yml"]
+    assert "no-such-program" in done.stderr
+    one = mcptest("init", "--from-config", "agent.json#oen", "--yes")
+    assert "did you mean `one`?" in one.stderr or 'did you mean "one"?' in one.stderr

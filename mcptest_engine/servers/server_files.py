@@ -1,0 +1,407 @@
+"""The servers that a file names: settings of any agent, a `server.json` of the MCP registry, or an MCP bundle.
+
+Nothing is started here. Values that a file leaves to its user are taken from `inputs` and, for environment variables, from the
+environment. A bundle (`.mcpb`) is unpacked into a temporary folder, which its user has to remove.
+Source: the schema of server.json of 2025-12-11; MANIFEST.md of modelcontextprotocol/mcpb, 0.3.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+import sys
+import tempfile
+import zipfile
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import UsageError
+from mcptest_engine.core.values import dataclass
+from mcptest_engine.servers.agent_configs import FoundServer, read_settings, servers_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mcptest_engine.servers.diagnosis.checks import Check
+
+MOST_UNPACKED_BYTES = 1024 * 1024 * 1024
+MOST_UNPACKED_FILES = 50_000
+BUNDLE_FOLDER = "MCPB_DIR"
+"""The variable that holds the folder of an unpacked bundle, in the suite that is written for it."""
+_RUNNERS = {"npm": "npx", "pypi": "uvx", "oci": "docker", "nuget": "dnx"}
+_TRANSPORTS = frozenset({"streamable-http", "sse"})
+_PLATFORMS = {"linux": "linux", "darwin": "darwin", "win32": "win32"}
+_BRACES = re.compile(r"\{([^{}\s]+)\}")
+_DOLLAR = re.compile(r"\$\{([^{}]+)\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerFile:
+    """The servers of a file. `kind` is "agent config", "server.json" or "MCP bundle"; `name` and `version` as it says."""
+
+    kind: str
+    servers: tuple[FoundServer, ...]
+    name: str | None = None
+    version: str | None = None
+    problems: tuple[str, ...] = ()
+
+
+def compare_identity(file: ServerFile, server_info: Mapping[str, Any]) -> Iterator[Check]:
+    """Whether the server says the name and the version that its file says."""
+    from mcptest_engine.servers.diagnosis.checks import Check, Status
+
+    said, version = str(server_info.get("name") or ""), str(server_info.get("version") or "")
+    expected = str(file.name)
+    same = _letters(said) and _letters(said) in (_letters(expected), _letters(expected.rpartition("/")[2]))
+    told = f"the file says `{expected}`, the server says `{said or 'no name'}`"
+    hint = None if same else "clients show both; give them the same name, the file's after its last slash"
+    yield Check(layer="protocol", name="name", status=Status.OK if same else Status.WARNING, detail=told, hint=hint)
+    if file.version is not None:
+        same = version == file.version
+        told = f"the file says {file.version}, the server says {version or 'no version'}"
+        hint = None if same else "raise both together: take the version of both from one place"
+        status = Status.OK if same else Status.FAILED
+        yield Check(layer="protocol", name="version", status=status, detail=told, hint=hint)
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+@contextmanager
+def opened_server_file(path: Path, environ: Mapping[str, str], inputs: Mapping[str, str]) -> Iterator[ServerFile]:
+    """What the file names, and for as long as it is open, the folder of an unpacked bundle. Raises: UsageError."""
+    try:
+        if zipfile.is_zipfile(path):
+            with tempfile.TemporaryDirectory(prefix="mcptest-mcpb-") as folder:
+                unpack_bundle(path, Path(folder))
+                manifest = _read(Path(folder) / "manifest.json")
+                yield _bundle(manifest, path, Path(folder), environ, inputs, is_temporary=True)
+            return
+        settings = _read(path)
+    except (OSError, zipfile.BadZipFile, ValueError) as wrong:
+        raise UsageError(f"`{path}` cannot be read: {getattr(wrong, 'strerror', None) or wrong}") from None
+    if "manifest_version" in settings or "dxt_version" in settings:
+        yield _bundle(settings, path, path.resolve().parent, environ, inputs, is_temporary=False)
+    elif isinstance(settings.get("server"), dict) and (
+        "packages" in settings["server"] or "remotes" in settings["server"]
+    ):
+        yield _registry(settings["server"], path, environ, inputs)
+    elif "packages" in settings or "remotes" in settings:
+        yield _registry(settings, path, environ, inputs)
+    else:
+        named = {f"input:{name}": value for name, value in inputs.items()}
+        try:
+            found = servers_in(settings, path, {**environ, **inputs, **named})
+        except ValueError as wrong:
+            raise UsageError(f"`{path}` cannot be read: {wrong}") from None
+        problems = tuple(problem.message for problem in found.problems)
+        yield ServerFile(kind="agent config", servers=found.servers, problems=problems)
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    settings = read_settings(path)
+    if settings is None:
+        raise UsageError(f"there is no file `{path}`")
+    return settings
+
+
+def unpack_bundle(path: Path, folder: Path) -> None:
+    """Unpack a bundle into an empty folder. Raises: UsageError for an entry that would leave it, a link, or too much."""
+    with zipfile.ZipFile(path) as bundle:
+        entries = bundle.infolist()
+        if len(entries) > MOST_UNPACKED_FILES or sum(one.file_size for one in entries) > MOST_UNPACKED_BYTES:
+            raise UsageError(f"`{path}` is not unpacked: it holds more than 50,000 files or 1 GiB")
+        left = MOST_UNPACKED_BYTES
+        for entry in entries:
+            inside = PurePosixPath(entry.filename.replace("\\", "/"))
+            kind = stat.S_IFMT(entry.external_attr >> 16)
+            if inside.is_absolute() or ".." in inside.parts or ":" in entry.filename or "\0" in entry.filename:
+                raise UsageError(f"`{path}` is not unpacked: `{entry.filename[:200]}` would be outside of its folder")
+            if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+                raise UsageError(f"`{path}` is not unpacked: `{entry.filename[:200]}` is a link or a device")
+            target = folder.joinpath(*inside.parts)
+            if entry.is_dir():
+                target.mkdir(parents=True, exist_ok=True)
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with bundle.open(entry) as packed, target.open("wb") as out:
+                while chunk := packed.read(1024 * 1024):  # what it says of its size may not be true
+                    left -= len(chunk)
+                    if left < 0:
+                        raise UsageError(f"`{path}` is not unpacked: it holds more than 1 GiB")
+                    out.write(chunk)
+            if (entry.external_attr >> 16) & 0o100:
+                target.chmod(0o755)
+
+
+class _Values:
+    """What a file leaves to its user: where a value comes from, and which values there are not."""
+
+    def __init__(self, environ: Mapping[str, str], inputs: Mapping[str, str]) -> None:
+        self._environ, self._inputs = environ, inputs
+        self.missing: dict[str, None] = {}
+        self.secrets: dict[str, str] = {}
+
+    def given(self, name: str, *, in_environment: bool = False) -> str | None:
+        """The value that a person gave under this name."""
+        value = self._inputs.get(name)
+        return self._environ.get(name) if value is None and in_environment else value
+
+    def of(self, field: Mapping[str, Any], name: str, *, in_environment: bool = False) -> str | None:
+        """The value of an input of the registry: as it says, as given, or its default; None where it may be left out."""
+        value = field.get("value")
+        if value is None:
+            value = self.given(name, in_environment=in_environment)
+        value = field.get("default") if value is None else value
+        if value is None or value == "":
+            if field.get("isRequired", field.get("is_required")):
+                self.missing[name] = None
+            return None
+        variables = field.get("variables") or {}
+        text = self.filled(str(value), variables)
+        if field.get("isSecret", field.get("is_secret")) or any(one.get("isSecret") for one in variables.values()):
+            self.secrets[name] = text
+        return text
+
+    def filled(self, text: str, variables: Mapping[str, Any]) -> str:
+        """The text with `{name}` replaced by the values of its variables."""
+
+        def value(found: re.Match[str]) -> str:
+            name = found[1]
+            if name not in variables and self.given(name) is None:
+                return found[0]
+            filled = self.of(
+                {"isRequired": True, **variables.get(name, {}), "variables": {}}, name, in_environment=True
+            )
+            return found[0] if filled is None else filled
+
+        return _BRACES.sub(value, text)
+
+
+# --- server.json
+
+
+def _registry(
+    document: Mapping[str, Any], path: Path, environ: Mapping[str, str], inputs: Mapping[str, str]
+) -> ServerFile:
+    name, version = document.get("name"), document.get("version")
+    base = str(name or path.stem).rpartition("/")[2] or "server"
+    servers: list[FoundServer] = []
+    problems: list[str] = []
+    packages, remotes = _entries(document, "packages"), _entries(document, "remotes")
+    for at, package in enumerate(packages):
+        kind = str(package.get("registryType", package.get("registry_type", package.get("registry_name", ""))))
+        own = base if len(packages) + len(remotes) == 1 else f"{base}-{kind or at}"
+        if kind not in _RUNNERS:
+            problems.append(f"packages[{at}]: a package of `{kind}` is not started; known: {', '.join(_RUNNERS)}")
+            continue
+        if not isinstance(package.get("identifier"), str):
+            problems.append(f"packages[{at}]: `identifier` is missing")
+            continue
+        servers.append(_package(package, kind, own, path, _Values(environ, inputs)))
+    for at, remote in enumerate(remotes):
+        own = base if len(packages) + len(remotes) == 1 else f"{base}-remote{at or ''}"
+        if not isinstance(remote.get("url"), str):
+            problems.append(f"remotes[{at}]: `url` is missing")
+            continue
+        values = _Values(environ, inputs)
+        target = _http(remote, values, remote.get("variables") or {})
+        servers.append(_found(own, path, target, values))
+    if not servers and not problems:
+        problems.append("it has neither `packages` nor `remotes`")
+    return ServerFile(
+        kind="server.json",
+        servers=_with_names(servers),
+        name=name if isinstance(name, str) else None,
+        version=version if isinstance(version, str) else None,
+        problems=tuple(problems),
+    )
+
+
+def _entries(document: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    value = document.get(key)
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _package(package: Mapping[str, Any], kind: str, name: str, path: Path, values: _Values) -> FoundServer:
+    variables = _entries(package, "environmentVariables") or _entries(package, "environment_variables")
+    env = {
+        str(one["name"]): text
+        for one in variables
+        if "name" in one and (text := values.of(one, str(one["name"]), in_environment=True)) is not None
+    }
+    runner = str(package.get("runtimeHint") or package.get("runtime_hint") or _RUNNERS[kind])
+    before = _arguments(_entries(package, "runtimeArguments") or _entries(package, "runtime_arguments"), values)
+    after = _arguments(_entries(package, "packageArguments") or _entries(package, "package_arguments"), values)
+    version, identifier = package.get("version"), package["identifier"]
+    pinned = f"{identifier}@{version}" if version and version != "latest" else identifier
+    if runner == "docker":
+        image = (
+            identifier
+            if not version or "@" in identifier or ":" in identifier.rpartition("/")[2]
+            else f"{identifier}:{version}"
+        )
+        passed = [word for one in env for word in ("-e", one) if one not in " ".join(before)]
+        command = ["docker", "run", "-i", "--rm", *passed, *before, image, *after]
+    elif runner == "npx":
+        command = ["npx", *([] if "-y" in before else ["-y"]), *before, pinned, *after]
+    elif runner == "dnx":
+        command = ["dnx", *before, pinned, "--yes", *(["--", *after] if after else [])]
+    elif runner == "python":
+        command = ["python", "-m", *before, identifier, *after]
+    else:
+        command = [runner, *before, pinned, *after]
+    target: dict[str, Any] = {"command": command, "env": env}
+    transport = package.get("transport")
+    if isinstance(transport, dict) and transport.get("type") in _TRANSPORTS and isinstance(transport.get("url"), str):
+        target |= _http(
+            transport, values, {one.get("name", "").lstrip("-"): one for one in _entries(package, "packageArguments")}
+        )
+    return _found(name, path, target, values)
+
+
+def _arguments(arguments: Sequence[Mapping[str, Any]], values: _Values) -> list[str]:
+    words: list[str] = []
+    for one in arguments:
+        flag = str(one.get("name", ""))
+        name = str(one.get("valueHint") or one.get("value_hint") or flag.lstrip("-=") or "argument")
+        if one.get("type") != "named":
+            text = values.of(one, name)
+            words += [] if text is None else [text]
+            continue
+        is_switch = not any(
+            key in one for key in ("value", "default", "valueHint", "value_hint", "isRequired", "choices")
+        )
+        given = values.given(name)
+        if is_switch and given is None:
+            words.append(flag)
+            continue
+        text = values.of(one, name)
+        if text is not None:
+            words += [f"{flag}{text}"] if flag.endswith("=") else [flag, text]
+    return words
+
+
+def _http(remote: Mapping[str, Any], values: _Values, variables: Mapping[str, Any]) -> dict[str, Any]:
+    headers = {
+        str(one["name"]): text
+        for one in _entries(remote, "headers")
+        if "name" in one and (text := values.of(one, str(one["name"]), in_environment=True)) is not None
+    }
+    url = values.filled(str(remote["url"]), variables)
+    return {"url": url, **({"headers": headers} if headers else {})}
+
+
+# --- MCP bundles
+
+
+def _bundle(
+    manifest: Mapping[str, Any],
+    path: Path,
+    folder: Path,
+    environ: Mapping[str, str],
+    inputs: Mapping[str, str],
+    *,
+    is_temporary: bool,
+) -> ServerFile:
+    """Raises: UsageError for a manifest that does not say how its server is started."""
+    server = manifest.get("server")
+    config = server.get("mcp_config") if isinstance(server, dict) else None
+    if not isinstance(config, dict) or not isinstance(config.get("command"), str):
+        raise UsageError(f"`{path}` does not say how its server is started: `server.mcp_config.command` is missing")
+    overrides = (config.get("platform_overrides") or {}).get(_PLATFORMS.get(sys.platform, ""), {})
+    config = {**config, **overrides, "env": {**(config.get("env") or {}), **(overrides.get("env") or {})}}
+    values = _Values(environ, inputs)
+    asked: Mapping[str, Any] = manifest.get("user_config") or {}
+
+    def texts(text: str) -> list[str]:
+        """The text with what stands in it replaced; several where it is a value of `user_config` with `multiple`."""
+        whole = _DOLLAR.fullmatch(text)
+        if whole is not None and whole[1].startswith("user_config."):
+            field = asked.get(whole[1].removeprefix("user_config."), {})
+            if field.get("multiple"):
+                name = whole[1].removeprefix("user_config.")
+                given = values.given(name, in_environment=True)
+                default = field.get("default") or []
+                many = given.split(",") if given is not None else default if isinstance(default, list) else [default]
+                if not many and field.get("required"):
+                    values.missing[name] = None
+                return [filled(str(one)) for one in many]
+        return [filled(text)]
+
+    def filled(text: str) -> str:
+        return _DOLLAR.sub(value, text)
+
+    def value(found: re.Match[str]) -> str:
+        name, home = found[1], Path(environ.get("HOME", "~"))
+        places = {
+            "__dirname": folder,
+            "HOME": home,
+            **{one.upper(): home / one for one in ("Desktop", "Documents", "Downloads")},
+        }
+        if name in places:
+            return str(places[name])
+        if name in ("/", "pathSeparator"):
+            return "/"
+        if not name.startswith("user_config."):
+            return found[0]
+        key = name.removeprefix("user_config.")
+        field = asked.get(key, {})
+        default = field.get("default")
+        told = values.of(
+            {
+                "default": _DOLLAR.sub(value, default)
+                if isinstance(default, str)
+                else None
+                if default is None
+                else _plain(default),
+                "isRequired": field.get("required"),
+                "isSecret": field.get("sensitive"),
+            },
+            key,
+            in_environment=True,
+        )
+        return told or ""
+
+    words = [word for written in (config["command"], *(config.get("args") or ())) for word in texts(str(written))]
+    env = {str(key): filled(str(text)) for key, text in config["env"].items()}
+    target: dict[str, Any] = {"command": words, "env": {key: text for key, text in env.items() if text}}
+    found = _found(str(manifest.get("name") or path.stem), path, target, values)
+    if is_temporary:
+        found = replace(found, places={**found.places, BUNDLE_FOLDER: str(folder)})
+    version = manifest.get("version")
+    return ServerFile(
+        kind="MCP bundle", servers=(found,), name=found.name, version=version if isinstance(version, str) else None
+    )
+
+
+def _plain(value: object) -> str:
+    return json.dumps(value) if isinstance(value, bool) else str(value)
+
+
+def _found(name: str, path: Path, target: Mapping[str, Any], values: _Values) -> FoundServer:
+    return FoundServer(
+        name=name,
+        source_path=str(path),
+        client="the file",
+        target=target,
+        words=tuple(target["command"]) if "command" in target else (target["url"],),
+        transport="http" if "url" in target else "stdio",
+        missing=tuple(values.missing),
+        secrets=values.secrets,
+    )
+
+
+def _with_names(servers: Sequence[FoundServer]) -> tuple[FoundServer, ...]:
+    """The servers, each with a name of its own."""
+    seen: dict[str, int] = {}
+    named = []
+    for server in servers:
+        seen[server.name] = seen.get(server.name, 0) + 1
+        count = seen[server.name]
+        named.append(server if count == 1 else replace(server, name=f"{server.name}-{count}"))
+    return tuple(named)
