@@ -321,7 +321,8 @@ def test_the_timeout_holds_for_each_layer(mcptest: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--url", "http://x/mcp", "--command", "y"), "both --url and --command are given"),
+        (("--from-file", "x.json"), "there is no file `x.json`"),
+        (("--yes",), "--input and --yes require --from-file"),
         (("--bearer-token-env", "T"), "--bearer-token-env requires a server"),
         (("--env", "K=V"), "--env requires a server"),
         (("--server", "x"), "no server is named"),
