@@ -13,7 +13,6 @@ import os
 import re
 import shlex
 import sys
-import tomllib
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -244,7 +243,12 @@ def read_settings(path: Path) -> Mapping[str, Any] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
-        value = tomllib.loads(text) if path.suffix == ".toml" else loads(text) if text.strip() else {}
+        if path.suffix == ".toml":
+            import tomllib  # each run imports this module, for what it says of secrets
+
+            value = tomllib.loads(text)
+        else:
+            value = loads(text) if text.strip() else {}
     except ValueError as wrong:
         if type(wrong) is not ValueError:
             raise
