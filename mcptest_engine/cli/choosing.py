@@ -363,15 +363,15 @@ def _stdio_settings(server: FoundServer, secrets: dict[str, str]) -> tuple[dict[
     words, env = list(server.target["command"]), dict(server.target.get("env") or {})
     named = {variable_name(name): value for name, value in {**server.secrets, **server.places}.items()}
 
-    def hidden(text: str) -> str:
+    def hidden(text: str, scope: str = "env.") -> str:
         """The text with variables in place of secrets and of folders that are not there later."""
         for name, value in named.items():
             if value and value in text:
                 secrets[name] = value
-                text = text.replace(value, f"${{{name}}}")
+                text = text.replace(value, f"${{{scope}{name}}}")
         return text
 
-    references = {name: hidden(value) for name, value in env.items()}
+    references = {name: hidden(value, "") for name, value in env.items()}
     written = declared_env(env, secrets, {name: text for name, text in references.items() if text != env[name]})
     now: dict[str, Any] = {"command": words}
     hidden_words = list(map(hidden, words))

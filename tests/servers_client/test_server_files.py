@@ -141,6 +141,7 @@ def test_secrets_become_variables_wherever_they_stand(tmp_path: Path) -> None:
     settings = declared(found.servers[0], path)
     assert "hunter2" not in str(settings)
     assert settings["env"] == {"PHRASE": "${PHRASE}"}
+    assert settings["command"][-1] == "--db=pg://${env.PW}@h"
     assert not any(value in found.servers[0].shown for value in given.values())
     with pytest.raises(UsageError, match="needs a value for `PHRASE`"):
         declared(read(path, {"name": "me/s", "packages": [package]}).servers[0], path)
@@ -184,7 +185,7 @@ def test_a_bundle_is_unpacked_into_a_temporary_folder_and_leaves_nothing(tmp_pat
     with opened_server_file(path, HOME, {"folders": "/a", "token": "abcdefgh1234"}) as found:
         script = Path(found.servers[0].target["command"][1])
         assert (script.parent / "lib" / "server.py").read_text() == "print()"
-        assert declared(found.servers[0], path)["command"][1] == "${MCPB_DIR}/server.py"
+        assert declared(found.servers[0], path)["command"][1] == "${env.MCPB_DIR}/server.py"
     assert not script.parent.exists()
     assert list(tmp_path.iterdir()) == [path]
 
