@@ -98,6 +98,8 @@ def _after(marked: str, label: str) -> str:
         ('{"servers": {"demo": {}}, "tools": [{"tool": "get_weather", "args": {¦', ["city"]),
         (TEST + "    server: ¦", ["demo"]),
         (TEST + "    serial: t¦", ["true"]),
+        (TEST + "    fresh: ¦", ["true", "false", "group"]),
+        (TEST + "    fre¦", ["fresh"]),
         (TEST + "    fault: ¦", ["drop_response", "disconnect"]),
         ("prompts:\n  - name: x\n    prompt: ¦", ["greet"]),
         ("prompts:\n  - name: x\n    prompt: greet\n    args: { ¦ }", ["who"]),
