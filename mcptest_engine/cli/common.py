@@ -35,6 +35,15 @@ def suite_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("file", required=False, type=click.Path())(function)
 
 
+def suites_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """FILE…, `--config FILE` and `--var K=V`, for commands that read any number of suites."""
+    function = click.option("--var", "variables", multiple=True, metavar="K=V", help="Set a suite variable.")(function)
+    function = click.option("--config", type=click.Path(), metavar="FILE", help="The suite; the same as FILE.")(
+        function
+    )
+    return click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path())(function)
+
+
 def suite_path(file: str | None, config: str | None) -> Path:
     """The suite that is meant: the one named, else `mcptest.yaml` or `mcptest.yml` here. Raises UsageError."""
     if file is not None and config is not None and file != config:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 import click
 
-from mcptest_engine.cli.common import find_here, json_text, load, parse_variables, suite_options, suite_path
+from mcptest_engine.cli.common import find_here, json_text, load, parse_variables, suites_options
 from mcptest_engine.cli.selection import models_of, models_option, selection_of, selection_options, with_last_failed
 from mcptest_engine.core.errors import ExitCode, UsageError
 from mcptest_engine.core.kinds import TestKind, is_weak
+from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.cases import Check, Request
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@suite_options
+@suites_options
 @selection_options
 @models_option
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
@@ -45,11 +46,21 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     Example:
       mcptest list mcptest.yaml --tag smoke --format json
     """
+    from mcptest_engine.cli.many import load_all, select_all, suite_paths
     from mcptest_engine.running.settings import RunSettings
 
+    files = flags["files"]
+    flags["file"] = files[0] if files else None
     graph = _graph(flags)
-    path = suite_path(flags["file"], flags["config"])
+    path, *others = suite_paths(files or tuple(filter(None, [flags["file"]])), flags["config"])
     workspace = find_here()
+    if others:
+        suites, broken = load_all([path, *others], workspace, parse_variables(flags["variables"]), strict=False)
+        if not suites:
+            ctx.exit(ExitCode.INVALID)
+        asked = RunSettings(selection=selection_of(flags), models=models_of(flags["models"]))
+        chosen = select_all(suites, asked, workspace, last_failed=flags["last_failed"])
+        ctx.exit(show_many(chosen, workspace, form=graph or flags["form"], broken=bool(broken)))
     suite = load(path, workspace, parse_variables(flags["variables"]))
     settings = RunSettings(selection=selection_of(flags), models=models_of(flags["models"]))
     settings = with_last_failed(settings, suite, workspace, wanted=flags["last_failed"])
@@ -67,6 +78,27 @@ def _graph(flags: dict[str, Any]) -> str | None:
     raise UsageError(f"`--graph {value}` is not a known format", hint="use `mermaid` or `dot`")
 
 
+def show_many(
+    chosen: Sequence[tuple[LoadedSuite, RunSettings]], workspace: Workspace, *, form: str, broken: bool
+) -> int:
+    """Print the plans of several suites one after another; with "json", as one list."""
+    if form == "json":
+        from mcptest_engine.running.plan import plan_of
+
+        plans = [(suite, plan_of(suite, own, relative=workspace.relative)) for suite, own in chosen]
+        sys.stdout.write(json_text([_document(suite, plan, workspace) for suite, plan in plans]))
+        codes = [ExitCode.PASSED if any(plan.cases for _, plan in plans) else ExitCode.NO_TESTS]
+    else:
+        codes = []
+        for number, (suite, own) in enumerate(chosen):
+            blank = "\n" if number else ""
+            sys.stdout.write(f"{blank}{one_line(workspace.relative(suite.path))}\n")
+            codes.append(ExitCode(show(suite, own, workspace, form=form)))
+    if broken:
+        return ExitCode.INVALID
+    return ExitCode.PASSED if ExitCode.PASSED in codes else codes[0]
+
+
 def show(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *, form: str) -> int:
     """Print the plan, or a picture of its compositions; the exit code is 7 where a run would select nothing."""
     from mcptest_engine.running.plan import plan_of
@@ -75,7 +107,7 @@ def show(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *, for
     if form in {"mermaid", "dot"}:
         return _draw(suite, plan, form)
     if form == "json":
-        _print_json(suite, plan, workspace)
+        sys.stdout.write(json_text(_document(suite, plan, workspace)))
     else:
         _print_table(suite, plan)
     return ExitCode.PASSED if plan.cases or settings.selection.shard is not None else ExitCode.NO_TESTS
@@ -97,7 +129,7 @@ def _draw(suite: LoadedSuite, plan: Plan, form: str) -> int:
     return ExitCode.PASSED
 
 
-def _print_json(suite: LoadedSuite, plan: Plan, workspace: Workspace) -> None:
+def _document(suite: LoadedSuite, plan: Plan, workspace: Workspace) -> dict[str, Any]:
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.running.mutation_scores import read_mutation_scores
 
@@ -126,7 +158,7 @@ def _print_json(suite: LoadedSuite, plan: Plan, workspace: Workspace) -> None:
         }
         for case in plan.cases
     ]
-    sys.stdout.write(json_text({"suite": suite.name, "declared": plan.declared, "tests": tests}))
+    return {"suite": suite.name, "declared": plan.declared, "tests": tests}
 
 
 def _judged(case: Case) -> dict[str, Any]:

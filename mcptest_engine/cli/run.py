@@ -16,8 +16,7 @@ from mcptest_engine.cli.common import (
     parse_variables,
     refresh_schema,
     save_record,
-    suite_options,
-    suite_path,
+    suites_options,
 )
 from mcptest_engine.cli.selection import models_of, models_option, selection_of, selection_options, with_last_failed
 from mcptest_engine.core.errors import ExitCode, PolicyDenied, UsageError
@@ -53,7 +52,7 @@ max_cost_option = click.option(
 
 
 @click.command()
-@suite_options
+@suites_options
 @selection_options
 @models_option
 @max_cost_option
@@ -136,7 +135,9 @@ max_cost_option = click.option(
 @click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
 @click.pass_context
 def command(ctx: click.Context, /, **flags: Any) -> None:
-    """Run a suite: start its servers, make its calls, judge the answers, report.
+    """Run suites: start their servers, make their calls, judge the answers, report.
+
+    FILE may be a suite, a folder or a pattern such as 'servers/**/*.yml'; there may be several. One report tells of all.
 
     \b
     Example:
@@ -144,8 +145,14 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     """
     if flags["no_color"]:
         os.environ["NO_COLOR"] = "1"
+    from mcptest_engine.cli.many import load_all, refuse_for_many, run_many, select_all, suite_paths
+
+    files = flags["files"]
+    flags["file"] = files[0] if files else None
     bail = bail_of(flags)
-    path = suite_path(flags["file"], flags["config"])
+    path, *others = suite_paths(files or tuple(filter(None, [flags["file"]])), flags["config"])
+    if others:
+        refuse_for_many(flags)
     variables = parse_variables(flags["variables"])
     settings = settings_of(flags, bail)
     _check_executor(flags)
@@ -161,6 +168,16 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
 
         _refuse_machine_reporters(sinks)
         ctx.exit(watch(path, settings, workspace, variables, flags=flags))
+    if others:
+        suites, broken = load_all([path, *others], workspace, variables, strict=flags["strict"])
+        if not suites:
+            ctx.exit(ExitCode.INVALID)
+        chosen = select_all(suites, settings, workspace, last_failed=flags["last_failed"])
+        if flags["dry_run"]:
+            from mcptest_engine.cli.list import show_many
+
+            ctx.exit(show_many(chosen, workspace, form="table", broken=bool(broken)))
+        ctx.exit(run_many(chosen, broken, workspace, sinks, agent_budget=flags["agent_budget"]))
     suite = load(path, workspace, variables, strict=flags["strict"])
     settings = with_last_failed(settings, suite, workspace, wanted=flags["last_failed"])
     if flags["dry_run"]:
@@ -206,18 +223,29 @@ def run_and_report(
     observer: AnswerObserver | None = None,
 ) -> tuple[int, RunRecord]:
     """`run_once` with the record of the run. `observer` is given every answer that is judged."""
+    record = execute_suite(suite, settings, workspace, sinks, observer)
+    code = _told(record, settings, workspace, sinks, agent_budget=agent_budget, saved_costs=saved_costs)
+    refresh_schema(suite)  # again: the first run of a workspace has made its `.mcptest` only now
+    return code, record
+
+
+def execute_suite(
+    suite: LoadedSuite,
+    settings: RunSettings,
+    workspace: Workspace,
+    sinks: Sequence[Sink],
+    observer: AnswerObserver | None = None,
+) -> RunRecord:
+    """The record of one run, which is neither saved nor reported yet. Its progress is shown where a person waits."""
     from mcptest_engine.cli.sinks import live_progress
 
     progress = live_progress(sinks)
     try:
         listeners = [] if progress is None else [progress.on_event]
-        record = _execute(suite, settings, workspace, listeners, sinks, observer)
+        return _execute(suite, settings, workspace, listeners, sinks, observer)
     finally:
         if progress is not None:
             progress.close()
-    code = _told(record, settings, workspace, sinks, agent_budget=agent_budget, saved_costs=saved_costs)
-    refresh_schema(suite)  # again: the first run of a workspace has made its `.mcptest` only now
-    return code, record
 
 
 def _on_a_cluster(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +13,8 @@ from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mcptest_engine.suite.load import LoadedSuite
 
 
@@ -37,7 +38,9 @@ def command(
         raise UsageError(
             f"both suites as FILE and `--config {config}` are given", hint="name each as FILE; `validate` takes several"
         )
-    paths = [Path(file) for file in files] or [_default_path(config)]
+    from mcptest_engine.cli.many import suite_paths
+
+    paths = suite_paths(files, None) if files else [_default_path(config)]
     workspace, given = find_here(), parse_variables(variables)
     problems: list[Problem] = []
     counts = []

@@ -186,6 +186,25 @@ class SuiteInfo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRun:
+    """The run of one suite among those of several: which suite, the id of its own record, and what came of it."""
+
+    name: str
+    path: str
+    sha256: str
+    run_id: str
+    verdict: str
+    exit_code: int
+    duration_ms: float
+    totals: Totals
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__ if name != "totals"} | {
+            "totals": self.totals.to_json()
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
     """A whole run, as written to `.mcptest/runs/<run_id>.json` and printed by `--reporter json`.
 
@@ -198,6 +217,7 @@ class RunRecord:
     version}, session, lineage}, without `client` where it did not say who it is. `coverage` is () where what the servers offer
     was not known to the run. `effects` is None where no tool was called, and in records of before it was there. `subset` is
     (taken, declared) where the run took only some of the suite's tests. `ledger` is None where no earlier run was looked at.
+    `suites` are the runs of which a report over several suites is made, () for the run of one.
     """
 
     run_id: str
@@ -226,6 +246,7 @@ class RunRecord:
     effects: Effects | None = None
     subset: tuple[int, int] | None = None
     ledger: Ledger | None = None
+    suites: tuple[SuiteRun, ...] = ()
     totals: Totals = field(default_factory=Totals)
 
     def to_json(self, *, streamed: bool = False) -> dict[str, Any]:
@@ -258,6 +279,8 @@ class RunRecord:
             **({} if self.ledger is None else {"ledger": self.ledger.to_json()}),
             "tests": tests if streamed and self.tests else list(tests),
         }
+        if self.suites:
+            out["suites"] = [run.to_json() for run in self.suites]
         if self.places:
             out["places"] = list(self.places)
         if rollups := self.metric_rollups:
@@ -335,6 +358,7 @@ class RunRecord:
                 effects=_effects(data["effects"]) if "effects" in data else None,
                 subset=(data["subset"]["taken"], data["subset"]["declared"]) if "subset" in data else None,
                 ledger=_ledger(data["ledger"]) if "ledger" in data else None,
+                suites=tuple(SuiteRun(**{**run, "totals": Totals(**run["totals"])}) for run in data.get("suites", ())),
             )
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as wrong:
             raise RecordError(f"the run record is damaged: {type(wrong).__name__}: {wrong}") from wrong

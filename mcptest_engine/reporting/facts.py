@@ -463,6 +463,16 @@ def warning_texts(record: RunRecord) -> tuple[str, ...]:
     return tuple(one_line(warning, MESSAGE_LIMIT) for warning in record.warnings)
 
 
+def suite_lines(record: RunRecord) -> list[str]:
+    """A line for each suite of a run of several: its path, and its sums."""
+    width = max((len(one_line(run.path)) for run in record.suites), default=0)
+    return [
+        f"{one_line(run.path).ljust(width)}  {run.verdict.upper()}  {run.totals.passed} passed, {run.totals.failed} failed, "
+        f"{run.totals.inconclusive} inconclusive, {run.totals.skipped} skipped ({duration_text(run.duration_ms)})"
+        for run in record.suites
+    ]
+
+
 def place(test: TestResult) -> str:
     """`file:line` of what failed or of the test's entry, the file alone without a line, or ""."""
     file, line = place_of(test)

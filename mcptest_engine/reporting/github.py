@@ -48,6 +48,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     lines += _beyond(lines)
     lines += (f"mcptest: composition {name}: {told}" for name, told in compositions.told_cases(record))
     lines += (f"mcptest: {line}" for line in compositions.sum_lines(record))
+    lines += (f"mcptest: {line}" for line in facts.suite_lines(record))
     sums = f"{facts.counts_text(record)} in {facts.duration_text(record.duration_ms)}"
     lines.append(f"mcptest: {sums}{', interrupted' if record.interrupted else ''}")
     return "\n".join(lines) + "\n"

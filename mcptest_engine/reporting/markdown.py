@@ -41,6 +41,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     sections = [
         _heading(record),
         *_sums(record),
+        *(["\n".join(f"- {line}" for line in facts.suite_lines(record))] if record.suites else []),
         *_remarks(record),
         *_turns(record),
         *_hooks(record),

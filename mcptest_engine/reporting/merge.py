@@ -19,7 +19,7 @@ from mcptest_engine.core.results import TestResult, Verdict
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from mcptest_engine.core.coverage import Dimension
     from mcptest_engine.core.run_record import RunRecord, ServerRecord
@@ -181,7 +181,7 @@ def _exit_code(records: Sequence[RunRecord], merged: RunRecord) -> ExitCode:
         codes.add(ExitCode.FAILED)
     if any(row.is_short for row in merged.coverage) or merged.exceeded_effects:
         codes.add(ExitCode.GATE)
-    worst = next((code for code in _WORST_FIRST if code in codes), None)
+    worst = worst_code(codes) if not codes.isdisjoint(_WORST_FIRST) else None
     if worst is not None:
         return worst
     if not merged.tests and ExitCode.NO_TESTS in codes:
@@ -189,6 +189,16 @@ def _exit_code(records: Sequence[RunRecord], merged: RunRecord) -> ExitCode:
     if codes <= {0, int(ExitCode.NO_TESTS)}:
         return ExitCode.NO_TESTS if _only_skips(records, merged) else ExitCode.PASSED
     return ExitCode.FAILED
+
+
+def worst_code(codes: Collection[int]) -> ExitCode:
+    """The most telling of exit codes, any other failure before none."""
+    worst = next((code for code in _WORST_FIRST if code in codes), None)
+    if worst is not None:
+        return worst
+    return (
+        ExitCode.NO_TESTS if ExitCode.NO_TESTS in codes else ExitCode.PASSED if set(codes) <= {0} else ExitCode.FAILED
+    )
 
 
 def _only_skips(records: Sequence[RunRecord], merged: RunRecord) -> bool:

@@ -34,7 +34,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     """Tests, compositions, failures in detail, the slowest, repeats, metrics, costs, warnings and sums; blank lines between."""
     ink = Ink(on=options.color)
     sections = (
-        _list([test for test in record.tests if test.kind is not TestKind.COMPOSITION], options, ink),
+        *_lists(record, options, ink),
         compositions.list_lines(record, ink),
         *_failures(record, options, ink),
         _slowest(record.tests, ink),
@@ -42,9 +42,22 @@ def render(record: RunRecord, options: RenderOptions) -> str:
         _metrics(record, ink),
         compositions.spending_lines(record, ink),
         _warnings(record, options, ink),
+        [INDENT + line for line in facts.suite_lines(record)],
         [*compositions.sum_lines(record), _trailer(record, ink)],
     )
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _lists(record: RunRecord, options: RenderOptions, ink: Ink) -> tuple[list[str], ...]:
+    """The tests, under the path of each suite where there are several."""
+    tests = [test for test in record.tests if test.kind is not TestKind.COMPOSITION]
+    if not record.suites:
+        return (_list(tests, options, ink),)
+    return tuple(
+        [INDENT + ink.bold(one_line(run.path)), *_list(own, options, ink)]
+        for run in record.suites
+        if (own := [test for test in tests if test.id.startswith(f"{run.path}::")])
+    )
 
 
 def _list(tests: Sequence[TestResult], options: RenderOptions, ink: Ink) -> list[str]:

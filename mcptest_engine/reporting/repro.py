@@ -6,11 +6,13 @@ the shell, else in single ones.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.costs import composition_name
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.workspace.slug import slug
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
@@ -27,10 +29,15 @@ def repro_line(record: RunRecord, test: TestResult, options: RenderOptions) -> s
     """`mcptest run --filter "name"`, with `--config PATH` where the default would not find the suite. One line."""
     name = filter_name(test)
     path = options.config if options.config is not None else record.suite.path
-    flags = "".join(f" {_quoted_word(one_line(word))}" for word in record.flags)
+    if record.suites:
+        path = test.id.partition("::")[0]
+    words = list(record.flags)
+    if record.suites and "--replay" in words:  # each suite has a cassette of its own
+        words[words.index("--replay") + 1] += f"-{slug(os.path.splitext(path)[0])}"  # noqa: PTH122
+    flags = "".join(f" {_quoted_word(one_line(word))}" for word in words)
     if path.startswith(INLINE):
         return inline_repro(path, name) + flags
-    found_anyway = path in SUITE_FILES if options.default_config is None else options.default_config
+    found_anyway = path in SUITE_FILES if options.default_config is None or record.suites else options.default_config
     config = "" if found_anyway else f" --config {_quoted_word(one_line(path))}"
     return f"mcptest run --filter {quoted_name(one_line(name))}{config}{flags}"
 

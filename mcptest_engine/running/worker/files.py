@@ -52,7 +52,7 @@ def _below(root: str) -> Iterator[str]:
             if looked > MOST_FOLDERS:
                 return
             files, folders = _entries(folder)
-            yield from (file for file in files if _is_suite(file))
+            yield from (file for file in files if is_suite(file))
             deeper += folders
         level = deeper
 
@@ -84,7 +84,8 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _is_suite(file: str) -> bool:
+def is_suite(file: str) -> bool:
+    """Whether a file is called as suites are, or begins as one."""
     if os.path.basename(file) in SUITE_FILES:  # noqa: PTH119
         return True
     try:

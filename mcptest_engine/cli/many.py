@@ -1,0 +1,166 @@
+"""Several suites in one command: which are meant by files, folders and globs, and one report over their runs.
+
+Each suite has a run of its own, with its servers, its snapshots and its place in the history. The surprising thing: what
+selects tests selects among all of them, so a suite in which nothing matches is left out, as long as another has a match.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.cli.common import load, save_record, show_problems, suite_path
+from mcptest_engine.cli.selection import with_last_failed
+from mcptest_engine.core.errors import ExitCode, SuiteError, UsageError
+from mcptest_engine.core.sanitise import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mcptest_engine.core.run_record import RunRecord
+    from mcptest_engine.running.settings import RunSettings
+    from mcptest_engine.suite.load import LoadedSuite
+    from mcptest_engine.workspace.workspace import Workspace
+
+_ONE_AT_A_TIME = ("watch", "cost_baseline", "save_cost_baseline", "estimate_cost", "scheduler")
+
+
+def suite_paths(named: Sequence[str], config: str | None) -> list[Path]:
+    """The suites that files, folders and globs stand for, each once; the one here where none is named.
+
+    Raises: UsageError for a folder or a glob without a suite.
+    """
+    if len(named) < 2:
+        one = suite_path(named[0] if named else None, config)
+        if not one.is_dir() and not _is_glob(str(one)):
+            return [one]
+        named = [str(one)]
+    elif config is not None:
+        raise UsageError("suites are named as FILE and with `--config`", hint="name each as FILE")
+    found: dict[str, Path] = {}
+    for name in named:
+        for path in _below(name):
+            found.setdefault(os.path.realpath(path), path)
+    return list(found.values())
+
+
+def _below(name: str) -> Iterator[Path]:
+    from mcptest_engine.running.worker.files import find_suites, is_suite
+
+    files = [name]
+    if os.path.isdir(name):  # noqa: PTH112
+        files = [one["path"] for one in find_suites([name], Path.cwd())]
+    elif _is_glob(name):
+        matched = sorted(glob.glob(name, recursive=True))  # noqa: PTH207
+        files = [one["path"] for one in find_suites(filter(os.path.isdir, matched), Path.cwd())]
+        files = [*(one for one in matched if os.path.isfile(one) and is_suite(one)), *files]  # noqa: PTH113
+    if not files:
+        raise UsageError(f"there is no suite in `{one_line(name)}`", hint="a suite has `servers` and a block of tests")
+    here = os.getcwd()  # noqa: PTH109
+    for file in files:
+        inside = os.path.abspath(file).startswith(here + os.sep)  # noqa: PTH100
+        yield Path(os.path.relpath(file) if inside and file != name else file)
+
+
+def _is_glob(name: str) -> bool:
+    return glob.has_magic(name) and not os.path.lexists(name)
+
+
+def refuse_for_many(flags: dict[str, Any]) -> None:
+    """Raises: UsageError for what is possible with one suite only."""
+    for name in _ONE_AT_A_TIME:
+        if flags.get(name):
+            raise UsageError(f"`--{name.replace('_', '-')}` takes one suite", hint="name a single FILE")
+
+
+def load_all(
+    paths: Sequence[Path], workspace: Workspace, variables: dict[str, str], *, strict: bool
+) -> tuple[list[LoadedSuite], list[Path]]:
+    """The suites that load, and the paths of the others, whose problems are told on stderr."""
+    suites, broken = [], []
+    for path in paths:
+        try:
+            suites.append(load(path, workspace, variables, strict=strict))
+        except SuiteError as wrong:
+            show_problems(wrong.problems, running=False)
+            broken.append(path)
+    return suites, broken
+
+
+def select_all(
+    suites: Sequence[LoadedSuite], settings: RunSettings, workspace: Workspace, *, last_failed: bool
+) -> list[tuple[LoadedSuite, RunSettings]]:
+    """The suites that have tests to run, each with its own settings.
+
+    Raises: UsageError for a selection that makes no sense in any of them.
+    """
+    from mcptest_engine.running.plan import plan_of
+
+    chosen = [(suite, with_last_failed(settings, suite, workspace, wanted=False)) for suite in suites]
+    if last_failed:
+        failed = [(suite, own) for suite in suites if (own := _failed_of(suite, settings, workspace)) is not None]
+        if not failed:
+            sys.stderr.write("nothing failed in the last runs: running the whole suites\n")
+        chosen = failed or chosen
+    taken, wrong = [], None
+    for suite, own in chosen:
+        try:
+            if plan_of(suite, own, relative=workspace.relative).selected or not suite.tests:
+                taken.append((suite, own))
+        except UsageError as unknown:  # a server or a case that another suite may have
+            wrong = unknown
+    if not taken and wrong is not None:
+        raise wrong
+    return taken or chosen[:1]
+
+
+def _failed_of(suite: LoadedSuite, settings: RunSettings, workspace: Workspace) -> RunSettings | None:
+    """The settings for what failed in the last run of a suite; None where nothing did."""
+    from mcptest_engine.core.costs import base_id
+
+    verdicts = workspace.last_verdicts(workspace.relative(suite.path))
+    ids = frozenset(base_id(test_id) for test_id, verdict in verdicts.items() if verdict == "fail")
+    return settings._replace(selection=settings.selection._replace(ids=ids)) if ids else None
+
+
+def run_many(
+    chosen: Sequence[tuple[LoadedSuite, RunSettings]],
+    broken: Sequence[Path],
+    workspace: Workspace,
+    sinks: Sequence[Any],
+    *,
+    agent_budget: int,
+) -> int:
+    """Run suites one after another, save the record of each, and write one report; the exit code of the worst."""
+    from mcptest_engine.cli.run import execute_suite
+    from mcptest_engine.cli.sinks import write_reports
+    from mcptest_engine.reporting.many import join_records
+
+    records: list[RunRecord] = []
+    failed = 0
+    for suite, settings in chosen:
+        if settings.bail is not None and failed >= settings.bail:
+            break
+        own = settings if settings.bail is None else settings._replace(bail=settings.bail - failed)
+        record = execute_suite(suite, _with_cassette(own, suite, workspace), workspace, sinks)
+        save_record(workspace, record)
+        records.append(record)
+        failed += record.totals.failed
+        if record.interrupted:
+            break
+    joined = join_records(records, broken=[workspace.relative(path) for path in broken])
+    lost = write_reports(joined, sinks, workspace=workspace, agent_budget=agent_budget)
+    return joined.exit_code or (ExitCode.FAILED if lost else ExitCode.PASSED)
+
+
+def _with_cassette(settings: RunSettings, suite: LoadedSuite, workspace: Workspace) -> RunSettings:
+    """With a cassette of the suite's own: `NAME-SUITE`."""
+    from mcptest_engine.workspace.slug import slug
+
+    own = slug(os.path.splitext(workspace.relative(suite.path))[0])  # noqa: PTH122
+    return settings._replace(
+        record=settings.record and f"{settings.record}-{own}", replay=settings.replay and f"{settings.replay}-{own}"
+    )

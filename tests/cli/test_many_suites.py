@@ -1,0 +1,98 @@
+"""Several suites in one command, named by files, folders and patterns: one report, and a record for each."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from mcptest_engine.cli import list as list_command
+from mcptest_engine.cli import run, validate
+from mcptest_engine.cli.many import suite_paths
+from mcptest_engine.core.errors import UsageError
+from mcptest_engine.core.run_record import RunRecord
+from mcptest_engine.reporting.record_schema import record_fault
+
+SERVER = json.dumps([sys.executable, "-S", str(Path(__file__).parents[1] / "servers" / "shop.py")])
+SUITE = """\
+servers: {{ shop: {{ command: {command} }} }}
+tools:
+  - {{ name: price, tool: price, args: {{ item: tea }}, expect: {{ structured.price: {price} }} }}
+  - {{ name: stock, tool: stock, args: {{ item: tea }}, expect: {{ text: {{ contains: tea }} }} }}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Suites `a`, `b/deep` (one of its tests fails) and `b/other.yml`, which is broken; and a YAML file that is no suite."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CI", raising=False)
+    for name, price in (("a", 30), ("b/deep", 31)):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "mcptest.yml").write_text(SUITE.format(command=SERVER, price=price), encoding="utf-8")
+    (tmp_path / "b" / "other.yml").write_text("servers: {}\ntools: 5\n", encoding="utf-8")
+    (tmp_path / "b" / "notes.yml").write_text("a: 1\n", encoding="utf-8")
+    (tmp_path / "empty").mkdir()
+    return tmp_path
+
+
+def invoke(command: object, *arguments: str) -> Result:
+    return CliRunner().invoke(command, arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("folder")
+def test_folders_and_patterns_stand_for_the_suites_in_them_each_once() -> None:
+    everything = ["a/mcptest.yml", "b/deep/mcptest.yml", "b/other.yml"]
+    assert sorted(map(str, suite_paths(["."], None))) == everything
+    assert sorted(map(str, suite_paths(["**/*.yml", "a", "a/mcptest.yml", "./a/../a/mcptest.yml"], None))) == everything
+    assert suite_paths(["a/mcptest.yml"], None) == [Path("a/mcptest.yml")]
+    for none in ("empty", "no*.yml"):
+        with pytest.raises(UsageError, match="there is no suite in"):
+            suite_paths([none, "a"], None)
+
+
+@pytest.mark.usefixtures("folder")
+def test_one_report_tells_of_all_suites_and_the_exit_code_is_that_of_the_worst() -> None:
+    ran = invoke(
+        run.command, "a", "b", "--reporter", "json", "--reporter", "github=notes.txt", "--reporter", "pretty=all.txt"
+    )
+    data = json.loads(ran.stdout)
+    assert record_fault(data) is None
+    record = RunRecord.from_json(data)
+    assert record.to_json() == data
+    assert record.exit_code == ran.exit_code == 2
+    assert [(one.path, one.exit_code, one.totals.failed) for one in record.suites] == [
+        ("a/mcptest.yml", 0, 0),
+        ("b/deep/mcptest.yml", 1, 1),
+    ]
+    assert len({test.id for test in record.tests}) == record.totals.total == 4
+    assert record.warnings[0] == "b/other.yml: the suite has problems, and was not run"
+    assert "b/other.yml:2:8: expected a list of tests, found the number 5" in ran.stderr
+    assert "::error file=b/deep/mcptest.yml,line=3,title=price::" in Path("notes.txt").read_text(encoding="utf-8")
+    report = Path("all.txt").read_text(encoding="utf-8")
+    assert 'repro: mcptest run --filter "price" --config b/deep/mcptest.yml\n' in report
+    assert "  b/deep/mcptest.yml  FAIL  1 passed, 1 failed" in report
+    assert len(list(Path(".mcptest/runs").glob("*.json"))) >= 2
+
+    again = json.loads(invoke(run.command, "a", "b/deep", "--last-failed", "--reporter", "json").stdout)
+    assert [test["id"] for test in again["tests"]] == ["b/deep/mcptest.yml::tool::price"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_selects_tests_selects_among_all_suites() -> None:
+    def listed(*options: str) -> list[str]:
+        found = invoke(list_command.command, "a", "b/deep", "--format", "json", *options)
+        return [test["id"] for suite in json.loads(found.stdout) for test in suite["tests"]]
+
+    assert listed("--filter", "stock") == ["a/mcptest.yml::tool::stock", "b/deep/mcptest.yml::tool::stock"]
+    assert sorted([*listed("--shard", "1/2"), *listed("--shard", "2/2")]) == sorted(listed())
+    assert invoke(list_command.command, "a", "b/deep", "--filter", "nothing").exit_code == 7
+    assert isinstance(invoke(list_command.command, "a", "b/deep", "--server", "nope").exception, UsageError)
+    assert (
+        invoke(validate.command, "a", "b/deep").stdout
+        == "a/mcptest.yml: valid, 2 tests\nb/deep/mcptest.yml: valid, 2 tests\n"
+    )
+    assert isinstance(invoke(run.command, "a", "b/deep", "--watch").exception, UsageError)
