@@ -77,7 +77,7 @@ def _positive(ctx: click.Context, param: click.Parameter, value: float) -> float
 
 
 def target_spec(flags: Mapping[str, Any]) -> ServerSpec:
-    """The server that the flags name. Raises UsageError unless they name exactly one."""
+    """The server that the flags name. Raises UsageError unless they name one."""
     from mcptest_engine.servers.spec import spec_from_settings
 
     if (flags["url"] or flags["argv"]) and flags["server"]:

@@ -56,8 +56,8 @@ def test_a_server_of_a_suite_is_started_as_a_run_would(child: Child, place: Path
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ({}, "name exactly one"),
-        ({"command": ["a"], "url": "http://x/"}, "name exactly one"),
+        ({}, "name one"),
+        ({"command": ["a"], "url": "ftp://x/"}, "begins with http"),
         ({"command": []}, "the command is empty"),
         ({"command": 'a "b'}, "cannot be split"),
         ({"url": "ftp://x/"}, "begins with http"),
