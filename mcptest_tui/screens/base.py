@@ -37,6 +37,15 @@ class WorkScreen(ModeScreen):
     _zoomed: Widget | None = None
     _memory: dict[str, Any] | None = None
     _focused_before: Widget | None = None
+    _splitters: tuple[Splitter, ...] = ()
+
+    @property
+    def splitters(self) -> tuple[Splitter, ...]:
+        """The gaps between the panes, which stay as they were composed."""
+        found = self._splitters or tuple(self.query(Splitter))
+        if self.is_mounted:
+            self._splitters = found
+        return found
 
     @property
     def workbench(self) -> AppInterface:
@@ -84,7 +93,7 @@ class WorkScreen(ModeScreen):
         self.call_after_refresh(self._focus_again)
         if any(self.has_class(name) != on for name, on in wanted.items()):
             self.update_classes(wanted, animate=False)
-        for splitter in self.query(Splitter):
+        for splitter in self.splitters:
             splitter.apply()
 
     def _focus_again(self) -> None:
@@ -100,7 +109,7 @@ class WorkScreen(ModeScreen):
         memory, self._memory = self._memory, None
         if isinstance(memory, dict):
             sizes = memory.get("sizes")
-            for splitter in self.query(Splitter):
+            for splitter in self.splitters:
                 splitter.take(sizes.get(splitter.id) if isinstance(sizes, dict) else None)
             with self.workbench.problems.kept("the session"):
                 self.restore(memory)
@@ -109,7 +118,7 @@ class WorkScreen(ModeScreen):
         """`remember` and the sizes of the panes. A screen that was never restored gives back what it was given."""
         if self._memory is not None:
             return self._memory
-        sizes = {splitter.id: splitter.percent for splitter in self.query(Splitter) if splitter.percent is not None}
+        sizes = {splitter.id: splitter.percent for splitter in self.splitters if splitter.percent is not None}
         return {**self.remember(), **({"sizes": sizes} if sizes else {})}
 
     def show_status(self, status: Status, badges: dict[str, str], title: str) -> None:
@@ -139,7 +148,7 @@ class WorkScreen(ModeScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's
         """There is nothing to resize where one pane is shown at a time."""
         if action == "resize":
-            return True if any(splitter.display for splitter in self.query(Splitter)) else None
+            return True if any(splitter.display for splitter in self.splitters) else None
         return True
 
     def action_zoom(self) -> None:
@@ -171,7 +180,7 @@ class WorkScreen(ModeScreen):
     def action_resize(self, amount: int) -> None:
         """Make the focused pane wider by `amount` columns; 0 gives all panes their first sizes."""
         pane = self.pane_of(self.focused)
-        splitters = list(self.query(Splitter))
+        splitters = self.splitters
         for splitter in splitters:
             if amount == 0:
                 splitter.reset()

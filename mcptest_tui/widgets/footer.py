@@ -78,9 +78,9 @@ def hints_of(screen: Screen[Any]) -> list[Hint]:
         group = action.group if action is not None else ""
         name = group or binding.id or f"{id(node)} {binding.action}"
         once = binding.id or name
-        if not enabled or once in listed or is_typed(screen, key) or not binding.description:
+        if not enabled or once in listed or not binding.description:
             continue
-        if binding.show or binding.action == HELP or name in first:
+        if (binding.show or binding.action == HELP or name in first) and not is_typed(screen, key):
             listed.add(once)
             now = getattr(node, "key_title", None)  # a screen's
             other = now(binding.action) if now is not None else ""
@@ -100,6 +100,7 @@ class FittedFooter(Widget):
     def __init__(self) -> None:
         super().__init__()
         self._hints: list[Hint] = []
+        self._is_stale = False
 
     def on_mount(self) -> None:
         """Listen to the screen."""
@@ -107,14 +108,16 @@ class FittedFooter(Widget):
         self.call_after_refresh(self._changed)
 
     def _changed(self, _: object = None) -> None:
+        """Look for the keys when the row is drawn: the signal may come several times before that."""
         if self.screen.is_current:
-            hints = hints_of(self.screen)
-            if hints != self._hints:
-                self._hints = hints
-                self.refresh()
+            self._is_stale = True
+            self.refresh()
 
     def render(self) -> Content:
         """The row."""
+        if self._is_stale and self.screen.is_current:
+            self._is_stale = False
+            self._hints = hints_of(self.screen)
         parts = [
             Content.assemble((f" {hint.shown}", "bold $footer-key-foreground"), f" {hint.title} ")
             for hint in fitted(self._hints, self.size.width)

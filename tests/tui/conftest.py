@@ -104,8 +104,7 @@ def workbench(place: Path) -> Callable[..., Any]:
         *, size: tuple[int, int] = (120, 40), paths: list[str] | None = None, ready: bool = True, bugs: int = 0
     ) -> AsyncIterator[Any]:
         from mcptest_tui.app import Workbench
-        from tests.tui.pictures import drawn
-        from tests.tui.waiting import until
+        from tests.tui.waiting import draw_panes, until
 
         app = Workbench(paths)
         async with app.run_test(size=size, notifications=True) as pilot:
@@ -114,7 +113,7 @@ def workbench(place: Path) -> Callable[..., Any]:
                     await until(pilot, lambda: app.suites.searched, what="the suites")
                 yield pilot
                 if app.is_running and not app._exit:
-                    drawn(app)
+                    draw_panes(app)
             finally:
                 await app.leaving.end()
         assert app.problems.count == bugs, app.problems.report()

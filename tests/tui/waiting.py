@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import textual.app
 import textual.pilot
-from textual._compositor import Compositor
+from textual._compositor import Compositor, visible_screen_stack
+from textual.geometry import Region
 
 from tests.tui.pictures import Drawings, text_of
 
@@ -45,7 +46,7 @@ async def until(pilot: Any, condition: Callable[[], Any], *, seconds: float = PA
         if value:
             await _nothing_ready(asyncio.get_running_loop())
             if Drawings.count == before and pilot.app.is_running and not pilot.app._exit:
-                _draw_what_changed(pilot.app)
+                draw_panes(pilot.app, changed=True)
             return value
         if clock() > end:
             raise AssertionError(f"waited {seconds} s for {what or condition}; on the screen:\n{text_of(pilot.app)}")
@@ -118,9 +119,17 @@ def _not_drawn(self: Compositor, full: bool = False, screen_stack: Any = None, s
 _render_update = Compositor.render_update
 
 
-def _draw_what_changed(app: Any) -> None:
-    """As before a terminal: what is to be drawn since the last time, or all of it."""
-    _render_update(app.screen._compositor, screen_stack=app._background_screens)
+def draw_panes(app: Any, *, changed: bool = False) -> None:
+    """Draw every pane that is seen, or those that overlap what has changed; nobody looks at how they are put together."""
+    compositor = app.screen._compositor
+    visible_screen_stack.set(app._background_screens)
+    regions = set(compositor._dirty_regions)
+    compositor._dirty_regions.clear()
+    if changed and not regions:
+        return
+    room = compositor.size.region
+    for _ in compositor._get_renders(Region.from_union(regions).intersection(room) if changed else room):
+        pass
 
 
 def quicken(patch: pytest.MonkeyPatch) -> None:

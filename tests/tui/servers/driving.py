@@ -53,6 +53,26 @@ async def form_of(pilot: Any, screen: Any, tool: str) -> Any:
     return screen.call
 
 
+async def at_catalog(pilot: Any, screen: Any) -> None:
+    """Back from whatever a check has opened, with the tools in the list and nothing typed into any form."""
+    app = pilot.app
+    await until(pilot, lambda: all(one.is_finished for one in app.workers if one.group == "servers.form"))
+    while app.screen is not screen or screen.is_calling:
+        await pilot.press("escape")
+    app.say("")
+    screen._calls.clear()
+    screen.catalog.use("tools")
+    screen.show_catalog()
+    screen.catalog_list.focus()
+    await pilot.pause()
+
+
+async def fresh_form(pilot: Any, screen: Any, tool: str) -> Any:
+    """The form of a tool as it is when it was never opened, after another check in the same app."""
+    await at_catalog(pilot, screen)
+    return await form_of(pilot, screen, tool)
+
+
 async def sent(pilot: Any, screen: Any) -> Any:
     """The call was made and has an answer, or has none and it is said."""
     await pilot.press("ctrl+r")

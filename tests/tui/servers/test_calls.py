@@ -14,11 +14,12 @@ from mcptest_tui.screens.save_test import AssertionList, SaveTest
 from mcptest_tui.screens.value import ValueWindow
 from mcptest_tui.widgets.modals import Question
 from tests.tui.pictures import assert_picture, rows_of, text_of
-from tests.tui.servers.driving import ODD, connected, form_of, odd, sent, suite_of
+from tests.tui.servers.driving import ODD, at_catalog, connected, form_of, fresh_form, odd, sent, suite_of
 from tests.tui.waiting import until
 
 pytestmark = pytest.mark.anyio
 SIZES = [(80, 24), (120, 40)]
+SIZE_NAMES = [str(size) for size in SIZES]
 
 
 async def paste(pilot, text):
@@ -59,217 +60,185 @@ async def test_alt_and_a_letter_is_a_key_and_no_text(workbench, place):
         assert not app.screen.unsaved()
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_letters_and_digits_on_a_field_that_is_no_text_stay_in_the_form(workbench, demo, size):
+async def letters_and_digits_on_a_field_that_is_no_text_stay_in_the_form(pilot, screen):
     """No ping, no other mode, nothing saved as a test, and the footer names none of these keys."""
-    async with workbench(size=size) as pilot:
-        app, screen = pilot.app, await connected(pilot, "demo")
-        call = await form_of(pilot, screen, "get_weather")
+    app = pilot.app
+    call = await fresh_form(pilot, screen, "get_weather")
+    await pilot.press("down")
+    choice = screen.focused
+    await pilot.press(*"p1sqwzT")
+    await until(pilot, lambda: not app.is_typing)
+    assert (app.current_mode, app.screen, screen.focused, app.message[0]) == ("servers", screen, choice, "")
+    await pilot.press("f")
+    assert choice.value == '"fahrenheit"'
+    await pilot.press("h")
+    assert choice.value == '"celsius"'
+    await pilot.press("r")
+    await until(pilot, lambda: "city" in call.form.problems, what="r to send, as the footer says")
+
+
+async def letters_on_a_form_without_arguments_stay_in_it(pilot, screen):
+    await fresh_form(pilot, screen, "none")
+    await pilot.press(*"p1s")
+    await until(pilot, lambda: not pilot.app.is_typing)
+    assert (pilot.app.current_mode, pilot.app.screen, pilot.app.message[0]) == ("servers", screen, "")
+
+
+async def the_form_names_the_way_out(pilot, screen):
+    await fresh_form(pilot, screen, "get_weather")
+    for _ in range(2):  # a text, and a choice
+        await until(pilot, lambda: "send  esc back  f1-f6 modes" in rows_of(pilot.app)[-1])
         await pilot.press("down")
-        choice = screen.focused
-        await pilot.press(*"p1sqwzT")
-        await until(pilot, lambda: not app.is_typing)
-        assert (app.current_mode, app.screen, screen.focused, app.message[0]) == ("servers", screen, choice, "")
-        await pilot.press("f")
-        assert choice.value == '"fahrenheit"'
-        await pilot.press("h")
-        assert choice.value == '"celsius"'
-        await pilot.press("r")
-        await until(pilot, lambda: "city" in call.form.problems, what="r to send, as the footer says")
 
 
-async def test_letters_on_a_form_without_arguments_stay_in_it(workbench, place):
-    suite_of(place, odd=odd("odd"))
-    async with workbench() as pilot:
-        screen = await connected(pilot, "odd")
-        await form_of(pilot, screen, "none")
-        await pilot.press(*"p1s")
-        await until(pilot, lambda: not pilot.app.is_typing)
-        assert (pilot.app.current_mode, pilot.app.screen, pilot.app.message[0]) == ("servers", screen, "")
-
-
-@pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_the_form_names_the_way_out(workbench, demo, size):
-    async with workbench(size=size) as pilot:
-        screen = await connected(pilot, "demo")
-        await form_of(pilot, screen, "get_weather")
-        for _ in range(2):  # a text, and a choice
-            await until(pilot, lambda: "send  esc back  f1-f6 modes" in rows_of(pilot.app)[-1])
-            await pilot.press("down")
-
-
-@pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_a_tool_is_called_and_its_answer_read(workbench, demo, size):
+async def a_tool_is_called_and_its_answer_read(pilot, screen):
     """One row for each argument, the answer below."""
-    async with workbench(size=size) as pilot:
-        screen = await connected(pilot, "demo")
-        await form_of(pilot, screen, "get_weather")
-        assert_picture(pilot.app, "call-form", folder="servers")
-        await pilot.press(*"Oslo", "enter", "right", "right")
-        call = await sent(pilot, screen)
-        assert call.params["arguments"] == {"city": "Oslo", "unit": "fahrenheit"}
-        assert call.answer["result"]["structuredContent"]["unit"] == "fahrenheit"
-        await until(pilot, lambda: 'unit: "fahrenheit"' in text_of(pilot.app))
-        assert_picture(pilot.app, "call-answer", folder="servers")
+    await fresh_form(pilot, screen, "get_weather")
+    assert_picture(pilot.app, "call-form", folder="servers")
+    await pilot.press(*"Oslo", "enter", "right", "right")
+    call = await sent(pilot, screen)
+    assert call.params["arguments"] == {"city": "Oslo", "unit": "fahrenheit"}
+    assert call.answer["result"]["structuredContent"]["unit"] == "fahrenheit"
+    await until(pilot, lambda: 'unit: "fahrenheit"' in text_of(pilot.app))
+    assert_picture(pilot.app, "call-answer", folder="servers")
 
 
-async def test_what_is_wrong_is_told_and_can_be_sent_all_the_same(workbench, demo):
+async def what_is_wrong_is_told_and_can_be_sent_all_the_same(pilot, screen):
     """The first ^r tells, the second sends: that is how one sees what the server does with it."""
-    async with workbench() as pilot:
-        screen = await connected(pilot, "demo")
-        await form_of(pilot, screen, "get_record")
-        await pilot.press(*"seven", "ctrl+r")
-        await until(pilot, lambda: "`seven` is not a whole number" in text_of(pilot.app))
-        assert screen.call.params == {}
-        assert "^r again sends it anyway" in text_of(pilot.app)
-        call = await sent(pilot, screen)
-        assert call.params["arguments"] == {"id": "seven"}
-        assert call.answer is not None
-        await until(pilot, lambda: "sends it anyway" not in text_of(pilot.app), what="the warning to go")
+    await fresh_form(pilot, screen, "get_record")
+    await pilot.press(*"seven", "ctrl+r")
+    await until(pilot, lambda: "`seven` is not a whole number" in text_of(pilot.app))
+    assert screen.call.params == {}
+    assert "^r again sends it anyway" in text_of(pilot.app)
+    call = await sent(pilot, screen)
+    assert call.params["arguments"] == {"id": "seven"}
+    assert call.answer is not None
+    await until(pilot, lambda: "sends it anyway" not in text_of(pilot.app), what="the warning to go")
 
 
-async def test_a_warning_is_not_said_of_another_call(workbench, demo):
+async def a_warning_is_not_said_of_another_call(pilot, screen):
     """A form without fields has no help of its own to take its place."""
-    async with workbench() as pilot:
-        screen = await connected(pilot, "demo")
-        await form_of(pilot, screen, "get_record")
-        await pilot.press("ctrl+r")
-        await until(pilot, lambda: "sends it anyway" in text_of(pilot.app))
-        await pilot.press("escape")
-        await form_of(pilot, screen, "queue_depth")
-        assert "sends it anyway" not in text_of(pilot.app)
+    await fresh_form(pilot, screen, "get_record")
+    await pilot.press("ctrl+r")
+    await until(pilot, lambda: "sends it anyway" in text_of(pilot.app))
+    await pilot.press("escape")
+    await form_of(pilot, screen, "queue_depth")
+    assert "sends it anyway" not in text_of(pilot.app)
 
 
-async def test_a_problem_goes_when_it_is_put_right(workbench, demo):
+async def a_problem_goes_when_it_is_put_right(pilot, screen):
     """While one types."""
-    async with workbench() as pilot:
-        screen = await connected(pilot, "demo")
-        await form_of(pilot, screen, "get_record")
-        await pilot.press("ctrl+r")
-        await until(pilot, lambda: "required" in text_of(pilot.app))
-        await pilot.press("7")
-        assert screen.call.form.problems == {}
-        call = await sent(pilot, screen)
-        assert call.params["arguments"] == {"id": 7}
+    await fresh_form(pilot, screen, "get_record")
+    await pilot.press("ctrl+r")
+    await until(pilot, lambda: "required" in text_of(pilot.app))
+    await pilot.press("7")
+    assert screen.call.form.problems == {}
+    call = await sent(pilot, screen)
+    assert call.params["arguments"] == {"id": 7}
 
 
-async def test_json_that_is_pasted_fills_the_form(workbench, demo):
+async def json_that_is_pasted_fills_the_form(pilot, screen):
     """Forgiving JSON; an argument that is not known has a field of its own, and the nearest name."""
-    async with workbench() as pilot:
-        screen = await connected(pilot, "demo")
-        await form_of(pilot, screen, "get_weather")
-        await paste(pilot, "{city: 'Oslo', unit: 'farenheit', // x\n}")
-        await until(pilot, lambda: screen.call.form.named("city").raw == "Oslo")
-        assert screen.call.form.problems["unit"].endswith("did you mean `fahrenheit`?")
-        await until(pilot, lambda: 'not one of "celsius", "fahrenheit"' in text_of(pilot.app))
-        await pilot.press("ctrl+t")
-        await until(pilot, lambda: screen.call.form.whole is not None)
-        assert '"unit": "farenheit"' in text_of(pilot.app)
-        await pilot.press("ctrl+t")
-        await until(pilot, lambda: screen.call.form.whole is None)
+    await fresh_form(pilot, screen, "get_weather")
+    await paste(pilot, "{city: 'Oslo', unit: 'farenheit', // x\n}")
+    await until(pilot, lambda: screen.call.form.named("city").raw == "Oslo")
+    assert screen.call.form.problems["unit"].endswith("did you mean `fahrenheit`?")
+    await until(pilot, lambda: 'not one of "celsius", "fahrenheit"' in text_of(pilot.app))
+    await pilot.press("ctrl+t")
+    await until(pilot, lambda: screen.call.form.whole is not None)
+    assert '"unit": "farenheit"' in text_of(pilot.app)
+    await pilot.press("ctrl+t")
+    await until(pilot, lambda: screen.call.form.whole is None)
 
 
-async def test_pasted_arguments_take_the_place_of_what_is_there(workbench, demo):
+async def pasted_arguments_take_the_place_of_what_is_there(pilot, screen):
     """Also in a field that is not empty, and of the JSON text as a whole; a carriage return is the end of a line."""
-    async with workbench() as pilot:
-        screen = await connected(pilot, "demo")
-        await form_of(pilot, screen, "get_weather")
-        await pilot.press(*"Rome")
-        await paste(pilot, '{"city": "Oslo",\r"unit": "celsius"}')
-        await until(pilot, lambda: screen.call.form.named("city").raw == "Oslo")
-        await pilot.press("ctrl+t")
-        await until(pilot, lambda: screen.call.form.whole is not None and '"Oslo"' in text_of(pilot.app))
-        await paste(pilot, '{"arguments": {\r\n"city": "Bern"}}')
-        await until(pilot, lambda: "Bern" in screen.call.form.whole.raw)
-        assert screen.call.form.params()["arguments"] == {"city": "Bern"}
+    await fresh_form(pilot, screen, "get_weather")
+    await pilot.press(*"Rome")
+    await paste(pilot, '{"city": "Oslo",\r"unit": "celsius"}')
+    await until(pilot, lambda: screen.call.form.named("city").raw == "Oslo")
+    await pilot.press("ctrl+t")
+    await until(pilot, lambda: screen.call.form.whole is not None and '"Oslo"' in text_of(pilot.app))
+    await paste(pilot, '{"arguments": {\r\n"city": "Bern"}}')
+    await until(pilot, lambda: "Bern" in screen.call.form.whole.raw)
+    assert screen.call.form.params()["arguments"] == {"city": "Bern"}
 
 
-async def test_keys_of_the_json_text_and_an_empty_form(workbench, demo):
+async def keys_of_the_json_text_and_an_empty_form(pilot, screen):
     """To both ends, all of it, and away with all that was typed."""
-    async with workbench() as pilot:
-        screen = await connected(pilot, "demo")
-        await form_of(pilot, screen, "get_weather")
-        await pilot.press(*"Rome", "ctrl+t")
-        await until(pilot, lambda: screen.call.form.whole is not None)
-        box = pilot.app.screen.focused
-        await pilot.press("ctrl+end")
-        assert box.cursor_location == box.document.end
-        await pilot.press("ctrl+home")
-        assert box.cursor_location == (0, 0)
-        await pilot.press("ctrl+a")
-        assert box.selected_text == box.text
-        await pilot.press("ctrl+t")
-        await until(pilot, lambda: screen.call.form.whole is None)
-        assert screen.call.form.named("city").raw == "Rome"
-        await pilot.press("alt+c")
-        await until(pilot, lambda: screen.call.form.named("city").raw == "" and "Rome" not in text_of(pilot.app))
+    await fresh_form(pilot, screen, "get_weather")
+    await pilot.press(*"Rome", "ctrl+t")
+    await until(pilot, lambda: screen.call.form.whole is not None)
+    box = pilot.app.screen.focused
+    await pilot.press("ctrl+end")
+    assert box.cursor_location == box.document.end
+    await pilot.press("ctrl+home")
+    assert box.cursor_location == (0, 0)
+    await pilot.press("ctrl+a")
+    assert box.selected_text == box.text
+    await pilot.press("ctrl+t")
+    await until(pilot, lambda: screen.call.form.whole is None)
+    assert screen.call.form.named("city").raw == "Rome"
+    await pilot.press("alt+c")
+    await until(pilot, lambda: screen.call.form.named("city").raw == "" and "Rome" not in text_of(pilot.app))
 
 
-async def test_a_text_of_several_lines_gets_a_box(workbench, demo):
+async def a_text_of_several_lines_gets_a_box(pilot, screen):
     """Nothing of it is lost, and its controls are not obeyed."""
-    async with workbench() as pilot:
-        screen = await connected(pilot, "demo")
-        await form_of(pilot, screen, "echo")
-        await paste(pilot, "one\ntwo \x1b[2J")
-        await until(pilot, lambda: screen.call.form.named("text").kind == "json")
-        await until(pilot, lambda: "\\u001b" in text_of(pilot.app))
-        call = await sent(pilot, screen)
-        assert call.params["arguments"] == {"text": "one\ntwo \x1b[2J"}
-        assert "\x1b" not in text_of(pilot.app)
+    await fresh_form(pilot, screen, "echo")
+    await paste(pilot, "one\ntwo \x1b[2J")
+    await until(pilot, lambda: screen.call.form.named("text").kind == "json")
+    await until(pilot, lambda: "\\u001b" in text_of(pilot.app))
+    call = await sent(pilot, screen)
+    assert call.params["arguments"] == {"text": "one\ntwo \x1b[2J"}
+    assert "\x1b" not in text_of(pilot.app)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_objects_and_lists_are_filled_by_keys_alone(workbench, place, size):
+async def objects_and_lists_are_filled_by_keys_alone(pilot, screen):
     """Members and items are rows; items are added and removed; the problem stands at its row; JSON and back loses nothing."""
-    suite_of(place, shop=odd("shop"))
-    async with workbench(size=size) as pilot:
-        screen = await connected(pilot, "shop")
-        await form_of(pilot, screen, "place_order")
-        form = screen.call_pane.form
-        await pilot.press(*"Ada", "enter", "enter", *"Oslo", "enter", "plus")
-        await until(pilot, lambda: form.at == "lines[0].sku")
-        await pilot.press(*"ab", "alt+a")
-        await until(pilot, lambda: form.at == "lines[1].sku")
-        await pilot.press(*"C", "enter", "right", "right", "enter", *'red, "a, b"', "enter", "right")
-        await until(pilot, lambda: form.at == "payment" and screen.call.form.named("payment.number"))
-        await pilot.press("tab", "tab", *"42", "ctrl+r")
-        await until(pilot, lambda: form.at == "lines[0].sku")
-        assert screen.call.params == {}
-        assert '"ab" does not match "^[A-Z]+$"' in text_of(pilot.app)
-        assert_picture(pilot.app, "call-nested", folder="servers")
-        await pilot.press("backspace", "backspace", *"AB", "ctrl+t")
-        await until(pilot, lambda: screen.call.form.whole is not None and '"sku": "AB"' in text_of(pilot.app))
-        await pilot.press("ctrl+t")
-        await until(pilot, lambda: screen.call.form.whole is None and form.at == "customer.name")
-        call = await sent(pilot, screen)
-        expected = {
-            "customer": {"name": "Ada", "address": {"city": "Oslo"}},
-            "lines": [{"sku": "AB"}, {"sku": "C", "size": "L"}],
-            "tags": ["red", "a, b"],
-            "payment": {"kind": "card", "number": "42"},
-        }
-        assert call.params["arguments"] == expected
-        form.focus_field("lines[1].sku")
-        await pilot.press("alt+r")
-        await until(pilot, lambda: form.at == "lines[0]")
-        assert screen.call.form.arguments()["lines"] == [{"sku": "AB"}]
-        await pilot.press("minus", "space")
-        await until(pilot, lambda: form.at == "lines")
-        await pilot.press("backspace")
-        await until(pilot, lambda: "lines" not in screen.call.form.arguments())
-        await pilot.press("alt+c")
-        await until(pilot, lambda: screen.call.form.arguments() == {})
+    await fresh_form(pilot, screen, "place_order")
+    form = screen.call_pane.form
+    await pilot.press(*"Ada", "enter", "enter", *"Oslo", "enter", "plus")
+    await until(pilot, lambda: form.at == "lines[0].sku")
+    await pilot.press(*"ab", "alt+a")
+    await until(pilot, lambda: form.at == "lines[1].sku")
+    await pilot.press(*"C", "enter", "right", "right", "enter", *'red, "a, b"', "enter", "right")
+    await until(pilot, lambda: form.at == "payment" and screen.call.form.named("payment.number"))
+    await pilot.press("tab", "tab", *"42", "ctrl+r")
+    await until(pilot, lambda: form.at == "lines[0].sku")
+    assert screen.call.params == {}
+    assert '"ab" does not match "^[A-Z]+$"' in text_of(pilot.app)
+    assert_picture(pilot.app, "call-nested", folder="servers")
+    await pilot.press("backspace", "backspace", *"AB", "ctrl+t")
+    await until(pilot, lambda: screen.call.form.whole is not None and '"sku": "AB"' in text_of(pilot.app))
+    await pilot.press("ctrl+t")
+    await until(pilot, lambda: screen.call.form.whole is None and form.at == "customer.name")
+    call = await sent(pilot, screen)
+    expected = {
+        "customer": {"name": "Ada", "address": {"city": "Oslo"}},
+        "lines": [{"sku": "AB"}, {"sku": "C", "size": "L"}],
+        "tags": ["red", "a, b"],
+        "payment": {"kind": "card", "number": "42"},
+    }
+    assert call.params["arguments"] == expected
+    form.focus_field("lines[1].sku")
+    await pilot.press("alt+r")
+    await until(pilot, lambda: form.at == "lines[0]")
+    assert screen.call.form.arguments()["lines"] == [{"sku": "AB"}]
+    await pilot.press("minus", "space")
+    await until(pilot, lambda: form.at == "lines")
+    await pilot.press("backspace")
+    await until(pilot, lambda: "lines" not in screen.call.form.arguments())
+    await pilot.press("alt+c")
+    await until(pilot, lambda: screen.call.form.arguments() == {})
 
 
-async def test_json_pasted_into_an_object_fills_that_object(workbench, place):
-    suite_of(place, shop=odd("shop"))
-    async with workbench() as pilot:
-        screen = await connected(pilot, "shop")
-        await form_of(pilot, screen, "place_order")
-        await pilot.press(*"Ada", "enter", "enter")
-        await paste(pilot, "{city: 'Oslo'}")
-        await until(pilot, lambda: screen.call.form.named("customer.address.city").raw == "Oslo")
-        assert screen.call.form.named("customer.name").raw == "Ada"
+async def json_pasted_into_an_object_fills_that_object(pilot, screen):
+    await fresh_form(pilot, screen, "place_order")
+    await pilot.press(*"Ada", "enter", "enter")
+    await paste(pilot, "{city: 'Oslo'}")
+    await until(pilot, lambda: screen.call.form.named("customer.address.city").raw == "Oslo")
+    assert screen.call.form.named("customer.name").raw == "Ada"
 
 
 async def test_a_tool_that_destroys_asks_once(workbench, place):
@@ -291,17 +260,15 @@ async def test_a_tool_that_destroys_asks_once(workbench, place):
         assert screen.call.answer is not None
 
 
-async def test_errors_are_told_apart(workbench, demo):
+async def errors_are_told_apart(pilot, screen):
     """A tool execution error, and a protocol error."""
-    async with workbench() as pilot:
-        screen = await connected(pilot, "demo")
-        await form_of(pilot, screen, "always_fails")
-        await sent(pilot, screen)
-        await until(pilot, lambda: "isError true" in text_of(pilot.app))
-        await pilot.press("escape")
-        await form_of(pilot, screen, "out_of_order")
-        await sent(pilot, screen)
-        await until(pilot, lambda: "error -3" in text_of(pilot.app))
+    await fresh_form(pilot, screen, "always_fails")
+    await sent(pilot, screen)
+    await until(pilot, lambda: "isError true" in text_of(pilot.app))
+    await pilot.press("escape")
+    await form_of(pilot, screen, "out_of_order")
+    await sent(pilot, screen)
+    await until(pilot, lambda: "error -3" in text_of(pilot.app))
 
 
 async def test_an_answer_that_breaks_the_protocol_is_told_in_the_words_of_a_run(workbench, place):
@@ -346,41 +313,36 @@ async def test_a_call_that_hangs_is_given_up_with_escape(workbench, place):
         assert screen.server.connected
 
 
-async def test_a_form_keeps_what_was_typed_and_answered(workbench, demo):
+async def a_form_keeps_what_was_typed_and_answered(pilot, screen):
     """Back and forth between two tools."""
-    async with workbench() as pilot:
-        screen = await connected(pilot, "demo")
-        await form_of(pilot, screen, "echo")
-        await pilot.press(*"hello")
-        await sent(pilot, screen)
-        await pilot.press("escape")
-        await form_of(pilot, screen, "get_record")
-        await pilot.press("escape")
-        await form_of(pilot, screen, "echo")
-        assert "hello" in text_of(pilot.app)
-        await until(pilot, lambda: "answered" in text_of(pilot.app))
+    await fresh_form(pilot, screen, "echo")
+    await pilot.press(*"hello")
+    await sent(pilot, screen)
+    await pilot.press("escape")
+    await form_of(pilot, screen, "get_record")
+    await pilot.press("escape")
+    await form_of(pilot, screen, "echo")
+    assert "hello" in text_of(pilot.app)
+    await until(pilot, lambda: "answered" in text_of(pilot.app))
 
 
-async def test_odd_schemas_have_forms(workbench, place):
+async def odd_schemas_have_forms(pilot, screen):
     """A JSON box for what cannot be drawn, a list for many values; nothing blanks the pane."""
-    suite_of(place, odd=odd("odd"))
-    async with workbench() as pilot:
-        screen = await connected(pilot, "odd")
-        call = await form_of(pilot, screen, "odd")
-        kinds = {field.name: field.kind for field in call.form.fields}
-        assert (kinds["shape"], kinds["self"], kinds["any"]) == ("union", "json", "json")
-        many = next(row for row in screen.call_pane.form.rows() if row.field.name == "many")
-        many.editor.focus()
-        await pilot.press("space")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
-        await pilot.press(*"value 42", "enter")
-        await until(pilot, lambda: many.field.raw == '"value 42"')
-        await sent(pilot, screen)
-        for name in ("list", "text", "union", "none"):
-            await pilot.press("escape")
-            await form_of(pilot, screen, name)
-            await pilot.press("ctrl+r", "ctrl+r")
-            await until(pilot, lambda: screen.call.params and screen.call.started is None)
+    call = await fresh_form(pilot, screen, "odd")
+    kinds = {field.name: field.kind for field in call.form.fields}
+    assert (kinds["shape"], kinds["self"], kinds["any"]) == ("union", "json", "json")
+    many = next(row for row in screen.call_pane.form.rows() if row.field.name == "many")
+    many.editor.focus()
+    await pilot.press("space")
+    await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
+    await pilot.press(*"value 42", "enter")
+    await until(pilot, lambda: many.field.raw == '"value 42"')
+    await sent(pilot, screen)
+    for name in ("list", "text", "union", "none"):
+        await pilot.press("escape")
+        await form_of(pilot, screen, name)
+        await pilot.press("ctrl+r", "ctrl+r")
+        await until(pilot, lambda: screen.call.params and screen.call.started is None)
 
 
 async def test_a_result_of_twenty_megabytes(workbench, place):
@@ -406,46 +368,43 @@ async def test_a_result_of_twenty_megabytes(workbench, place):
         await pilot.press("escape")
 
 
-async def test_the_answer_is_searched_and_copied(workbench, demo):
+async def the_answer_is_searched_and_copied(pilot, screen):
     """/, n, Y; Escape ends the search and nothing else."""
-    async with workbench() as pilot:
-        screen = await connected(pilot, "demo")
-        await form_of(pilot, screen, "get_weather")
-        await pilot.press(*"Oslo")
-        await sent(pilot, screen)
-        screen.call_pane.result.focus()
-        await pilot.press("slash", *"cloudy", "enter")
-        assert screen.call_pane.result.has_focus
-        assert screen.call_pane.result.searching.startswith('"cloudy" 1 of 2')
-        await pilot.press("n", "Y")
-        await until(pilot, lambda: "Copied the target" in text_of(pilot.app))
-        await pilot.press("escape")
-        assert screen.is_calling
-        assert screen.call_pane.result.searching == ""
+    await fresh_form(pilot, screen, "get_weather")
+    await pilot.press(*"Oslo")
+    await sent(pilot, screen)
+    screen.call_pane.result.focus()
+    await pilot.press("slash", *"cloudy", "enter")
+    assert screen.call_pane.result.has_focus
+    assert screen.call_pane.result.searching.startswith('"cloudy" 1 of 2')
+    await pilot.press("n", "Y")
+    await until(pilot, lambda: "Copied the target" in text_of(pilot.app))
+    await pilot.press("escape")
+    assert screen.is_calling
+    assert screen.call_pane.result.searching == ""
 
 
-async def test_resources_templates_and_prompts_go_through_the_same_form(workbench, demo):
+async def resources_templates_and_prompts_go_through_the_same_form(pilot, screen):
     """Read, filled, got."""
-    async with workbench() as pilot:
-        screen = await connected(pilot, "demo")
-        for kind, method in (
-            ("resources", "resources/read"),
-            ("templates", "resources/read"),
-            ("prompts", "prompts/get"),
-        ):
-            screen.catalog.use(kind)
-            screen.show_catalog()
-            screen.catalog_list.focus()
-            screen.catalog_list.move_to(0)
-            await pilot.press("enter")
-            await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within)
-            for row in screen.call_pane.form.rows():
-                row.editor.focus()
-                await pilot.press("1")
-            await sent(pilot, screen)
-            assert screen.call.form.method == method
-            assert "result" in screen.call.answer, screen.call.answer
-            await pilot.press("escape")
+    await at_catalog(pilot, screen)
+    for kind, method in (
+        ("resources", "resources/read"),
+        ("templates", "resources/read"),
+        ("prompts", "prompts/get"),
+    ):
+        screen.catalog.use(kind)
+        screen.show_catalog()
+        screen.catalog_list.focus()
+        screen.catalog_list.move_to(0)
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within)
+        for row in screen.call_pane.form.rows():
+            row.editor.focus()
+            await pilot.press("1")
+        await sent(pilot, screen)
+        assert screen.call.form.method == method
+        assert "result" in screen.call.answer, screen.call.answer
+        await pilot.press("escape")
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
@@ -475,21 +434,17 @@ async def test_a_call_is_saved_as_a_test_that_passes(workbench, demo, size):
         assert "structuredContent.city" not in demo.read_text().replace(before, "")[-900:]
 
 
-async def test_the_value_under_the_cursor_is_proposed(workbench, demo):
+async def the_value_under_the_cursor_is_proposed(pilot, screen):
     """Chosen, and first."""
-    async with workbench() as pilot:
-        screen = await connected(pilot, "demo")
-        await form_of(pilot, screen, "get_weather")
-        await pilot.press(*"Oslo")
-        await sent(pilot, screen)
-        tree = screen.call_pane.result
-        tree.focus()
-        tree.move_to(
-            next(at for at, row in enumerate(tree.nodes.rows) if row.path == ("structuredContent", "conditions"))
-        )
-        await pilot.press("s")
-        await until(pilot, lambda: isinstance(pilot.app.screen, SaveTest))
-        assert pilot.app.screen.saving.proposals[0].target == "result.structuredContent.conditions"
+    await fresh_form(pilot, screen, "get_weather")
+    await pilot.press(*"Oslo")
+    await sent(pilot, screen)
+    tree = screen.call_pane.result
+    tree.focus()
+    tree.move_to(next(at for at, row in enumerate(tree.nodes.rows) if row.path == ("structuredContent", "conditions")))
+    await pilot.press("s")
+    await until(pilot, lambda: isinstance(pilot.app.screen, SaveTest))
+    assert pilot.app.screen.saving.proposals[0].target == "result.structuredContent.conditions"
 
 
 async def test_a_call_is_added_to_the_unsaved_text_of_its_file(workbench, demo):
@@ -596,3 +551,59 @@ async def test_a_secret_that_was_typed_lands_in_no_file(workbench, place):
     kept = [path for path in place.rglob("*") if path.is_file()]
     assert any(path.name == "session.json" for path in kept)
     assert [path for path in kept if b"numbat-typed-secret" in path.read_bytes()] == []
+
+
+AT_ANY_SIZE = (
+    letters_and_digits_on_a_field_that_is_no_text_stay_in_the_form,
+    the_form_names_the_way_out,
+    a_tool_is_called_and_its_answer_read,
+)
+OF_THE_DEMO = (
+    what_is_wrong_is_told_and_can_be_sent_all_the_same,
+    a_warning_is_not_said_of_another_call,
+    a_problem_goes_when_it_is_put_right,
+    json_that_is_pasted_fills_the_form,
+    pasted_arguments_take_the_place_of_what_is_there,
+    a_text_of_several_lines_gets_a_box,
+    errors_are_told_apart,
+    a_form_keeps_what_was_typed_and_answered,
+    the_answer_is_searched_and_copied,
+    resources_templates_and_prompts_go_through_the_same_form,
+    the_value_under_the_cursor_is_proposed,
+    keys_of_the_json_text_and_an_empty_form,
+)
+
+
+@pytest.mark.parametrize(
+    ("size", "checks"), [(SIZES[0], AT_ANY_SIZE), (SIZES[1], AT_ANY_SIZE + OF_THE_DEMO)], ids=SIZE_NAMES
+)
+async def test_calls_of_the_demo(workbench, demo, size, checks):
+    """Each check begins with a form that was never opened."""
+    async with workbench(size=size) as pilot:
+        screen = await connected(pilot, "demo")
+        for check in checks:
+            await check(pilot, screen)
+
+
+@pytest.mark.parametrize(
+    ("size", "checks"),
+    [
+        (SIZES[0], [objects_and_lists_are_filled_by_keys_alone]),
+        (SIZES[1], [json_pasted_into_an_object_fills_that_object, objects_and_lists_are_filled_by_keys_alone]),
+    ],
+    ids=SIZE_NAMES,
+)
+async def test_calls_with_objects_and_lists(workbench, place, size, checks):
+    suite_of(place, shop=odd("shop"))
+    async with workbench(size=size) as pilot:
+        screen = await connected(pilot, "shop")
+        for check in checks:
+            await check(pilot, screen)
+
+
+async def test_calls_with_odd_schemas(workbench, place):
+    suite_of(place, odd=odd("odd"))
+    async with workbench() as pilot:
+        screen = await connected(pilot, "odd")
+        await letters_on_a_form_without_arguments_stay_in_it(pilot, screen)
+        await odd_schemas_have_forms(pilot, screen)

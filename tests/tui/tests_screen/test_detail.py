@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from pathlib import Path
 
 import pytest
 
@@ -35,28 +36,23 @@ async def opened(pilot, part, tab="result"):
     return test
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_every_tab_shows_its_part(workbench, mixed, size):
-    async with workbench(size=size) as pilot:
-        await ran(pilot, "a")
-        await opened(pilot, "another")
-        for tab in TABS:
-            pilot.app.screen.detail.use_tab(tab)
-            await until(pilot, lambda: filled(pilot))
-            assert_picture(pilot.app, tab, folder="tests_screen", masks=NO_LIST)
+async def every_tab_shows_its_part(pilot):
+    await opened(pilot, "another")
+    for tab in TABS:
+        pilot.app.screen.detail.use_tab(tab)
+        await until(pilot, lambda: filled(pilot))
+        assert_picture(pilot.app, tab, folder="tests_screen", masks=NO_LIST)
 
 
-async def test_the_tabs_go_round_by_their_keys_from_the_list_too(workbench, mixed):
-    async with workbench() as pilot:
-        await ran(pilot, "a")
-        await on(pilot, "broken")
-        for tab in (*TABS[1:], "history", "result"):
-            await pilot.press("right_square_bracket")
-            assert pilot.app.screen.detail.tab == tab
-        await pilot.press("left_square_bracket")
-        assert pilot.app.screen.detail.tab == "history"
-        await pilot.click("TabLine", offset=(2, 0))
-        assert pilot.app.screen.detail.tab == "result"
+async def the_tabs_go_round_by_their_keys_from_the_list_too(pilot):
+    await on(pilot, "broken")
+    for tab in (*TABS[1:], "history", "result"):
+        await pilot.press("right_square_bracket")
+        assert pilot.app.screen.detail.tab == tab
+    await pilot.press("left_square_bracket")
+    assert pilot.app.screen.detail.tab == "history"
+    await pilot.click("TabLine", offset=(2, 0))
+    assert pilot.app.screen.detail.tab == "result"
 
 
 async def test_a_failure_beside_other_calls_shows_its_cause(workbench, place, mixing_suite):
@@ -81,45 +77,37 @@ async def test_a_failure_is_shown_while_other_tests_go_on(workbench, place, mixi
         assert [test.verdict for test in store.values()].count("fail") == 1
 
 
-async def test_the_detail_follows_the_cursor(workbench, mixed):
-    async with workbench() as pilot:
-        await ran(pilot, "a")
-        await on(pilot, "operational")
-        await pilot.press("j")
-        await until(pilot, lambda: 'expected  "broken"' in text_of(pilot.app))
+async def the_detail_follows_the_cursor(pilot):
+    await on(pilot, "operational")
+    await pilot.press("j")
+    await until(pilot, lambda: 'expected  "broken"' in text_of(pilot.app))
 
 
-async def test_on_a_narrow_terminal_enter_opens_it_and_escape_goes_back(workbench, mixed):
-    async with workbench(size=(80, 24)) as pilot:
-        await ran(pilot, "a")
-        await opened(pilot, "broken")
-        assert 'expected  "broken"' in text_of(pilot.app)
-        assert "▾ tools" not in text_of(pilot.app)
-        await pilot.press("escape")
-        assert "▾ tools" in text_of(pilot.app)
-        assert pilot.app.screen.test().name == "the service is broken"
+async def on_a_narrow_terminal_enter_opens_it_and_escape_goes_back(pilot):
+    await opened(pilot, "broken")
+    assert 'expected  "broken"' in text_of(pilot.app)
+    assert "▾ tools" not in text_of(pilot.app)
+    await pilot.press("escape")
+    assert "▾ tools" in text_of(pilot.app)
+    assert pilot.app.screen.test().name == "the service is broken"
 
 
-async def test_a_terminal_that_is_resized_shows_the_detail_or_the_reason_without_a_key(workbench, mixed):
-    async with workbench(size=(80, 24)) as pilot:
-        await ran(pilot, "a")
-        await on(pilot, "broken")
-        await pilot.resize_terminal(130, 40)
-        await until(pilot, lambda: 'expected  "broken"' in text_of(pilot.app), what="the detail")
-        await on(pilot, "another")
-        await pilot.resize_terminal(80, 24)
-        await until(pilot, lambda: "Tests   ✗ failed: " in text_of(pilot.app), what="the reason")
-        await on(pilot, "broken")
-        await pilot.resize_terminal(130, 40)
-        await until(pilot, lambda: 'expected  "broken"' in text_of(pilot.app), what="the detail of the other test")
+async def a_terminal_that_is_resized_shows_the_detail_or_the_reason_without_a_key(pilot):
+    await on(pilot, "broken")
+    await pilot.resize_terminal(130, 40)
+    await until(pilot, lambda: 'expected  "broken"' in text_of(pilot.app), what="the detail")
+    await on(pilot, "another")
+    await pilot.resize_terminal(80, 24)
+    await until(pilot, lambda: "Tests   ✗ failed: " in text_of(pilot.app), what="the reason")
+    await on(pilot, "broken")
+    await pilot.resize_terminal(130, 40)
+    await until(pilot, lambda: 'expected  "broken"' in text_of(pilot.app), what="the detail of the other test")
 
 
-async def test_the_difference_can_stand_side_by_side(workbench, mixed):
-    async with workbench() as pilot:
-        await ran(pilot, "a")
-        await opened(pilot, "another", "diff")
-        await pilot.press("d")
-        assert_picture(pilot.app, "sides", folder="tests_screen", masks=NO_LIST)
+async def the_difference_can_stand_side_by_side(pilot):
+    await opened(pilot, "another", "diff")
+    await pilot.press("d")
+    assert_picture(pilot.app, "sides", folder="tests_screen", masks=NO_LIST)
 
 
 async def test_rows_that_are_left_out_of_the_difference_are_shown_at_a_key(workbench, place):
@@ -147,46 +135,40 @@ tools:
         assert "28 rows the same" in text_of(pilot.app)
 
 
-async def test_the_frame_says_what_an_assertion_calls_the_value_under_the_cursor(workbench, mixed):
-    async with workbench() as pilot:
-        await ran(pilot, "a")
-        await opened(pilot, "operational", "response")
-        await pilot.press("G")
-        assert "result.content[0].text" in text_of(pilot.app)
-        await pilot.press("Y")
-        await until(pilot, lambda: pilot.app.clipboard == "result.content[0].text")
-        await pilot.press("y")
-        await until(pilot, lambda: pilot.app.clipboard == "status: operational")
-        await pilot.press("h")
-        assert pilot.app.screen.detail.json_tree.target == "result.content[0]"
+async def the_frame_says_what_an_assertion_calls_the_value_under_the_cursor(pilot):
+    await opened(pilot, "operational", "response")
+    await pilot.press("G")
+    assert "result.content[0].text" in text_of(pilot.app)
+    await pilot.press("Y")
+    await until(pilot, lambda: pilot.app.clipboard == "result.content[0].text")
+    await pilot.press("y")
+    await until(pilot, lambda: pilot.app.clipboard == "status: operational")
+    await pilot.press("h")
+    assert pilot.app.screen.detail.json_tree.target == "result.content[0]"
 
 
-async def test_a_search_finds_what_is_folded_and_n_goes_on(workbench, mixed):
-    async with workbench() as pilot:
-        await ran(pilot, "a")
-        await opened(pilot, "operational", "response")
-        await pilot.press("H", "slash", *"text", "enter")
-        tree = pilot.app.screen.detail.json_tree
-        assert tree.has_focus
-        assert "1 of 2" in tree.searching
-        first = tree.path
-        await pilot.press("n")
-        assert tree.path != first
-        await pilot.press("n")
-        assert tree.path == first
+async def a_search_finds_what_is_folded_and_n_goes_on(pilot):
+    await opened(pilot, "operational", "response")
+    await pilot.press("H", "slash", *"text", "enter")
+    tree = pilot.app.screen.detail.json_tree
+    assert tree.has_focus
+    assert "1 of 2" in tree.searching
+    first = tree.path
+    await pilot.press("n")
+    assert tree.path != first
+    await pilot.press("n")
+    assert tree.path == first
 
 
-async def test_space_opens_the_whole_value(workbench, mixed):
-    async with workbench() as pilot:
-        await ran(pilot, "a")
-        await opened(pilot, "operational", "response")
-        await pilot.press("G", "i")
-        await until(pilot, lambda: "y copy" in text_of(pilot.app))
-        assert "status: operational" in text_of(pilot.app)
-        await pilot.press("escape")
-        assert pilot.app.screen is not None
-        await pilot.press("t")
-        assert '"text": "status: operational"' in text_of(pilot.app)
+async def space_opens_the_whole_value(pilot):
+    await opened(pilot, "operational", "response")
+    await pilot.press("G", "i")
+    await until(pilot, lambda: "y copy" in text_of(pilot.app))
+    assert "status: operational" in text_of(pilot.app)
+    await pilot.press("escape")
+    assert pilot.app.screen is not None
+    await pilot.press("t")
+    assert '"text": "status: operational"' in text_of(pilot.app)
 
 
 async def test_plus_adds_an_assertion_that_holds(workbench, mixed):
@@ -243,15 +225,14 @@ async def test_a_suite_behind_a_link_gets_its_assertion_there(workbench, mixed):
         assert real.read_text(encoding="utf-8") != before
 
 
-async def test_escape_leaves_the_suite_as_it_is(workbench, mixed):
-    async with workbench() as pilot:
-        await ran(pilot, "a")
-        await opened(pilot, "operational", "response")
-        before = mixed.read_text(encoding="utf-8")
-        await pilot.press("G", "plus")
-        await until(pilot, lambda: "Add an assertion" in text_of(pilot.app))
-        await pilot.press("escape")
-        assert mixed.read_text(encoding="utf-8") == before
+async def escape_leaves_the_suite_as_it_is(pilot):
+    await opened(pilot, "operational", "response")
+    suite = Path(row(pilot, "operational").file).read_text
+    before = suite(encoding="utf-8")
+    await pilot.press("G", "plus")
+    await until(pilot, lambda: "Add an assertion" in text_of(pilot.app))
+    await pilot.press("escape")
+    assert suite(encoding="utf-8") == before
 
 
 async def test_an_assertion_goes_into_what_is_unsaved_in_edit(workbench, mixed):
@@ -315,42 +296,38 @@ async def test_a_history_that_was_asked_for_before_a_run_ended_is_asked_for_agai
         await until(pilot, lambda: "came to  ✗✗" in text_of(pilot.app))
 
 
-async def test_c_copies_the_command_that_runs_the_test(workbench, mixed):
-    async with workbench() as pilot:
-        await on(pilot, "broken")
-        await pilot.press("c")
-        await until(pilot, lambda: pilot.app.clipboard == 'mcptest run --filter "the service is broken"')
-        await pilot.press("g", "c")
-        await until(pilot, lambda: pilot.app.clipboard == "mcptest run")
+async def c_copies_the_command_that_runs_the_test(pilot):
+    await on(pilot, "broken")
+    await pilot.press("c")
+    await until(pilot, lambda: pilot.app.clipboard == 'mcptest run --filter "the service is broken"')
+    await pilot.press("g", "c")
+    await until(pilot, lambda: pilot.app.clipboard == "mcptest run")
 
 
-async def test_y_offers_what_else_there_is_to_copy(workbench, mixed):
+async def y_offers_what_else_there_is_to_copy(pilot):
     """Source: workbench.md 8.11, copy.menu."""
-    async with workbench() as pilot:
-        await ran(pilot, "a")
-        wanted = await on(pilot, "broken")
-        for key, holds in (
-            ("n", "the service is broken"),
-            ("p", f"mcptest.yml:{wanted.result['failure']['line']}"),
-            ("i", wanted.id),
-            ("t", "name: the service is broken"),
-            ("w", "broken"),
-            ("q", '"method": "tools/call"'),
-            ("r", "operational"),
-        ):
-            pilot.app._clipboard = ""
-            await pilot.press("y")
-            await until(pilot, lambda: pilot.app.screen is not pilot.app.work_screen)
-            await pilot.press(key, "enter")
-            await until(pilot, lambda holds=holds: holds in pilot.app.clipboard, what=key)
-
-
-async def test_of_a_test_that_never_ran_no_answer_is_offered(workbench, mixed):
-    async with workbench() as pilot:
-        await on(pilot, "broken")
+    wanted = await on(pilot, "broken")
+    for key, holds in (
+        ("n", "the service is broken"),
+        ("p", f"mcptest.yml:{wanted.result['failure']['line']}"),
+        ("i", wanted.id),
+        ("t", "name: the service is broken"),
+        ("w", "broken"),
+        ("q", '"method": "tools/call"'),
+        ("r", "operational"),
+    ):
+        pilot.app._clipboard = ""
         await pilot.press("y")
-        await until(pilot, lambda: "Its text" in text_of(pilot.app))
-        assert "The response" not in text_of(pilot.app)
+        await until(pilot, lambda: pilot.app.screen is not pilot.app.work_screen)
+        await pilot.press(key, "enter")
+        await until(pilot, lambda holds=holds: holds in pilot.app.clipboard, what=key)
+
+
+async def of_a_test_that_never_ran_no_answer_is_offered(pilot):
+    await on(pilot, "broken")
+    await pilot.press("y")
+    await until(pilot, lambda: "Its text" in text_of(pilot.app))
+    assert "The response" not in text_of(pilot.app)
 
 
 async def test_a_groups_page_counts_along_while_it_runs(workbench, place):
@@ -363,39 +340,34 @@ async def test_a_groups_page_counts_along_while_it_runs(workbench, place):
         await until(pilot, lambda: not pilot.app.runs.progress.busy)
 
 
-async def test_a_test_that_never_ran_says_what_the_keys_do(workbench, mixed):
-    async with workbench() as pilot:
-        await on(pilot, "broken")
-        assert "not run yet" in text_of(pilot.app)
-        assert "runs it" in text_of(pilot.app)
-        await pilot.press("g")
-        await until(pilot, lambda: "runs all 6 (1 server will start)" in text_of(pilot.app))
+async def a_test_that_never_ran_says_what_the_keys_do(pilot):
+    await on(pilot, "broken")
+    assert "not run yet" in text_of(pilot.app)
+    assert "runs it" in text_of(pilot.app)
+    await pilot.press("g")
+    await until(pilot, lambda: "runs all 6 (1 server will start)" in text_of(pilot.app))
 
 
-async def test_after_a_run_the_suite_says_what_came_of_it(workbench, mixed):
-    async with workbench() as pilot:
-        await ran(pilot, "a")
-        await pilot.press("g")
-        await until(pilot, lambda: "2 failed, 3 passed, 1 skipped in" in text_of(pilot.app))
-        assert "slowest" in text_of(pilot.app)
+async def after_a_run_the_suite_says_what_came_of_it(pilot):
+    await pilot.press("g")
+    await until(pilot, lambda: "2 failed, 3 passed, 1 skipped in" in text_of(pilot.app))
+    assert "slowest" in text_of(pilot.app)
 
 
-async def test_e_opens_the_editor_at_the_test_and_s_its_server(workbench, mixed):
-    async with workbench() as pilot:
-        await on(pilot, "broken")
-        await pilot.press("e")
-        await until(pilot, lambda: pilot.app.current_mode == "edit")
-        await pilot.press("f1")
-        await until(pilot, lambda: pilot.app.current_mode == "tests")
-        await pilot.press("S")
-        await until(pilot, lambda: pilot.app.current_mode == "servers")
+async def e_opens_the_editor_at_the_test_and_s_its_server(pilot):
+    await on(pilot, "broken")
+    await pilot.press("e")
+    await until(pilot, lambda: pilot.app.current_mode == "edit")
+    await pilot.press("f1")
+    await until(pilot, lambda: pilot.app.current_mode == "tests")
+    await pilot.press("S")
+    await until(pilot, lambda: pilot.app.current_mode == "servers")
 
 
-async def test_a_test_can_be_gone_to_from_elsewhere(workbench, mixed):
-    async with workbench() as pilot:
-        pilot.app.go("traffic")
-        pilot.app.go("tests", id=row(pilot, "region").id)
-        await until(pilot, lambda: pilot.app.screen.MODE == "tests" and pilot.app.screen.test() is row(pilot, "region"))
+async def a_test_can_be_gone_to_from_elsewhere(pilot):
+    pilot.app.go("traffic")
+    pilot.app.go("tests", id=row(pilot, "region").id)
+    await until(pilot, lambda: pilot.app.screen.MODE == "tests" and pilot.app.screen.test() is row(pilot, "region"))
 
 
 async def test_no_text_is_lost_under_a_scroll_bar(workbench, place):
@@ -451,3 +423,60 @@ tools:
         await until(pilot, lambda: tree.target.endswith("list[19999]"), what="the last item")
         assert tree.value() == 19_999
         assert '"19999" 1 of 1' in tree.searching
+
+
+NEVER_RAN = (
+    a_test_that_never_ran_says_what_the_keys_do,
+    c_copies_the_command_that_runs_the_test,
+    of_a_test_that_never_ran_no_answer_is_offered,
+    a_test_can_be_gone_to_from_elsewhere,
+    e_opens_the_editor_at_the_test_and_s_its_server,
+)
+AFTER_A_RUN = (
+    every_tab_shows_its_part,
+    after_a_run_the_suite_says_what_came_of_it,
+    the_detail_follows_the_cursor,
+    the_tabs_go_round_by_their_keys_from_the_list_too,
+    the_difference_can_stand_side_by_side,
+    the_frame_says_what_an_assertion_calls_the_value_under_the_cursor,
+    a_search_finds_what_is_folded_and_n_goes_on,
+    space_opens_the_whole_value,
+    escape_leaves_the_suite_as_it_is,
+    y_offers_what_else_there_is_to_copy,
+)
+NARROW = (
+    every_tab_shows_its_part,
+    on_a_narrow_terminal_enter_opens_it_and_escape_goes_back,
+    a_terminal_that_is_resized_shows_the_detail_or_the_reason_without_a_key,
+)
+
+
+async def from_the_list(pilot, check):
+    """Do a check with the list before it as it is at first, whatever the last one has left."""
+    app = pilot.app
+    while len(app.screen_stack) > 1:
+        await pilot.press("escape")
+    app.go("tests")
+    await until(pilot, lambda: app.current_mode == "tests")
+    screen = app.screen
+    screen.remove_class("-detail")
+    screen.detail.use_tab("result")
+    screen.test_list.focus()
+    await pilot.pause()
+    await check(pilot)
+
+
+async def test_the_detail_of_a_test_that_never_ran_and_of_one_that_did(workbench, mixed):
+    async with workbench(size=(120, 40)) as pilot:
+        for check in NEVER_RAN:
+            await from_the_list(pilot, check)
+        await from_the_list(pilot, ran)
+        for check in AFTER_A_RUN:
+            await from_the_list(pilot, check)
+
+
+async def test_the_detail_on_a_narrow_terminal(workbench, mixed):
+    async with workbench(size=(80, 24)) as pilot:
+        await ran(pilot)
+        for check in NARROW:
+            await from_the_list(pilot, check)
