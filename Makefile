@@ -47,7 +47,7 @@ lowest: setup  ## run the fast tests with the lowest version of each dependency
 	@build/lowest/bin/uv pip install --quiet --python build/lowest/bin/python --resolution lowest-direct --editable '.[models,dask]'
 	@build/lowest/bin/uv pip freeze --quiet --python build/lowest/bin/python --exclude-editable > build/lowest.txt
 	@build/lowest/bin/uv pip install --quiet --python build/lowest/bin/python --constraint build/lowest.txt $(LOWEST_TOOLS)
-	@build/lowest/bin/python -m pytest -q -n 2 --dist worksteal $(addprefix tests/,$(QUICK) mock running/test_over_http.py cli/test_run.py)
+	@build/lowest/bin/python -m pytest -q -n 2 --dist worksteal $(addprefix tests/,$(QUICK) running/test_over_http.py cli/test_run.py)
 
 npm: $(NPM_STAMP)  ## install the public servers and the conformance suite that the tests run against, from npm
 

@@ -138,6 +138,7 @@ class _SuiteRun:
             update_snapshots=file.config.getoption("mcptest_update_snapshots"),
         )
         self.begun: set[str] = set()
+        self._latest = -1
         self._results: dict[str, TestResult] = {}
         self._asked: asyncio.Queue[str | None] = asyncio.Queue()
         self._next: str | None = None
@@ -150,15 +151,18 @@ class _SuiteRun:
             return asyncio.create_task(running, name=f"run of {file.path.name}")
 
         self._task = self._runner.run(begin())
+        self._task.add_done_callback(lambda _: self._finished.set())
 
     def may_still(self, case_id: str) -> bool:
         """Whether the run has not gone past this test."""
-        return not self._task.done() and all(self._order[done] < self._order[case_id] for done in self.begun)
+        return not self._task.done() and self._latest < self._order[case_id]
 
     def result_of(self, case_id: str) -> TestResult:
         self.begun.add(case_id)
+        self._latest = max(self._latest, self._order[case_id])
         self._asked.put_nowait(case_id)
-        return self._runner.run(self._until(case_id))
+        self._runner.run(self._until(case_id))  # which returns nothing: asyncio writes out the result of such a task
+        return self._results[case_id]
 
     def end(self, *, keep: bool) -> RunRecord | None:
         """Let the run come to its end, and close its servers. Its record is saved and returned with `keep`."""
@@ -176,17 +180,14 @@ class _SuiteRun:
         (outcome,) = await asyncio.gather(self._task, return_exceptions=True)
         return None if isinstance(outcome, BaseException) else outcome
 
-    async def _until(self, case_id: str) -> TestResult:
+    async def _until(self, case_id: str) -> None:
         """Go on until this test has its result. Raises: what the run raised."""
         while case_id not in self._results:
             if self._task.done():
                 self._task.result()
                 raise McptestError("the run ended without a result of this test")
             self._finished.clear()
-            waiting = asyncio.ensure_future(self._finished.wait())
-            await asyncio.wait((waiting, self._task), return_when=asyncio.FIRST_COMPLETED)
-            waiting.cancel()
-        return self._results[case_id]
+            await self._finished.wait()
 
     def _heard(self, event: Any) -> None:
         from mcptest_engine.core.events import CaseFinished

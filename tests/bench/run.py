@@ -29,6 +29,7 @@ import compositions
 import door
 import evals
 import mutation
+import plugin
 import report
 import viewer
 import workbench
@@ -245,6 +246,7 @@ SECTIONS = (
     *compositions.SECTIONS,
     *evals.SECTIONS,
     *mutation.SECTIONS,
+    *plugin.SECTIONS,
     *agents.SECTIONS,
     *door.SECTIONS,
     *report.SECTIONS,

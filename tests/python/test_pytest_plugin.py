@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml  # noqa: F401 - its C part cannot be loaded twice, and pytester forgets what a run of it has loaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
