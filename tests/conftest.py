@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.forked import NURSERY, Nursery, can_fork
+from tests.forked import CAN_START_SIBLINGS, NURSERY, Nursery, NurseryPopen, can_fork
 from tests.model_fixtures import model_endpoint, models  # noqa: F401 - fixtures for every test that asks a model
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ def pytest_configure() -> None:
     A signal that is ignored is ignored in every child, too; one that has a handler here has none there. This process goes on
     not to be ended by it.
     """
+    if CAN_START_SIBLINGS:
+        subprocess.Popen = NurseryPopen  # type: ignore[misc]
     gc.disable()  # until all is collected, which stays
     _hear_signals()
     _judge_examples_by_what_they_show()
@@ -82,9 +84,9 @@ def mcptest_command() -> str:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def nursery() -> Iterator[Nursery]:
-    """Where processes of mcptest are forked from."""
+    """Where processes of mcptest and servers of the tests are forked from."""
     with closing(NURSERY):
         yield NURSERY
 

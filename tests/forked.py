@@ -9,11 +9,13 @@ checked where that is the point.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import fcntl
 import gc
 import io
 import os
 import pkgutil
+import platform
 import runpy
 import select
 import shutil
@@ -188,7 +190,7 @@ class Nursery:
         out, out_theirs = os.pipe()
         err, err_theirs = os.pipe() if stderr is None else (-1, stderr.fileno())
         theirs = [in_theirs, out_theirs, err_theirs]
-        process = self._asked(argv, theirs, cwd=cwd, env=env, leads="session" if start_new_session else "")
+        process = self.ask(argv, theirs, cwd=cwd, env=env, leads="session" if start_new_session else "")
         for end in {*theirs} - ({err_theirs} if stderr is not None else set()):
             os.close(end)
         process.stdin = _opened(into, "w", text) if stdin else None
@@ -198,11 +200,12 @@ class Nursery:
 
     def start_on_terminal(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], terminal: int) -> Forked:
         """As the first process of a session that has the terminal with this descriptor."""
-        return self._asked(argv, [terminal] * 3, cwd=cwd, env=env, leads="terminal")
+        return self.ask(argv, [terminal] * 3, cwd=cwd, env=env, leads="terminal")
 
-    def _asked(
+    def ask(
         self, argv: Sequence[str], streams: Sequence[int], *, cwd: Path, env: Mapping[str, str], leads: str
     ) -> Forked:
+        """The process; `leads`: "session" or "terminal", of which it is the first; a "sibling" of the nursery is our child."""
         words = [leads, str(cwd), str(len(argv)), *argv, *(f"{name}={value}" for name, value in env.items())]
         request = "\0".join(words).encode(errors="surrogateescape")
         status, told = os.pipe()
@@ -315,15 +318,19 @@ def _fork(asked: socket.socket, told_of: dict[int, int]) -> bool:
         return False
     (size,) = struct.unpack("!Q", head)
     request = _exactly(asked, size).decode(errors="surrogateescape").split("\0")
-    pid = os.fork()
+    is_sibling = request[0].startswith("sibling")
+    pid = _fork_a_sibling() if is_sibling else os.fork()
     if pid == 0:
         _become(request, descriptors)
     *theirs, told = descriptors
     for descriptor in theirs:
         os.close(descriptor)
-    told_of[pid] = told
     with contextlib.suppress(BrokenPipeError):
         os.write(told, f"{pid}".encode())
+    if is_sibling:
+        os.close(told)
+    else:
+        told_of[pid] = told
     return True
 
 
@@ -372,11 +379,14 @@ def _become(request: Sequence[str], descriptors: Sequence[int]) -> NoReturn:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     leads, cwd, count, *words = request
     argv, env = words[: int(count)], dict(word.split("=", 1) for word in words[int(count) :])
-    if leads:
+    if leads not in ("", "sibling"):
         os.setsid()
     if leads == "terminal":
         take_terminal(descriptors[0])
     subprocess.Popen = WarmPopen  # type: ignore[misc]
+    if leads.startswith("sibling"):
+        words, start = _warm_main(argv, env) or (argv, _main_of(argv))
+        _run(words, _with_new_streams(start), descriptors[:3], cwd, env)
     main = _main_of(argv)
     if os.environ.get("PYTHONUNBUFFERED") and not env.get("PYTHONUNBUFFERED"):
         main = _with_new_streams(main)
@@ -424,6 +434,10 @@ def _run(
     os._exit(code if isinstance(code, int) else int(code is not None))
 
 
+_Main = tuple[list[str], "Callable[[], object]"]
+"""What a process would run: its `sys.argv`, and its main function."""
+
+
 class WarmPopen(subprocess.Popen[Any]):
     """A process that a forked one starts. What is mcptest, or a program under `tests`, goes on in a fork of the starter.
 
@@ -444,18 +458,64 @@ class WarmPopen(subprocess.Popen[Any]):
         if main is None or (cwd is not None and not Path(cwd).is_dir()):
             super()._execute_child(*given)  # type: ignore[misc]
             return
+        ends = [number if end < 0 else end for number, end in enumerate((stdin, stdout, stderr))]
+        self.pid = self._forked(argv, main, ends, cwd, dict(os.environ if env is None else env), start_new_session)
+        self._child_created = True
+        self._close_pipe_fds(*given[len(names) : len(names) + 6])  # type: ignore[attr-defined]
+
+    def _forked(
+        self,
+        argv: list[str],  # noqa: ARG002 - of use where others fork
+        main: _Main,
+        ends: list[int],
+        cwd: str | None,
+        env: dict[str, str],
+        start_new_session: bool,
+    ) -> int:
+        """The id of the process."""
         words, start = main
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of threads that a fork does not have
-            self.pid = os.fork()
-        if self.pid == 0:
+            pid = os.fork()
+        if pid == 0:
             if start_new_session:
                 os.setsid()
             _forget_the_starter()
-            ends = [number if end < 0 else end for number, end in enumerate((stdin, stdout, stderr))]
-            Context().run(_run, words, _with_new_streams(start), ends, cwd, dict(os.environ if env is None else env))
-        self._child_created = True
-        self._close_pipe_fds(*given[len(names) : len(names) + 6])  # type: ignore[attr-defined]
+            Context().run(_run, words, _with_new_streams(start), ends, cwd, env)
+        return pid
+
+
+class NurseryPopen(WarmPopen):
+    """The same for what the process of the tests starts: that has grown too large to be forked, so the nursery is."""
+
+    def _forked(
+        self,
+        argv: list[str],
+        _main: _Main,
+        ends: list[int],
+        cwd: str | None,
+        env: dict[str, str],
+        start_new_session: bool,
+    ) -> int:
+        leads = "sibling session" if start_new_session else "sibling"
+        started = NURSERY.ask(argv, ends, cwd=Path.cwd() if cwd is None else Path(cwd), env=env, leads=leads)
+        os.close(started.fileno())
+        return started.pid
+
+
+_CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine()) if sys.platform == "linux" else None
+"""The number of the system call by which a process can start one that is a child of its own parent."""
+CAN_START_SIBLINGS = _CLONE is not None and sys.implementation.name == "cpython"
+_CLONE_PARENT = 0x8000
+
+
+def _fork_a_sibling() -> int:
+    """As `os.fork` of a process with one thread, but whoever started this one is the parent and has to wait for it."""
+    pid: int = ctypes.PyDLL(None).syscall(_CLONE, _CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0)
+    if pid == 0:
+        ctypes.pythonapi.PyOS_AfterFork_Child()
+    assert pid >= 0, "the system starts no sibling"
+    return pid
 
 
 _STARTERS: list[object] = []
