@@ -18,7 +18,7 @@ from mcptest_engine.core.errors import ExitCode, SuiteError, UsageError
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.settings import RunSettings
@@ -132,10 +132,10 @@ def run_many(
     workspace: Workspace,
     sinks: Sequence[Any],
     *,
+    execute: Callable[..., RunRecord],
     agent_budget: int,
 ) -> int:
-    """Run suites one after another, save the record of each, and write one report; the exit code of the worst."""
-    from mcptest_engine.cli.run import execute_suite
+    """Run suites one after another by `execute`, save the record of each, and write one report; the exit code of the worst."""
     from mcptest_engine.cli.sinks import write_reports
     from mcptest_engine.reporting.many import join_records
 
@@ -145,7 +145,7 @@ def run_many(
         if settings.bail is not None and failed >= settings.bail:
             break
         own = settings if settings.bail is None else settings._replace(bail=settings.bail - failed)
-        record = execute_suite(suite, _with_cassette(own, suite, workspace), workspace, sinks)
+        record = execute(suite, _with_cassette(own, suite, workspace), workspace, sinks)
         save_record(workspace, record)
         records.append(record)
         failed += record.totals.failed

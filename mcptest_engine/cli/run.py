@@ -177,7 +177,7 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
             from mcptest_engine.cli.list import show_many
 
             ctx.exit(show_many(chosen, workspace, form="table", broken=bool(broken)))
-        ctx.exit(run_many(chosen, broken, workspace, sinks, agent_budget=flags["agent_budget"]))
+        ctx.exit(run_many(chosen, broken, workspace, sinks, execute=execute_suite, agent_budget=flags["agent_budget"]))
     suite = load(path, workspace, variables, strict=flags["strict"])
     settings = with_last_failed(settings, suite, workspace, wanted=flags["last_failed"])
     if flags["dry_run"]:

@@ -23,7 +23,6 @@ from mcptest_engine.servers.wire import as_it_is
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mcptest_engine.servers.program import Programs
 
 ALWAYS_PASSED = frozenset({"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"})
 """The variables that reach every server, beside LC_*; everything else is named by the suite."""
@@ -107,7 +106,7 @@ class ServerSpec:
     http: HttpOptions = DEFAULT_HTTP
     wait_for_ready: Readiness | None = None
     ready: Readiness | None = None
-    programs: Programs | None = field(default=None, repr=False, compare=False)
+    programs: Any = field(default=None, repr=False, compare=False)  # `program.Programs`, which knows this module
     oauth: Mapping[str, Any] | None = field(default=None, repr=False)
     client: Mapping[str, Any] = field(default_factory=dict)
     protocol: str | None = None

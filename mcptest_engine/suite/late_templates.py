@@ -19,7 +19,7 @@ from mcptest_engine.suite.references import (
     parse_reference,
     part_of,
 )
-from mcptest_engine.suite.templates import LITERAL_KEYS, Fault, Walk, as_text
+from mcptest_engine.suite.templates import LATE_BLOCKS, LITERAL_KEYS, Fault, Walk, as_text
 
 if TYPE_CHECKING:
     from mcptest_engine.suite.templates import Templates
@@ -28,20 +28,18 @@ if TYPE_CHECKING:
 _JQ = frozenset({"jq", "assemble", "when", "until", "for_each"})
 
 
-def expand_compositions(
-    document: dict[str, Any], templates: Templates, config_dir: str, faults: list[Fault]
-) -> dict[str, Any]:
-    """A suite file's data with the templates of its compositions replaced; adds to `faults` what could not be."""
+def expand_late(document: dict[str, Any], templates: Templates, config_dir: str, faults: list[Fault]) -> dict[str, Any]:
+    """A suite file's data with the templates of its compositions and of its tests with cases replaced.
+
+    Adds to `faults` what could not be.
+    """
     walk = _LateWalk(templates, config_dir, faults)
-    entries = document["compositions"]
-    return {**document, "compositions": [walk.composition(one, ("compositions", at)) for at, one in enumerate(entries)]}
-
-
-def expand_request(
-    entry: dict[str, Any], path: Pointer, templates: Templates, config_dir: str, faults: list[Fault]
-) -> dict[str, Any]:
-    """The same for a test of one request, of which variables of its cases are left."""
-    return _LateWalk(templates, config_dir, faults).request(entry, path)
+    return {
+        name: [walk.entry(name, one, (name, at)) for at, one in enumerate(value)]
+        if name in LATE_BLOCKS and isinstance(value, list)
+        else value
+        for name, value in document.items()
+    }
 
 
 class _LateWalk(Walk):
@@ -51,6 +49,12 @@ class _LateWalk(Walk):
     _ids: frozenset[str] = frozenset()
     _case_variables: frozenset[str] = frozenset()
     _late = False
+
+    def entry(self, block: str, entry: Any, path: Pointer) -> Any:
+        """A composition, or a test, which is changed only if it has cases."""
+        if block == "compositions":
+            return self.composition(entry, path)
+        return self.request(entry, path) if isinstance(entry, dict) and isinstance(entry.get("cases"), list) else entry
 
     def composition(self, entry: Any, path: Pointer) -> Any:
         """One composition."""
@@ -62,6 +66,7 @@ class _LateWalk(Walk):
 
     def request(self, entry: dict[str, Any], path: Pointer) -> dict[str, Any]:
         """One test of a tool, a resource or a prompt that has cases."""
+        self._has_nodes, self._ids = False, frozenset()
         self._note_cases(entry["cases"])
         return {key: self._of_request(key, value, (*path, key)) for key, value in entry.items()}
 

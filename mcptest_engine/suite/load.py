@@ -31,7 +31,7 @@ from mcptest_engine.suite.problems import structural_problems
 from mcptest_engine.suite.secrets import environment_secrets, secret_values, without_secrets
 from mcptest_engine.suite.server_checks import Surroundings
 from mcptest_engine.suite.sources import Reader, Source
-from mcptest_engine.suite.templates import Declared, Fault, Templates, as_text
+from mcptest_engine.suite.templates import LATE_BLOCKS, Declared, Fault, Templates, as_text
 from mcptest_engine.workspace.files import leads_inside
 
 if TYPE_CHECKING:
@@ -313,10 +313,10 @@ class _Load:
 
             written = with_env_as_written(tree)
         value, faults = templates.expand_document(written, config_dir=source.config_dir)
-        if isinstance(value, dict) and isinstance(value.get("compositions"), list):
-            from mcptest_engine.suite.late_templates import expand_compositions  # few suites have one
+        if isinstance(value, dict) and any(_is_late(name, value.get(name)) for name in LATE_BLOCKS):
+            from mcptest_engine.suite.late_templates import expand_late  # few suites have any
 
-            value = expand_compositions(value, templates, source.config_dir, faults)
+            value = expand_late(value, templates, source.config_dir, faults)
         self._silent |= {(places.file_name(number, fault.path), pointer(fault.path)) for fault in faults}
         if value is not tree.value or source.rows:
             from mcptest_engine.suite.expanded import expanded_tree
@@ -515,6 +515,13 @@ def _called_server(entry: Mapping[str, Any]) -> str | None:
     """The server that the `call` of an eval names."""
     call = entry.get("call")
     return call.get("server") if isinstance(call, dict) else None
+
+
+def _is_late(block: str, entries: Any) -> bool:
+    """Whether a block has templates that wait for a case or a node."""
+    if not isinstance(entries, list):
+        return False
+    return block == "compositions" or any(isinstance(entry, dict) and "cases" in entry for entry in entries)
 
 
 def _declares_env(document: Any) -> bool:

@@ -43,6 +43,8 @@ _PLAIN_BLOCKS = (
     *("judge", "budget", "prices"),
 )
 _TEST_BLOCKS = ("tools", "resources", "prompts", "compliance", "agents", "evals")
+LATE_BLOCKS = (*_TEST_BLOCKS, "compositions")
+"""Where entries may have templates whose values are only known in a case, or a node."""
 _ESCAPE_HINT = "write `$${` for a literal `${`"
 
 
@@ -125,7 +127,10 @@ class Templates:
                 self._declared_value(name)
 
     def expand_document(self, document: Any, *, config_dir: str) -> tuple[Any, list[Fault]]:
-        """A file's data with its templates replaced but for imports, variables and compositions, and what could not be."""
+        """A file's data with its templates replaced, and what could not be.
+
+        Imports, variables, compositions and tests with cases are left as they are.
+        """
         faults: list[Fault] = []
         if not isinstance(document, dict):
             return document, faults
@@ -390,9 +395,7 @@ class Walk:
         if type(entry) is not dict:
             return self.value(entry, path)
         if type(entry.get("cases")) is list:
-            from mcptest_engine.suite.late_templates import expand_request  # few tests have any
-
-            return expand_request(entry, path, self.templates, self.config_dir, self.faults)
+            return entry
         changed: dict[str, Any] | None = None
         for key, item in entry.items():
             if type(item) is str and "${" not in item:

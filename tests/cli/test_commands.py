@@ -254,7 +254,6 @@ for message in minimcp.messages():
         ((), "workbench"),
         (("vlidate",), "did you mean `validate`?"),
         (("suite.yml",), "mcptest run suite.yml"),
-        (("tools", "--url", "http://127.0.0.1:1/mcp", "--command", "x"), "both"),
     ],
 )
 def test_what_is_not_there_says_so(mcptest: Command, arguments: tuple[str, ...], word: str) -> None:
