@@ -1,11 +1,10 @@
 """The pytest plugin: suites are collected as tests, and the fixture `mcp_server` calls a server from Python tests.
 
-pytest loads this module at every start, also where no suite is, so it imports nothing of the engine by itself.
+pytest loads this module at every start, also where no suite is, so it imports neither the engine nor asyncio by itself.
 """
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +98,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     server: Any = pyfuncitem.funcargs.get("mcp_server")
     if server is None or not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
+    import asyncio
+
     names = inspect.signature(pyfuncitem.obj).parameters
 
     async def run() -> None:
