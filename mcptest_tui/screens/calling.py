@@ -122,7 +122,8 @@ class Calling(ServersBase):
             self.in_background(partial(self._show_call, self.call, at=at), "servers.form")
 
     def leave_call(self) -> None:
-        """Back to the list."""
+        """Back to the list. A form that is still being drawn would take the focus, although it is not shown."""
+        self.workers.cancel_group(self, "servers.form")
         self.remove_class("-calling")
         self.go_to("catalog")
         self.show_about()
@@ -196,7 +197,7 @@ class Calling(ServersBase):
     def on_schema_form_reshaped(self, event: SchemaForm.Reshaped) -> None:
         """Other rows: a box, other items, other members."""
         event.stop()
-        if self.call is not None:
+        if self.call is not None and self.is_calling:
             if self.call.form.problems:
                 self.call.form.check()
             self.in_background(partial(self._show_call, self.call, at=event.name), "servers.form")

@@ -105,7 +105,8 @@ class CallPane(Sturdy, Vertical):
         form = self.form.form
         if form is not None:
             form.fill({})
-            self.call_next(self.form.show, form)
+            form.problems = {}
+            self.form.post_message(SchemaForm.Reshaped(self.form, ""))
 
     def action_add_item(self) -> None:
         """One item more in the list with the focus."""

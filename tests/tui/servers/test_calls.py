@@ -241,6 +241,19 @@ async def json_pasted_into_an_object_fills_that_object(pilot, screen):
     assert screen.call.form.named("customer.name").raw == "Ada"
 
 
+async def escape_right_after_clear_leaves_the_focus_in_the_list(pilot, screen):
+    """The form is still being drawn then; the next Enter opens it."""
+    await fresh_form(pilot, screen, "place_order")
+    await pilot.press(*"Ada")
+    screen.call_pane.action_clear()
+    screen.back()
+    await until(pilot, lambda: not screen.call.form.arguments())
+    await pilot.pause()
+    assert (screen.is_calling, screen.focused) == (False, screen.catalog_list)
+    await pilot.press("enter")
+    await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within)
+
+
 async def test_a_tool_that_destroys_asks_once(workbench, place):
     """By its name here; no is no."""
     suite_of(place, one=odd("any"))
@@ -588,7 +601,7 @@ async def test_calls_of_the_demo(workbench, demo, size, checks):
 @pytest.mark.parametrize(
     ("size", "checks"),
     [
-        (SIZES[0], [objects_and_lists_are_filled_by_keys_alone]),
+        (SIZES[0], [objects_and_lists_are_filled_by_keys_alone, escape_right_after_clear_leaves_the_focus_in_the_list]),
         (SIZES[1], [json_pasted_into_an_object_fills_that_object, objects_and_lists_are_filled_by_keys_alone]),
     ],
     ids=SIZE_NAMES,
