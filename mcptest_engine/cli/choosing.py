@@ -275,7 +275,9 @@ def local_remarks(settings: Mapping[str, Any]) -> tuple[str, ...]:
         found.append(
             f"{shown_url(url)} is on this machine: elsewhere, such as in CI, add `command`, which starts the server"
         )
-    words = [*settings.get("command", ()), settings.get("cwd") or "", *(settings.get("env") or {}).values()]
+    command = settings.get("command", ())
+    argv = command.split() if isinstance(command, str) else command
+    words = [*argv, settings.get("cwd") or "", *(settings.get("env") or {}).values()]
     local = [
         word for word in dict.fromkeys(map(str, words)) if word.startswith("/") and not word.startswith(_EVERYWHERE)
     ]

@@ -233,10 +233,14 @@ def _learn(
 
     Raises: UsageError when `options` names tools and the server has none of them; and what asking it raises.
     """
-    learnt = _learnt(saved, flags)
+    from mcptest_engine.cli.choosing import local_remarks
+
+    catalog, target, notes, redact = _learnt(saved, flags)
     if options is not None:
-        check_tools(learnt[0], options.tools)
-    return learnt
+        check_tools(catalog, options.tools)
+    if flags["into"] is None or flags["server"] is None:  # else the suite declares the server already
+        notes = (*notes, *local_remarks(target.settings))
+    return catalog, target, notes, redact
 
 
 def _learnt(saved: str | None, flags: dict[str, Any]) -> tuple[Catalog, Target, tuple[str, ...], Redact]:

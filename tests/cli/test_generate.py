@@ -165,6 +165,7 @@ def test_a_saved_catalog_needs_no_server(mcptest: Command, tmp_path: Path) -> No
     done = mcptest("generate", "suite", "--from", "catalog.json", "--url", "http://127.0.0.1:9/mcp")
     assert done.returncode == ExitCode.PASSED, done.stderr
     assert read_tree(done.stdout, file="").value["servers"] == {"target": {"url": "http://127.0.0.1:9/mcp"}}
+    assert "note: http://127.0.0.1:9/mcp is on this machine: elsewhere, such as in CI, add `command`" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -229,3 +229,4 @@ def test_what_holds_on_this_machine_alone_is_remarked() -> None:
     assert (
         "/home/me/s.py: a path of this machine" in local_remarks({"command": ["/usr/bin/python", "/home/me/s.py"]})[0]
     )
+    assert local_remarks({"command": "python /home/me/s.py"})[0].startswith("/home/me/s.py: ")
