@@ -17,12 +17,14 @@ WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 2)")
 # The fast tests: what starts no mcptest, terminal or browser. The language, the judging, the reports, what screens show.
 QUICK := core suite suite_edit judging safety/changes reporting workspace themes tui/state faults
 
-.PHONY: help demo test check bench soak docs dist lowest npm setup clean lint types layers quick unit
+.PHONY: help demo test check bench soak docs dist lowest npm setup clean lint types layers quick unit compiled
 
 demo: setup  ## run the example suite on the embedded mock server
 	@$(BIN)/mcptest demo
 
-test: setup lint types layers unit  ## every check
+test: setup  ## every check
+	@$(MAKE) --no-print-directory --jobs 2 lint types layers compiled
+	@$(MAKE) --no-print-directory unit
 
 check: setup  ## before a commit: lint, types, layers and the fast tests (QUICK); meant to take a minute on two cores
 	@$(MAKE) --no-print-directory --jobs 2 lint types layers quick
@@ -73,6 +75,10 @@ quick: setup
 
 unit: setup
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(AGAIN)
+
+# On a new checkout each of pytest's processes would compile every test for itself; beside the types one does it for all.
+compiled: setup
+	@$(BIN)/python -m pytest -q --collect-only >/dev/null || true  # `unit` says what is wrong
 
 setup: $(STAMP)
 
