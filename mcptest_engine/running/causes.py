@@ -79,14 +79,17 @@ class Held(NamedTuple):
     def is_victim_of(self, other: Held) -> bool:
         """Whether its call could not be answered because of the other's.
 
-        It was under way when the server died, or asked when the server had stopped answering anybody.
+        It was under way when the server died or was ended, or asked when the server had stopped answering anybody.
         """
         at_once = other.place in self.beside or self.place in other.beside
         ends = {(broken.session, broken.hung) for broken in other.decision.broken}
+        by_hand = {broken.session for broken in _ends_by_hand(other.decision)}
         return any(
             broken.session is not None
-            and (broken.session, broken.hung) in ends
-            and (broken.session.is_silent if broken.hung else at_once)
+            and (
+                (broken.session in by_hand and at_once)
+                or ((broken.session, broken.hung) in ends and (broken.session.is_silent if broken.hung else at_once))
+            )
             for broken in self.decision.broken
         )
 

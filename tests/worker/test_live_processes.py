@@ -131,6 +131,25 @@ def test_a_call_whose_server_was_ended_by_hand_is_not_made_again_and_those_besid
     assert failed["failure"].get("cause") is None
 
 
+def test_a_call_that_timed_out_beside_one_whose_server_is_then_ended_by_hand_was_in_its_way(
+    child: Child, suite_on: SuiteOn
+) -> None:
+    """It is made again alone, and never beside the call that hangs, which would wait for ten minutes once more."""
+    late = {"name": "late", "tool": "look", "args": {"who": "w"}, "timeout_ms": 500}
+    suite_on("parallel", tests=[{"name": "hangs", "tool": "freeze", "timeout_ms": 600_000}, late])
+    child.ask("run", run="r", path="mcptest.yml")
+    was_asked, waits = False, {"tools/call look"}
+    while not was_asked or "tools/call look" in waits:
+        for row in of_role(child.ask("processes"), "run"):
+            waits = {what for what, _ in row["waits"]}
+            was_asked = was_asked or "tools/call look" in waits
+    child.ask("end_process", number=row["number"])
+    record = child.event("run.finished", run="r")["record"]
+    assert (record["totals"]["passed"], record["totals"]["failed"]) == (1, 1)
+    calls = {effect["tool"]: effect["count"] for effect in record["effects"]["calls"]}
+    assert calls == {"freeze": 1, "look": 2}
+
+
 def test_a_server_that_ignores_signals_is_ended_too(child: Child, clinging: Clinging) -> None:
     child.ask("run", run="r", path="mcptest.yml")
     clinging.wait_for("called")
