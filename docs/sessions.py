@@ -139,11 +139,12 @@ def _shape(text: str) -> str:
 
 def _told(command: str) -> str:
     """The shell's lines for one command: a mark, then the command with the exit code of the one before in `$?`."""
-    lines = f"code=$?; printf '\\036'; (exit $code)\n{command}"
+    lines = f"printf '\\036'; (exit $code)\n{command}"
     if not command.endswith("&"):
-        return lines
+        return f"code=$?; {lines}"
     waiting = 'until grep -qs listening ../background; do kill -0 $! || break; done; sed "/^listening/q" ../background'
-    return f"{lines.removesuffix('&')} >../background 2>&1 &\n{waiting}"
+    emptied = "code=$?; : >../background"  # else the words of one before it could be seen in it
+    return f"{emptied}; {lines.removesuffix('&')} >../background 2>&1 &\n{waiting}"
 
 
 def _run(script: str, work: Path, path: str) -> list[str]:

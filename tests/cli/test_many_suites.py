@@ -40,7 +40,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def invoke(command: object, *arguments: str) -> Result:
-    return CliRunner().invoke(command, arguments)  # type: ignore[arg-type]
+    names = ["-h", "--help"]  # click remembers those of the first call in the process
+    return CliRunner().invoke(command, arguments, help_option_names=names)  # type: ignore[arg-type]
 
 
 @pytest.mark.usefixtures("folder")

@@ -82,7 +82,7 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]
 
 def record_of(*options: str) -> RunRecord:
     """The report over everything below here."""
-    ran = CliRunner().invoke(run.command, [".", "--reporter", "json", *options])
+    ran = CliRunner().invoke(run.command, [".", "--reporter", "json", *options], help_option_names=["-h", "--help"])
     return RunRecord.from_json(json.loads(ran.stdout))
 
 
