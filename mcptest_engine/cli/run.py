@@ -150,7 +150,8 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     files = flags["files"]
     flags["file"] = files[0] if files else None
     bail = bail_of(flags)
-    path, *others = suite_paths(files or tuple(filter(None, [flags["file"]])), flags["config"])
+    named = files or tuple(filter(None, [flags["file"]]))  # `--bail` may have taken the file for its number
+    path, *others = suite_paths(named, flags["config"])
     if others:
         refuse_for_many(flags)
     variables = parse_variables(flags["variables"])

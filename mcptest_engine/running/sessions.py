@@ -44,7 +44,7 @@ class Sessions:
         self._client = case.request.client
         self.broken: list[Broken] = []
         self._own: dict[str, Session] = {}
-        self._held = AsyncExitStack()
+        self._held: AsyncExitStack | None = None
 
     def is_own(self, server: str) -> bool:
         """Whether nobody but this test talks over the session with `server`."""
@@ -94,7 +94,9 @@ class Sessions:
 
     async def close(self) -> None:
         """End the test's own sessions, if it has any; the next call begins another."""
-        held, self._held, self._own = self._held, AsyncExitStack(), {}
+        if self._held is None:
+            return
+        held, self._held, self._own = self._held, None, {}
         await held.aclose()
 
     def _key(self, server: str) -> str:
@@ -110,6 +112,8 @@ class Sessions:
             return own
         if own is not None:
             await self.close()
+        if self._held is None:
+            self._held = AsyncExitStack()
         client = self._client if server == self._case.server else None
         opening = self._pool.own_session(server, client, fresh=self._case.fresh.get(server) == "")
         own = self._own[server] = await self._held.enter_async_context(opening)
