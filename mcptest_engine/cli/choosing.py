@@ -279,7 +279,9 @@ def local_remarks(settings: Mapping[str, Any]) -> tuple[str, ...]:
     argv = command.split() if isinstance(command, str) else command
     words = [*argv, settings.get("cwd") or "", *(settings.get("env") or {}).values()]
     local = [
-        word for word in dict.fromkeys(map(str, words)) if word.startswith("/") and not word.startswith(_EVERYWHERE)
+        word
+        for word in dict.fromkeys(map(str, words))
+        if word.startswith("/") and word.rstrip("/") not in ("", "/tmp") and not word.startswith(_EVERYWHERE)  # noqa: S108
     ]
     if local:
         told = ", ".join(local[:3])
@@ -287,7 +289,7 @@ def local_remarks(settings: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(found)
 
 
-_EVERYWHERE = ("/usr/", "/bin/", "/opt/", "/etc/", "/dev/", "/tmp/")  # noqa: S108
+_EVERYWHERE = ("/usr/", "/bin/", "/opt/", "/etc/", "/dev/")
 
 
 # --- out of an agent's settings

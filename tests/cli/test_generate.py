@@ -128,7 +128,10 @@ def test_json_is_the_object_of_the_agent_interface(mcptest: Command, tmp_path: P
     assert list(answer) == ["suite", "tools", "resources_scaffolded", "prompts_scaffolded", "notes"]
     assert [tool["name"] for tool in answer["tools"]] == ["delete_page", "format_disk", "get_page", "write_page"]
     assert all(list(tool) == ["name", "tests_generated"] for tool in answer["tools"])
-    assert (answer["resources_scaffolded"], answer["prompts_scaffolded"], answer["notes"]) == (1, 1, [])
+    assert (answer["resources_scaffolded"], answer["prompts_scaffolded"]) == (1, 1)
+    local = ", ".join(word for word in (sys.executable, str(SERVERS / "recorder.py")) if not word.startswith("/usr/"))
+    told = f"{local}, {tmp_path / 'record.txt'}: a path of this machine; `${{CONFIG_DIR}}` is the folder of the suite"
+    assert answer["notes"] == [told]
 
 
 @pytest.mark.parametrize(
