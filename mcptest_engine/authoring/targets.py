@@ -157,7 +157,7 @@ def declared_words(words: Sequence[str], secrets: dict[str, str]) -> list[str]:
     `secrets` holds those of the server's `env:` already; where one stands among the words its variable is named. A word that
     is masked already is a secret whose value is not known here.
     """
-    from mcptest_engine.servers.agent_configs import words_without_secrets
+    from mcptest_engine.suite.secrets import words_without_secrets
 
     return list(_declared_words(words, words_without_secrets(words, secrets), secrets))
 
@@ -185,7 +185,7 @@ def _declared_words(words: Sequence[str], masked: Sequence[str], secrets: dict[s
 
 def _with_names(word: str, secrets: Mapping[str, str]) -> str | None:
     """The word with the variables of known secrets in their places; None where there are none, or others as well."""
-    from mcptest_engine.servers.agent_configs import words_without_secrets
+    from mcptest_engine.suite.secrets import words_without_secrets
 
     rest = text = untemplated(word)
     for name, value in secrets.items():

@@ -179,8 +179,8 @@ def _target(spec: ServerSpec, flags: Mapping[str, Any]) -> dict[str, str]:
     """The server as it is shown: without secrets."""
     import shlex
 
-    from mcptest_engine.servers.agent_configs import words_without_secrets
     from mcptest_engine.servers.urls import shown_url
+    from mcptest_engine.suite.secrets import words_without_secrets
 
     named = {} if flags["server"] is None else {"server": str(flags["server"])}
     url = {} if spec.url is None else {"url": spec.redact(shown_url(spec.url))}

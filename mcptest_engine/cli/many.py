@@ -6,7 +6,6 @@ selects tests selects among all of them, so a suite in which nothing matches is 
 
 from __future__ import annotations
 
-import glob
 import os
 import sys
 from pathlib import Path
@@ -54,7 +53,9 @@ def _below(name: str) -> Iterator[Path]:
     if os.path.isdir(name):  # noqa: PTH112
         files = [one["path"] for one in find_suites([name], Path.cwd())]
     elif _is_glob(name):
-        matched = sorted(glob.glob(name, recursive=True))  # noqa: PTH207
+        from glob import glob
+
+        matched = sorted(glob(name, recursive=True))  # noqa: PTH207
         files = [one["path"] for one in find_suites(filter(os.path.isdir, matched), Path.cwd())]
         files = [*(one for one in matched if os.path.isfile(one) and is_suite(one)), *files]  # noqa: PTH113
     if not files:
@@ -66,7 +67,7 @@ def _below(name: str) -> Iterator[Path]:
 
 
 def _is_glob(name: str) -> bool:
-    return glob.has_magic(name) and not os.path.lexists(name)
+    return any(sign in name for sign in "*?[") and not os.path.lexists(name)
 
 
 def refuse_for_many(flags: dict[str, Any]) -> None:

@@ -7,7 +7,6 @@ tests from an earlier run; a run of an agent's session looks at the whole sessio
 from __future__ import annotations
 
 import hashlib
-import re
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import RecordError
 from mcptest_engine.core.kinds import Strength, Verdict
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.running.extensions import Extension, with_warnings
 from mcptest_engine.workspace.files import DATA_DIR
@@ -38,9 +38,9 @@ LARGEST_RECORD = 16 * 1024 * 1024
 """Larger records are not read: they would take too much time and memory of a run."""
 MOST_FILES = 20
 _DIGITS = 16
-_INTERPRETER = re.compile(r"(?:python|pypy|node|deno|bun|ruby|perl|lua|php|java|dotnet|uvx?|np[mx])[\d.]*(?:\.exe)?")
+_INTERPRETER = lazy_pattern(r"(?:python|pypy|node|deno|bun|ruby|perl|lua|php|java|dotnet|uvx?|np[mx])[\d.]*(?:\.exe)?")
 """What a command may begin with, and is not the program of the server."""
-_VARIABLE = re.compile(rb"\$\{(?!CONFIG_DIR\})")
+_VARIABLE = lazy_pattern(rb"\$\{(?!CONFIG_DIR\})")
 _NAMES_SHOWN = 5
 _AS_TEXT = f"{DATA_DIR}/inline/"
 _DECIDED = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE})
@@ -124,7 +124,7 @@ class LedgerKeeper(Extension):
         if not isinstance(command, (list, tuple)):
             return (str(declared.get("url", "")),), {}
         from mcptest_engine.running.server_sources import server_sources
-        from mcptest_engine.servers.agent_configs import words_without_secrets
+        from mcptest_engine.suite.secrets import words_without_secrets
         from mcptest_engine.workspace.fingerprints import of_file
 
         words = tuple(str(word) for word in (*command, *([declared["url"]] if "url" in declared else [])))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.lenient_json import LenientError, loads
 from mcptest_engine.core.safe_json import json_fault
 from mcptest_engine.core.values import dataclass
+from mcptest_engine.suite.secrets import words_without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,12 +28,6 @@ if TYPE_CHECKING:
 MOST_BYTES = 8 * 1024 * 1024
 MOST_SERVERS = 500
 MOST_PARENTS = 20
-_SECRET_LENGTH = 8
-_HEADER_FLAGS = frozenset(("-H", "--header"))
-# A header among a command's words: as a word of its own, or behind its flag.
-_HEADER = re.compile(
-    r"(?s)(?P<start>(?P<flag>--header=|-H)?(?P<name>[\w-]+):(?P<blank>\s*)(?:(?:Bearer|Basic|Token) +)?)\S.*"
-)
 _VARIABLE = re.compile(r"\$\{(?:(env|input):)?([^${}:]+)(?::-([^}]*))?\}")
 
 
@@ -441,44 +436,3 @@ def _plain(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
-
-
-def words_without_secrets(words: Sequence[str], env: Mapping[str, str]) -> tuple[str, ...]:
-    """The words of a command with secrets masked, also where a value of its environment stands in them."""
-    from mcptest_engine.core.redaction import Redactor
-    from mcptest_engine.suite.secrets import without_userinfo
-
-    redactor = Redactor(value for value in env.values() if len(value) >= _SECRET_LENGTH)
-    return tuple(without_userinfo(redactor.redact_text(word)) for word in _masked(words))
-
-
-def secrets_in_words(words: Sequence[str]) -> Iterator[str]:
-    """What `words_without_secrets` masks."""
-    from mcptest_engine.core.redaction import MASK
-
-    for word, shown in zip(words, words_without_secrets(words, {}), strict=True):
-        start, mask, end = shown.partition(MASK)
-        if mask and word.startswith(start) and word.endswith(end):
-            yield word[len(start) : len(word) - len(end)]
-
-
-def _masked(words: Sequence[str]) -> Iterator[str]:
-    """The words without what follows a flag or header that promises a secret: `--api-key X`, `TOKEN=X`, `X-Api-Key: X`."""
-    from mcptest_engine.core.redaction import MASK
-    from mcptest_engine.core.secret_names import is_secret_flag, looks_secret_name
-
-    after, before = False, ""
-    for word in words:
-        name, equals, _ = word.partition("=")
-        secret = is_secret_flag(word) or looks_secret_name(name)
-        header = _HEADER.fullmatch(word)
-        is_header = header is not None and (header["flag"] or header["blank"] or before in _HEADER_FLAGS)
-        if after:
-            yield MASK
-        elif header is not None and is_header and looks_secret_name(header["name"]):
-            yield f"{header['start']}{MASK}"
-        elif equals and secret:
-            yield f"{name}={MASK}"
-        else:
-            yield word
-        after, before = not after and not equals and secret and word.startswith("-"), word

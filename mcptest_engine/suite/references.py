@@ -7,10 +7,10 @@ Source: compositions, Data flow; decisions 14, Compositions.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.targets import Absent, Segment, Spread, Target, TargetSyntaxError, parse_target, resolve
 from mcptest_engine.suite.templates import DATA_MATCHERS, as_text
 
@@ -23,10 +23,10 @@ ID_PATTERN = r"[A-Za-z_][A-Za-z0-9_-]*"
 RESERVED = ("var", "item", "env")
 _INSIDE = r"""((?:[^{}"]|"(?:[^"\\]|\\.)*")*|[^{}]*)"""
 """What stands between the braces. A key in double quotes may hold braces; a quote that is not closed means nothing."""
-TEMPLATE = re.compile(rf"\$\$\{{|\$\{{{_INSIDE}\}}|\$\{{")
-WHOLE = re.compile(rf"\$\{{{_INSIDE}\}}")
+TEMPLATE = lazy_pattern(rf"\$\$\{{|\$\{{{_INSIDE}\}}|\$\{{")
+WHOLE = lazy_pattern(rf"\$\{{{_INSIDE}\}}")
 _NONE: frozenset[str] = frozenset()
-_HEAD = re.compile(ID_PATTERN)
+_HEAD = lazy_pattern(ID_PATTERN)
 
 
 class Reference(NamedTuple):

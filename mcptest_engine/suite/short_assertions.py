@@ -7,11 +7,11 @@ numbers are those of the list in the file.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.suite.target_roots import AGENT_ROOTS, COMPLIANCE_ROOTS, COMPOSITION_ROOTS, ROOTS
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _DESCRIBED = {
     "exact value.",
     "error": "The protocol error, or a path in it such as `error.code`, with its matchers or the exact value.",
 }
-HEAD = re.compile(r"[^.\[]+")
+HEAD = lazy_pattern(r"[^.\[]+")
 """The name that a target starts with."""
 _Node = tuple[Any, Any]
 """A value and its marks."""

@@ -11,6 +11,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.shipped import PACKAGE
 from mcptest_engine.workspace.atomic import write_atomic
 from mcptest_engine.workspace.files import DATA_DIR, make_directory, read_file
@@ -24,7 +25,7 @@ SCHEMA_LINE = f"{COMMENT}{DATA_DIR}/{SCHEMA_FILE}"
 """The schema line of a suite in the top folder of its workspace."""
 _FORMER_URL = "https://mcptest.sh/schema/"
 """Suites of earlier versions name a schema there."""
-_SCHEMA_LINE = re.compile(rf"^{re.escape(COMMENT)}(\S+)", re.MULTILINE)
+_SCHEMA_LINE = lazy_pattern(rf"^{re.escape(COMMENT)}(\S+)", re.MULTILINE)
 _HEAD = 512
 
 

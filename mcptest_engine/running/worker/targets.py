@@ -118,7 +118,7 @@ def _typed_secrets(settings: Mapping[str, Any]) -> Iterator[str]:
     from urllib.parse import parse_qsl, urlsplit
 
     from mcptest_engine.core.secret_names import looks_secret_name
-    from mcptest_engine.servers.agent_configs import secrets_in_words
+    from mcptest_engine.suite.secrets import secrets_in_words
 
     yield from secrets_in_words(settings.get("command", ()))
     given = parse_qsl(urlsplit(settings.get("url", "")).query)
