@@ -121,6 +121,8 @@ class ResultStorage:
         )
 
     def _redact_assertion(self, row: AssertionResult) -> AssertionResult:
+        if row.implicit is not None and row.message is None:
+            return row  # all of its words are ours
         if row.set is not None:
             name = self._redact_text(row.name)
             inner = tuple(self._redact_assertion(one) for one in row.set.assertions)
