@@ -23,11 +23,13 @@ from mcptest_engine.core.live import Live, start_listing, stop_listing
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Iterable
 
 # Only builtins, but for one look through /proc: no PATH is needed. A trap keeps it alive when somebody signals every process
-# of the user's terminal. The look is repeated, since a child that is about to run its program has our stdin for a moment.
+# of the user's terminal. The list it begins with stands in its arguments: it holds from the moment that the guardian exists.
+# The look is repeated, since a child that is about to run its program has our stdin for a moment.
 _SCRIPT = """trap '' INT TERM HUP QUIT USR1 USR2 ALRM
-list=' '
+list=" $* "
 starting=
 while read -r line; do
   id=${line#?}
@@ -176,12 +178,11 @@ class _Guardian:
         if self._process is not None:
             self._stop(self._process)
         stop_listing(self._listed)
-        self._process = _start()
+        self._process = _start(self._groups)
         if self._process is not None:
             self._listed = start_listing(
                 "guardian", "guardian", pid=self._process.pid, shown="/bin/sh", end=self._process.kill
             )
-            self._write(self._process, "".join(f"+{pgid}\n" for pgid in self._groups))
 
     def _stand_down(self) -> None:
         if self._pidfd < 0:
@@ -212,11 +213,11 @@ class _Guardian:
             process.wait()
 
 
-def _start() -> subprocess.Popen[bytes] | None:
-    """A guardian with an empty list, or None where there is no `sh`: then only what `atexit` covers is covered."""
+def _start(groups: Iterable[int]) -> subprocess.Popen[bytes] | None:
+    """A guardian with these groups on its list, or None where there is no `sh`: then only what `atexit` covers is covered."""
     try:
         return subprocess.Popen(
-            ["/bin/sh", "-c", _SCRIPT, "mcptest-guardian"],
+            ["/bin/sh", "-c", _SCRIPT, "mcptest-guardian", *map(str, groups)],
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,

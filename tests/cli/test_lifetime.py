@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SERVERS = Path(__file__).resolve().parents[1] / "servers"
 LIMIT_SECONDS = 60
+MOST_GRACE_MS = 60_000
 RUN = ("run",)
 WATCH = ("run", "--watch")
 TOOLS = ("tools", "--config", "mcptest.yml")
@@ -69,14 +70,19 @@ class Started:
 
 @pytest.fixture
 def start(mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str]) -> Iterator[Callable[..., Started]]:
-    """`start(*words, silent=…, wrapper=…, **streams)`: mcptest on a suite whose one server clings to life."""
+    """`start(*words, silent=…, wrapper=…, **streams)`: mcptest on a suite whose one server clings to life.
+
+    `patient`: mcptest waits for the server's end for longer than a test takes to do something about it.
+    """
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     descriptor = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)
     running: list[Started] = []
 
-    def begin(*words: str, silent: bool = False, wrapper: tuple[str, ...] = (), **streams: int) -> Started:
-        write_suite(tmp_path, fifo, silent=silent)
+    def begin(
+        *words: str, silent: bool = False, wrapper: tuple[str, ...] = (), patient: bool = False, **streams: int
+    ) -> Started:
+        write_suite(tmp_path, fifo, silent=silent, grace_ms=MOST_GRACE_MS if patient else 50)
         given: dict[str, int] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         process = subprocess.Popen(
             [*wrapper, mcptest_command, *words],
@@ -99,10 +105,10 @@ def start(mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str]) -
     os.close(descriptor)
 
 
-def write_suite(folder: Path, fifo: Path, *, silent: bool) -> None:
+def write_suite(folder: Path, fifo: Path, *, silent: bool, grace_ms: int) -> None:
     (folder / ".mcptest").mkdir(exist_ok=True)
     command = [sys.executable, "-S", str(SERVERS / "clinging.py"), str(fifo), *(["silent"] if silent else [])]
-    server = {"command": command, "shutdown_grace_ms": 50}
+    server = {"command": command, "shutdown_grace_ms": grace_ms}
     tests = [{"name": "look", "tool": "look"}]
     (folder / "mcptest.yml").write_text(json.dumps({"servers": {"s": server}, "tools": tests}), encoding="utf-8")
 
@@ -156,7 +162,7 @@ def test_kill_9_leaves_no_process_at_any_moment(
     words: tuple[str, ...], whole_group: bool, word: str, start: Callable[..., Started]
 ) -> None:
     """Decisions 14: nothing of its servers' process groups, grandchildren that ignore SIGTERM included."""
-    one = start(*words, silent=word == "started")
+    one = start(*words, silent=word == "started", patient=word == "eof")
     reach(one, word, ending=True)
     servers = one.servers()
     assert len(servers) == 2
@@ -171,7 +177,7 @@ def test_a_command_that_talks_to_one_server_leaves_none_either(
     number: signal.Signals, words: tuple[str, ...], word: str, start: Callable[..., Started]
 ) -> None:
     """`mcptest tools`, `call` and `capabilities`: 130 for whatever can be handled."""
-    one = start(*words, silent=word == "started")
+    one = start(*words, silent=word == "started", patient=word == "eof")
     reach(one, word, ending=False)
     watched = Watched(one.servers())
     one.process.send_signal(number)
