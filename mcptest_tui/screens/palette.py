@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_tui.actions import TITLES, by_id, every_action
+from mcptest_tui.actions.search_words import SEARCH_WORDS
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.picker import Choice
 from mcptest_tui.state.tree_rows import suite_title
@@ -106,7 +107,9 @@ class Palette:
     def _choice(self, found: Doable, group: str = "") -> Choice:
         action = found.action
         title = f"{TITLES[found.mode]}: {action.title}" if found.mode else action.title
-        return Choice(action.id, title, keys_of(action), action.help, group or TITLES[_module(action, found)])
+        group = group or TITLES[_module(action, found)]
+        words = SEARCH_WORDS.get(action.id, "")
+        return Choice(action.id, title, keys_of(action), action.help, group, words=words)
 
     def _here(self) -> str:
         screen = self._app.screen_stack[0]

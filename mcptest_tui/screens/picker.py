@@ -6,6 +6,7 @@ quarter of a second.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -44,6 +45,8 @@ class Choice:
     help: str = ""
     group: str = ""
     enabled: bool = True
+    words: str = ""
+    """Other words that people search for."""
 
 
 def ranked(choices: Sequence[Choice], query: str) -> list[tuple[Choice, tuple[int, ...]]]:
@@ -59,8 +62,8 @@ def ranked(choices: Sequence[Choice], query: str) -> list[tuple[Choice, tuple[in
 
 
 def _scored(choice: Choice, query: str) -> tuple[float, tuple[int, ...]]:
-    """How well a choice fits, and which letters of its title do. A beginning beats a word's, and that beats letters; what
-    stands in the sentence about it comes last.
+    """How well a choice fits, and which letters of its title do. A beginning beats a word's; then come its search words, the
+    middle of a word, and letters; what stands in the sentence about it comes last.
     """
     title, wanted = choice.title.lower(), query.lower()
     score, offsets = _search.match(query, choice.title)
@@ -68,9 +71,16 @@ def _scored(choice: Choice, query: str) -> tuple[float, tuple[int, ...]]:
     if at >= 0:
         offsets = range(at, at + len(wanted))
         score += 300 if at == 0 else 200 if not title[at - 1].isalnum() else 100
-    elif score == 0 and len(wanted) > 2 and wanted in f"{choice.group} {choice.help}".lower():
+    elif choice.words and _begin_words(wanted, f"{title} {choice.words}"):
+        score += 150
+    elif score == 0 and len(wanted) > 2 and _begin_words(wanted, f"{choice.group} {choice.help}".lower()):
         score = 0.1
     return score + (1000 if choice.right == query else 0), tuple(offsets)
+
+
+def _begin_words(wanted: str, text: str) -> bool:
+    """Whether each word of `wanted` begins a word of the text."""
+    return all(re.search(rf"\b{re.escape(word)}", text) for word in wanted.split())
 
 
 class Picker(Modal[str]):

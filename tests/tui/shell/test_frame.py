@@ -10,7 +10,10 @@ from textual import events
 from textual.containers import Horizontal, Vertical
 from textual.widgets import OptionList, Static
 
+from mcptest_tui.actions import by_id
+from mcptest_tui.actions.search_words import SEARCH_WORDS
 from mcptest_tui.screens.base import WorkScreen
+from mcptest_tui.screens.palette import Palette
 from mcptest_tui.screens.picker import Choice, Picker, ranked
 from mcptest_tui.suites import Suites
 from mcptest_tui.widgets.footer import HELP, Hint, fitted
@@ -97,9 +100,40 @@ async def test_escape_leads_back_to_where_a_place_was_asked_for(workbench, demo)
         assert pilot.app.current_mode == "tests"
 
 
+def test_search_words_are_of_an_action_of_the_palette():
+    """And none is a word of its title, which is found anyway."""
+    titles = {name: by_id()[name][1].title.lower() for name in SEARCH_WORDS if by_id()[name][1].palette}
+    assert titles.keys() == SEARCH_WORDS.keys()
+    assert {name: title for name, title in titles.items() if {*title.split()} & {*SEARCH_WORDS[name].split()}} == {}
+
+
+TYPED = {
+    "kill": "app.processes",
+    "hang": "app.processes",
+    "end process": "app.processes",
+    "end": "app.processes",
+    "slow": "list.order",
+    "slow tools": "list.order",
+    "sort by time": "list.order",
+    "sort": "list.order",
+    "rerun": "run.this",
+    "search": "list.filter",
+    "shortcuts": "app.help",
+    "exit": "app.quit",
+    "dark": "view.theme",
+    "scaffold": "suite.new",
+    "fullscreen": "pane.zoom",
+    "approve": "review.open",
+}
+"""What people typed, and an action that should then be among the first three."""
+
+
 async def test_the_palette_finds_and_does_an_action(workbench, demo):
-    """By a part of its name; what was done is recent the next time."""
+    """By a part of its name, or a word that people use for it."""
     async with workbench() as pilot:
+        palette = Palette(pilot.app, pilot.app.screen)
+        found = {typed: [choice.id for choice, _ in ranked(*palette.source(typed))][:3] for typed in TYPED}
+        assert {typed: ids for typed, ids in found.items() if TYPED[typed] not in ids} == {}
         await pilot.press("ctrl+p")
         await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
         await pilot.press(*"settings", "enter")
