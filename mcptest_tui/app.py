@@ -26,7 +26,7 @@ from mcptest_tui.problems import Problems
 from mcptest_tui.reviews import Reviews
 from mcptest_tui.runs import Runs
 from mcptest_tui.screens.make import MODES, make_screen
-from mcptest_tui.session import Saved, SessionFile, remember, theme_at_start
+from mcptest_tui.session import Saved, SessionFile, theme_at_start
 from mcptest_tui.state.command_log import CommandLog
 from mcptest_tui.state.processes import processes_of
 from mcptest_tui.state.store import Store
@@ -92,8 +92,7 @@ class Workbench(AppActions, inherit_bindings=False):
         self.entered_servers = _texts(saved.screens.get("servers"), "recent")
         self.entered_paths = list(reversed(saved.files))
         self.themes = ThemeBook(self)
-        self.themes.use(theme_at_start(saved.theme, self.config.theme, colours=self.console.color_system))
-        self.themes.chosen = saved.theme or None
+        self.themes.use(theme_at_start(self.config.theme, colours=self.console.color_system))
         self.animation_level = "none"
         self.store.remember(saved.verdicts)
         self.suites.put_remembered()
@@ -298,13 +297,6 @@ class Workbench(AppActions, inherit_bindings=False):
             )
         self.keymap_problems = keymap.problems
 
-    def theme_chosen(self, name: str) -> None:
-        """Keep a theme that was picked."""
-        self.themes.chosen = name
-        with suppress(OSError):
-            remember(theme=name)
-        self.save_session()
-
     def _save_if_touched(self) -> None:
         if self._is_touched:
             self.save_session()
@@ -318,7 +310,6 @@ class Workbench(AppActions, inherit_bindings=False):
         text = self.session_file.text_of(
             {
                 "mode": self.current_mode,
-                "theme": self.themes.chosen,
                 "watch": self.watch_mode,
                 "files": self.suites.by_hand,
                 "screens": self.session,

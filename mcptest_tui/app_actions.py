@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from mcptest_tui.config import config_file
+from mcptest_tui.config import TEMPLATE as CONFIG_TEMPLATE
+from mcptest_tui.config import config_file, diagnose_config, put_entry
 from mcptest_tui.interface import AppInterface
-from mcptest_tui.keymap import diagnose_keymap, keymap_file, keymap_template, load_keymap, put_key
+from mcptest_tui.keymap import diagnose_keymap, keymap_file, keymap_template, load_keymap
 from mcptest_tui.places import absolute, longer_path, user_themes_dir
 from mcptest_tui.runs import WATCH
 from mcptest_tui.screens.base import WorkScreen
@@ -15,7 +16,9 @@ from mcptest_tui.words import key_of, key_shown
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from pathlib import Path
 
+    from mcptest_engine.running.diagnostics import Diagnostic
     from mcptest_tui.widgets.jump import Target
 
 
@@ -103,7 +106,7 @@ class AppActions(AppInterface):
         def answer(name: str | None) -> None:
             self.theme = name or before
             if name:
-                self.theme_chosen(name)
+                self._write_entry(config_file(), CONFIG_TEMPLATE, diagnose_config, "theme", name)
 
         self.push_screen(
             Picker(
@@ -165,24 +168,31 @@ class AppActions(AppInterface):
         self.push_screen(PressKey(name), self._then(pressed))
 
     def _give_key(self, name: str, key: str) -> None:
+        path = keymap_file()
+        if self._write_entry(path, keymap_template(), diagnose_keymap, name, key):
+            self.use_keymap(load_keymap())
+            self.say(f"{key_shown(key)} is {name} now, in {path.name}")
+
+    def _write_entry(
+        self, path: Path, template: str, diagnose: Callable[[str, str], list[Diagnostic]], name: str, value: str
+    ) -> bool:
+        """Write one entry of a person's own file, the rest as it was; tell why where it cannot be written."""
         from mcptest_engine.suite.text_edits import EditRefused
         from mcptest_engine.workspace.suite_file import write_suite
 
-        path = keymap_file()
         try:
-            before = path.read_text(encoding="utf-8") if path.exists() else keymap_template()
-            after = put_key(before, name, key)
-            fresh = [one for one in diagnose_keymap(after, str(path)) if one not in diagnose_keymap(before, str(path))]
+            before = path.read_text(encoding="utf-8") if path.exists() else template
+            after = put_entry(before, name, value)
+            fresh = [one for one in diagnose(after, str(path)) if one not in diagnose(before, str(path))]
             if fresh:
                 self.tell(f"not written: {fresh[0].message}", severity="warning", hint=fresh[0].hint)
-                return
+                return False
             path.parent.mkdir(parents=True, exist_ok=True)
             write_suite(str(path), after.encode())
         except (OSError, UnicodeDecodeError, EditRefused) as wrong:
             self.tell(f"{path} was not written: {wrong}", severity="error")
-            return
-        self.use_keymap(load_keymap())
-        self.say(f"{key_shown(key)} is {name} now, in {path.name}")
+            return False
+        return True
 
     def action_edit_config(self) -> None:
         """The settings file likewise; it is taken at the next start."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from rich.cells import cell_len
 from textual.app import App
+from textual.filter import Monochrome, NoColor
 from textual.worker import WorkerFailed
 
 from mcptest_tui.actions import by_id
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from rich.terminal_theme import TerminalTheme
     from textual.dom import DOMNode
     from textual.filter import LineFilter
     from textual.notifications import SeverityLevel
@@ -225,6 +227,13 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our tokens, for themes that lack them."""
         return token_defaults(self.current_theme)
+
+    def _refresh_truecolor_filter(self, theme: TerminalTheme) -> None:
+        """As the base class; with NO_COLOR also the filter that takes the colours away, which depends on the theme."""
+        super()._refresh_truecolor_filter(theme)
+        if self.no_color:
+            others = [one for one in self._filters if not isinstance(one, (Monochrome, NoColor))]
+            self._filters = [*others, NoColor() if self.native_ansi_color else Monochrome()]
 
     def first_theme(self, name: str) -> None:
         """The theme of the first paint. Setting it as later ones are set would parse all style sheets twice over."""

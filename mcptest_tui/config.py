@@ -33,7 +33,7 @@ MOST_PROBLEMS = 20
 TEMPLATE = """\
 # Settings of the workbench, read when it starts. Missing settings have the values shown here.
 #
-# theme: nightshift       # of workspaces where none was picked; the palette's Theme shows them all
+# theme: nightshift       # the palette's Theme shows them all, and writes it here
 # watch: affected         # what a save runs: off, affected or all; of workspaces without a session
 # editor: "code --wait"   # for E; else $VISUAL, else $EDITOR
 # clipboard: auto         # osc52 copies through the terminal, whatever tools this machine has
@@ -124,6 +124,17 @@ def diagnose_own_file(
         else:
             problems.append(Problem(message=expected, file=path, span=tree.span(())))
     return sorted(diagnostics_of(problems, lambda _: LINE_END.split(text), file=path), key=lambda one: one.line)
+
+
+def put_entry(text: str, name: str, value: str) -> str:
+    """The text of a person's own file with this entry, the rest as it was. Raises: EditRefused."""
+    from mcptest_engine.suite.edit import set_value
+    from mcptest_engine.suite.text_edits import apply
+    from mcptest_engine.suite.yaml_text import scalar
+
+    if not any(line.strip() and not line.startswith("#") for line in text.splitlines()):
+        return f"{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{name}: {scalar(value)}\n"
+    return apply(text, set_value(text, (name,), value))
 
 
 def checked(value: dict[Any, Any]) -> Config:

@@ -86,17 +86,6 @@ def diagnose_keymap(text: str, path: str) -> list[Diagnostic]:
     return diagnose_own_file(text, path, wrong_with, "expected lines such as `run.this: r`")
 
 
-def put_key(text: str, name: str, key: str) -> str:
-    """The text of a keymap in which an action has this key alone. Raises: EditRefused."""
-    from mcptest_engine.suite.edit import set_value
-    from mcptest_engine.suite.text_edits import apply
-    from mcptest_engine.suite.yaml_text import scalar
-
-    if not any(line.strip() and not line.startswith("#") for line in text.splitlines()):
-        return f"{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{name}: {scalar(key)}\n"
-    return apply(text, set_value(text, (name,), key))
-
-
 def load_keymap(path: Path | None = None) -> Keymap:
     """The keymap file, checked; without one, nothing. Never raises: a problem is told and its entry left out."""
     path = path or keymap_file()

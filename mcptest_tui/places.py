@@ -19,7 +19,7 @@ def user_themes_dir() -> Path:
 
 
 def state_file() -> Path:
-    """What is remembered for all workspaces: the theme, and which tips were told."""
+    """What is remembered for all workspaces: which tips were told."""
     base = os.environ.get("XDG_STATE_HOME", "")
     root = Path(base) if base and Path(base).is_absolute() else Path.home() / ".local" / "state"
     return root / "mcptest" / "workbench.json"

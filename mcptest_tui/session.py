@@ -1,6 +1,6 @@
-"""What the workbench remembers of a workspace: `.mcptest/cache/session.json`, and the theme of the last workbench anywhere.
+"""What the workbench remembers of a workspace: `.mcptest/cache/session.json`, and which tips were told anywhere.
 
-Open files, mode, selection, filters, sizes, theme, verdicts; never a text that a server said. A broken or newer file is ignored
+Open files, mode, selection, filters, sizes, verdicts; never a text that a server said. A broken or newer file is ignored
 and said; it is overwritten only by something whole.
 """
 
@@ -26,7 +26,6 @@ class Saved(NamedTuple):
     """A session as read: every part of a shape that can be relied on."""
 
     mode: str = ""
-    theme: str = ""
     watch: str = ""
     files: list[str] = []  # noqa: RUF012 - always given by `of`
     screens: dict[str, Any] = {}  # noqa: RUF012
@@ -35,10 +34,9 @@ class Saved(NamedTuple):
     @classmethod
     def of(cls, value: dict[str, Any]) -> Saved:
         """What can be taken of a session; edited by hand, it may be anything."""
-        mode, theme, watch, files, screens, verdicts = (value.get(key) for key in cls._fields)
+        mode, watch, files, screens, verdicts = (value.get(key) for key in cls._fields)
         return cls(
             mode if isinstance(mode, str) else "",
-            theme if isinstance(theme, str) else "",
             watch if isinstance(watch, str) and watch in ("off", "affected", "all") else "",
             [file for file in files if isinstance(file, str)] if isinstance(files, list) else [],
             screens if isinstance(screens, dict) else {},
@@ -86,22 +84,17 @@ class SessionFile:
         self._written = text
 
 
-def theme_at_start(picked: str, configured: str, *, colours: str | None = "truecolor") -> str | None:
-    """MCPTEST_THEME; where there are 16 colours, the theme of those; else what was picked in this workspace, else what the
-    settings say, else what was picked anywhere last. `colours` is what Rich calls the terminal's: "standard" are 16.
+def theme_at_start(configured: str, *, colours: str | None = "truecolor") -> str:
+    """MCPTEST_THEME; where there are 16 colours, the theme of those; else what the settings say, which may be nothing.
+
+    `colours` is what Rich calls the terminal's: "standard" are 16.
     """
     few = SIXTEEN if colours == "standard" else ""
-    return os.environ.get("MCPTEST_THEME") or few or picked or configured or last_theme()
-
-
-def last_theme() -> str | None:
-    """The theme of the last workbench, whatever its workspace."""
-    theme = read_state().get("theme")
-    return theme if isinstance(theme, str) else None
+    return os.environ.get("MCPTEST_THEME") or few or configured
 
 
 def read_state() -> dict[str, Any]:
-    """What is remembered for all workspaces: `theme` and `tips`; {} when there is nothing that can be read."""
+    """What is remembered for all workspaces: `tips`; {} when there is nothing that can be read."""
     try:
         value = json.loads(read_file(state_file(), largest=MOST_BYTES))
     except (OSError, ValueError, RecursionError):

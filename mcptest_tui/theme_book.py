@@ -19,12 +19,10 @@ class ThemeBook:
         self._app = app
         self._files = theme_files()
         self.complaints: list[str] = []
-        self.chosen: str | None = None
 
-    def use(self, name: object) -> None:
+    def use(self, name: str) -> None:
         """Put the first theme on; one that does not exist or is broken gives the default."""
-        if isinstance(name, str) and (self._register(name) or name in self._app.available_themes):
-            self.chosen = name
+        if self._register(name) or name in self._app.available_themes:
             self._app.first_theme(name)
         else:
             self._register(DEFAULT)

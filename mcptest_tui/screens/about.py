@@ -56,7 +56,7 @@ def facts(app: AppInterface) -> list[tuple[str, str]]:
         ("keymap", _file(str(keymap_file()))),
         ("themes", _file(str(user_themes_dir()))),
         ("session", _file(str(app.session_file.path))),
-        ("last theme", _file(str(state_file()))),
+        ("tips told", _file(str(state_file()))),
     ]
 
 

@@ -22,7 +22,13 @@ def settings_of(app: AppInterface) -> list[Choice]:
     changed = len(app._keymap)
     keymap, enter = keymap_file(), key_of("line.take")
     rows = [
-        Choice("theme", "Theme", app.theme, f"{enter} shows all themes, with a live preview.", "Looks and keys"),
+        Choice(
+            "theme",
+            "Theme",
+            app.theme,
+            f"{enter} shows all themes, with a live preview; kept for all folders, as `theme` in the settings file.",
+            "Looks and keys",
+        ),
         Choice(
             "watch",
             "What a save runs",

@@ -12,9 +12,12 @@ from textual.widgets import OptionList, Static
 
 from mcptest_tui.actions import by_id
 from mcptest_tui.actions.search_words import SEARCH_WORDS
+from mcptest_tui.config import config_file
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.palette import Palette
 from mcptest_tui.screens.picker import Choice, Picker, ranked
+from mcptest_tui.screens.settings import settings_of
+from mcptest_tui.session import SessionFile
 from mcptest_tui.suites import Suites
 from mcptest_tui.widgets.footer import HELP, Hint, fitted
 from mcptest_tui.widgets.modals import Question
@@ -190,8 +193,10 @@ async def test_help_lists_the_keys_of_the_pane_and_does_them(workbench, demo):
         await until(pilot, lambda: pilot.app.current_mode == "traffic")
 
 
-async def test_a_theme_is_shown_while_choosing_and_given_back_on_escape(workbench, demo):
-    """Enter keeps it, also for the next workbench."""
+async def test_a_theme_is_shown_while_choosing_and_given_back_on_escape(workbench, place, demo):
+    """Enter writes it into the settings, for the next workbench in any folder; a session that names another decides nothing."""
+    config_file().parent.mkdir(parents=True)
+    config_file().write_text("# mine\nwatch: all  # and kept\n", encoding="utf-8")
     async with workbench() as pilot:
         before = pilot.app.theme
         pilot.app.action_pick_theme()
@@ -206,8 +211,12 @@ async def test_a_theme_is_shown_while_choosing_and_given_back_on_escape(workbenc
         await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
         await pilot.press(*"paper", "enter")
         await until(pilot, lambda: pilot.app.theme == "paper")
+        assert config_file().read_text(encoding="utf-8") == "# mine\nwatch: all  # and kept\ntheme: paper\n"
+        assert [row.help for row in settings_of(pilot.app) if "`theme` in the settings file" in row.help]
+    session = SessionFile(place)
+    session.save(session.text_of({"theme": "harbour", "mode": "tests"}))
     async with workbench() as pilot:
-        assert pilot.app.theme == "paper"
+        assert (pilot.app.theme, pilot.app.session_file.complaint) == ("paper", "")
 
 
 async def test_jump_puts_a_letter_on_every_place(workbench, demo):

@@ -13,7 +13,7 @@ from mcptest_engine import __version__
 from mcptest_engine.running.documents import document_of
 from mcptest_tui.document_cache import DocumentCache
 from mcptest_tui.places import state_file
-from mcptest_tui.session import Saved, SessionFile, last_theme, remember, theme_at_start
+from mcptest_tui.session import Saved, SessionFile, read_state, theme_at_start
 from mcptest_tui.themes import ThemeError, read_theme
 
 
@@ -41,16 +41,12 @@ def test_a_broken_or_newer_session_is_ignored_and_said(place):
         assert "starting afresh" in file.complaint
 
 
-def test_the_theme_is_remembered_for_all_workspaces(place, monkeypatch):
-    """Unless the settings, the workspace or the environment name one."""
-    assert last_theme() is None
-    remember(theme="paper")
-    assert last_theme() == "paper"
-    assert theme_at_start("", "") == "paper"
-    assert theme_at_start("", "meadow") == "meadow"
-    assert theme_at_start("harbour", "meadow") == "harbour"
+def test_the_settings_alone_decide_which_theme_is_on(place, monkeypatch):
+    """Unless the environment names one."""
+    assert theme_at_start("") == ""
+    assert theme_at_start("meadow") == "meadow"
     monkeypatch.setenv("MCPTEST_THEME", "lantern")
-    assert theme_at_start("harbour", "meadow") == "lantern"
+    assert theme_at_start("meadow") == "lantern"
 
 
 ANYTHING = st.recursive(
@@ -59,18 +55,18 @@ ANYTHING = st.recursive(
 )
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, '{"theme": 1', "x" * 2_000_000])
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"tips": 1', "x" * 2_000_000])
 def test_what_is_remembered_for_all_workspaces_may_be_broken(place, text):
     """The workbench starts without it."""
     state_file().write_text(text, encoding="utf-8")
-    assert last_theme() is None
+    assert read_state() == {}
 
 
 def test_a_pipe_in_the_place_of_what_is_remembered_is_not_waited_for(place):
     """Nor is one in the place of a theme."""
     state_file().unlink()
     os.mkfifo(state_file())
-    assert last_theme() is None
+    assert read_state() == {}
     os.mkfifo(place / "mine.yml")
     with pytest.raises(ThemeError, match="is a pipe"):
         read_theme(place / "mine.yml")

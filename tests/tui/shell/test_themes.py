@@ -11,7 +11,7 @@ from textual.color import Color
 
 import mcptest_tui
 from mcptest_engine.core.shipped import shipped
-from mcptest_tui.session import remember, theme_at_start
+from mcptest_tui.session import theme_at_start
 from mcptest_tui.themes import ThemeError, _carefully, _plain, in_256_colours, read_theme, theme_files, token_defaults
 from tests.tui.pictures import text_of
 from tests.tui.tests_screen.conftest import MIXED
@@ -77,11 +77,10 @@ def test_a_theme_without_our_tokens_gets_them_from_its_colours(tmp_path):
 
 def test_sixteen_colours_get_the_theme_that_has_them(place, monkeypatch):
     """Whatever was picked for a better terminal; MCPTEST_THEME stands over it."""
-    remember(theme="paper")
-    assert theme_at_start("nightshift", "harbour", colours="standard") == "terminal"
-    assert theme_at_start("nightshift", "harbour", colours="256") == "nightshift"
+    assert theme_at_start("nightshift", colours="standard") == "terminal"
+    assert theme_at_start("nightshift", colours="256") == "nightshift"
     monkeypatch.setenv("MCPTEST_THEME", "meadow")
-    assert theme_at_start("nightshift", "", colours="standard") == "meadow"
+    assert theme_at_start("nightshift", colours="standard") == "meadow"
 
 
 def lines_of(app):
@@ -115,6 +114,36 @@ async def test_a_terminal_with_sixteen_colours_is_drawn_with_its_own(workbench, 
         await pilot.press("apostrophe")
         await until(pilot, lambda: app.screen is not app.work_screen)
         assert "Traffic" in text_of(app)  # what the letters of the jump lead to is seen below them
+
+
+@pytest.mark.anyio
+async def test_without_colours_text_is_seen_in_every_theme(workbench, mixed, monkeypatch):
+    """Also when the theme changes between one with the terminal's colours and one with its own; and behind a dialog."""
+
+    def unseen(app):
+        return [
+            segment.text
+            for segments in lines_of(app)
+            for segment in segments
+            if segment.text.strip()
+            and segment.style is not None
+            and segment.style.color == segment.style.bgcolor
+            and segment.style.color is not None
+            and not segment.style.color.is_default
+        ]
+
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("MCPTEST_THEME", "terminal")
+    async with workbench() as pilot:
+        app = pilot.app
+        for theme in ("terminal", "nightshift", "terminal"):
+            app.theme = theme
+            await pilot.pause()
+            assert unseen(app) == [], theme
+        await pilot.press("colon")
+        await until(pilot, lambda: app.screen is not app.work_screen)
+        assert "Tests" in text_of(app).split("\n")[0]
+        assert unseen(app) == []
 
 
 @pytest.mark.parametrize("path", [path for path in OURS if path.stem != "terminal"], ids=lambda path: path.stem)
