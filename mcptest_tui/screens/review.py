@@ -110,7 +110,7 @@ class ReviewScreen(Working, WorkScreen):
         with Horizontal(id="review"):
             with Vertical(id="review-list-pane", classes="pane"):
                 yield ReviewList(self.state, id="review-list")
-            yield Splitter(id="list-item", percent=34)
+            yield Splitter(id="list-item", percent=38)
             with _ItemPane(id="review-pane", classes="pane"):
                 yield ReviewView(id="review-item")
                 yield FragmentEditor(id="review-editor")

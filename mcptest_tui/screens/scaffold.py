@@ -112,6 +112,8 @@ class ScaffoldList(Lines):
     def _ticked(self, on: bool, title: str, about: str, ink: str, width: int) -> list[Piece]:
         box = f"  [{MARKS['pass'] if on else ' '}] "
         room = width - cell_len(box)
+        if cell_len(f"{title}  {about}") > room:
+            about = about.partition(":")[0]
         name = one_line(title, max(min(room, max(room - cell_len(about) - 2, room // 2)), 4))
         rest = one_line(about, max(room - cell_len(name) - 2, 0))
         return [

@@ -24,10 +24,11 @@ LABELS = {
     "read_only_presumed": "not declared read-only",
 }
 OPTIONS = (
-    ("include_edge", "edge cases", "one more test for each tool, at a limit of its schema"),
-    ("include_violation", "violations", "one more test for each tool, with arguments that it must refuse"),
-    ("probe", "probes", "many more tests for each tool: every limit, every missing argument, every wrong type"),
+    ("include_edge", "edge cases", "at a limit of its schema: one more test for each tool"),
+    ("include_violation", "violations", "arguments that it must refuse: one more test for each tool"),
+    ("probe", "probes", "many more tests: for each tool every limit, every missing argument, every wrong type"),
 )
+"""What an option adds: what stands before the colon is said of it where there is no room for all."""
 
 
 @dataclass(slots=True, eq=False)

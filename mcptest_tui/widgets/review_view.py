@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.problems import Sturdy
-from mcptest_tui.safe import name_among, one_line, shown, without_middle
+from mcptest_tui.safe import name_among, one_line, shown
 from mcptest_tui.state.review_rows import decision_pieces
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.widgets.text_view import TextView
@@ -123,10 +123,19 @@ class ReviewList(Lines):
 
 
 def _path_among(path: str, near: Sequence[str], width: int) -> str:
-    """A path without its middle; from where it differs, if a path near it would look the same."""
-    shown = without_middle(path, width)
-    alike = any(other != path and without_middle(other, width) == shown for other in near)
+    """As much of the end of a path as there is room for; from where it differs, if a path near it would look the same."""
+    if cell_len(path) <= width:
+        return path
+    shown = _end_of(path, width)
+    alike = any(other != path and _end_of(other, width) == shown for other in near)
     return name_among(path, near, width) if alike else shown
+
+
+def _end_of(path: str, width: int) -> str:
+    """`…products[0].price`: the last names of a path that have room, or the end of its last one."""
+    at = max(len(path) - width + 1, 1)
+    begin = at if path[at - 1] == "." else next((place for place in range(at, len(path)) if path[place] in ".["), at)
+    return one_line("…" + path[begin:].removeprefix("."), width)
 
 
 class FragmentEditor(Sturdy, Vertical):

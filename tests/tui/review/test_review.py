@@ -286,7 +286,7 @@ async def test_what_was_written_is_shown_until_the_next_decision(workbench, plac
 
 
 async def test_the_list_names_the_tests_before_all_else_and_says_what_its_sign_means(workbench, place):
-    """All columns are used: the name, then a path without its middle, then the line; what ! means stands below the list."""
+    """All columns are used: the name, then the end of a path, then the line; what ! means stands below the list."""
     path = suite_in(place)
     path.write_text(path.read_text().replace("name: echo", "name: an echo of hello"), encoding="utf-8")
     stored(place, "passes", expect=[{"target": "result.content", "matcher": {"type": "array"}}])
@@ -294,8 +294,8 @@ async def test_the_list_names_the_tests_before_all_else_and_says_what_its_sign_m
         app = pilot.app
         await failed(pilot)
         await reviewing(pilot, 3)
-        rows = [row[2:32] for row in rows_of(app)]
-        assert rows[2:4] == ["○   an echo of hello  re….text", "○   record  resu…ontent.id :11"]
+        rows = [row[2:36].rstrip(" │") for row in rows_of(app)]
+        assert rows[2:4] == ["○   an echo of hello  …[0].text", "○   record  …id                :11"]
         assert rows[4] == "○ ! passes  expect         :16"
         assert any("! loosens" in row[:34] for row in rows_of(app))
 
@@ -530,7 +530,7 @@ async def test_made_up_arguments_are_given_with_what_the_tool_takes_beside_them(
         f"servers: {{ library: {{ command: {command} }} }}\ntools:\n"
         '  - name: a book\n    tool: get_book\n    args: { book_id: "1" }\n    guess: [book_id]\n'
     )
-    async with workbench(size=(100, 30)) as pilot:
+    async with workbench(size=(120, 30)) as pilot:
         app = pilot.app
         app.watch_mode = "off"
         app.run_tests(None)
