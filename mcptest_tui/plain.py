@@ -191,7 +191,7 @@ class PlainWorkbench:
         self.reviews.told([event])
 
     def _finished(self, row: TestRow) -> None:
-        took = "" if row.duration_ms is None else f", {took_shown(row.duration_ms)}"
+        took = "" if row.own_ms is None else f", {took_shown(row.own_ms)}"
         self.put(f"{self._row(row)}{took}")
         result = row.result or {}
         failure = result.get("failure")

@@ -18,6 +18,7 @@ from mcptest_engine.core.errors import CallTimeout, ProtocolBroken, ServerDied, 
 from mcptest_engine.core.kinds import Wanted
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.safe_json import json_fault
+from mcptest_engine.core.waits import Waits
 from mcptest_engine.servers import wire
 from mcptest_engine.servers.calls import Call, Calls, Exchange
 from mcptest_engine.servers.failures import (
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
 
 _KEPT_NOTIFICATION_BYTES = 64 * 1024 * 1024
 _KEPT_NOISE = 100
-_KEPT_ANSWERED = 256
-_LEAST_BEHIND_SECONDS = 0.001
 _QUOTED_NOISE = 3
 _PROBE_SECONDS = 1.0
 _MOST_TOLD_REPEATED = 20
@@ -145,7 +144,7 @@ class Session:
         self._unasked: list[asyncio.Future[bool]] = []
         self._refused: tuple[float, str] | None = None
         self._given_up: dict[int, dict[str, Any]] = {}
-        self._answered: deque[tuple[int, float, dict[str, Any], float, dict[str, Any]]] = deque(maxlen=_KEPT_ANSWERED)
+        self._waits = Waits()
         self._answered_twice = False
         self._nameless: tuple[str, bytes, float, list[Call]] | None = None
         self._repeated: list[str] = []
@@ -612,31 +611,10 @@ class Session:
                 left.done_at = at
                 self.failed(left, broken_answer(left.method, fault, self._shown(line)))
 
-    def _note_answered(self, call_id: int, sent_at: float, called: dict[str, Any], at: float) -> dict[str, Any] | None:
-        """An answer came: what was sent after its call, and still waits, was behind it until now. Returns what it was behind.
-
-        `_answered` holds calls with rising ids and rising times of their answers: the last one before a call is what that call
-        was behind. One that was sent after this call and answered before it is dropped: for whatever it was before, this answer
-        is the later one. Each has the slowest call of its own wait with it, which is the one that the others were behind.
-        """
-        answered = self._answered
-        while answered and answered[-1][0] > call_id:
-            answered.pop()
-        behind, slow_at, slow = None, at, called
-        if answered and (waited := answered[-1][1] - sent_at) >= _LEAST_BEHIND_SECONDS:
-            _, before, earlier, earlier_slow_at, earlier_slow = answered[-1]
-            if earlier_slow_at > sent_at:
-                before, earlier = earlier_slow_at, earlier_slow
-            behind = {"ms": round(waited * 1000, 3), **earlier}
-            if before - sent_at > at - sent_at - waited:
-                slow_at, slow = before, earlier
-        answered.append((call_id, at, called, slow_at, slow))
-        return behind
-
     def _matched(self, call: Call, message: dict[str, Any], line: bytes, at: float) -> None:
         call.done_at = at
         call.size = len(line)
-        call.behind = self._note_answered(call.id, call.sent_at, _called(call), at)
+        call.behind = self._waits.note_answered(call.id, call.sent_at, _called(call), at)
         fault = wire.answer_fault(message, self.spec.redact)
         if fault is not None:
             self.failed(call, broken_answer(call.method, fault, self._shown(line)))
@@ -678,7 +656,7 @@ class Session:
             # Late: its caller was told, and the traffic has it. Or it is the second answer, and the first one counts.
             late = self._given_up.get(call_id)
             if late is not None:
-                self._note_answered(call_id, at, late, at)
+                self._waits.note_answered(call_id, at, late, at)
             elif not self._answered_twice:
                 self._answered_twice = True
                 self._remark("answered a request twice; the first answer counts")

@@ -27,7 +27,7 @@ from mcptest_tui.widgets.frame import show_titles
 from mcptest_tui.widgets.json_tree import JsonTree, text_of
 from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.widgets.traffic_list import TrafficList
-from mcptest_tui.words import key_of, took_shown
+from mcptest_tui.words import key_of, took_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -327,14 +327,15 @@ class TrafficScreen(Working, WorkScreen):
         told = [row.method or row.kind, row.kind if row.kind in ("request", "response") else ""]
         told += [f"#{row.id}"] if row.id else []
         told += ["no answer"] if row.is_unanswered else []
-        told += [took_shown(row.ms)] if row.ms is not None else []
+        asked = row.asked or row
+        told += [took_told(row.ms, asked.behind)] if row.ms is not None else []
         told.append(size_shown(row.size))
         told += [f"HTTP {row.status}"] if row.status else []
         if pair:
             told.append(f" {key_of('traffic.other')} shows the {'request' if self._side == 'response' else 'response'}")
         parts = (self._note, self.message.searching, self.message.target if self.message.has_focus else "")
         title, subtitle = "  ".join(filter(None, told)), "   ".join(filter(None, parts))
-        show_titles(pane, shown(one_line(title, 80)), shown(one_line(subtitle, 100)))
+        show_titles(pane, shown(one_line(title, 100)), shown(one_line(subtitle, 100)))
 
     def on_json_tree_wanted(self, event: JsonTree.Wanted) -> None:
         """All of it is here."""

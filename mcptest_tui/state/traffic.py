@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 import time
 from bisect import bisect_left, insort
+from collections import defaultdict
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.waits import Waits
+from mcptest_tui.words import waited_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -35,6 +38,7 @@ class Row:
     `gone` says that the engine which kept its body is gone; `stream` is the session, whose ids are its own.
     `about` is the tool, prompt or resource of a request, `test` the id of the test that asked; `is_spare` is what was
     said with a server before a run took it. `is_unanswered` says that the session ended without the response, `ms` after it.
+    `behind` says how long a request waited for an earlier one's response, as in a test's result.
     `order` counts rows as they were told, which decides between equal times: a line of stderr is told later than it came, and
     `n` begins anew with an engine.
     """
@@ -61,6 +65,7 @@ class Row:
     is_spare: bool = False
     about: str = ""
     is_unanswered: bool = False
+    behind: dict[str, Any] | None = None
 
     @property
     def failed(self) -> bool:
@@ -76,6 +81,12 @@ class Row:
     def took(self) -> float | None:
         """Milliseconds between request and response, or the end of the session."""
         return self.ms if self.answer is None else self.answer.ms
+
+    @property
+    def own_ms(self) -> float | None:
+        """What it took without the time behind an earlier request."""
+        took = self.took
+        return None if took is None else took - waited_ms(self.behind if self.asked is None else self.asked.behind)
 
 
 class Filter:
@@ -134,7 +145,7 @@ class Filter:
             return None
         if name == "size":
             return lambda row: row.size >= limit
-        return lambda row: (row.took or 0) >= limit
+        return lambda row: (row.own_ms or 0) >= limit
 
 
 class Traffic:
@@ -153,6 +164,7 @@ class Traffic:
         self._count = 0
         self._stale = False
         self._open: dict[tuple[object, bool, str], Row] = {}
+        self._waits: defaultdict[tuple[object, bool], Waits] = defaultdict(Waits)
 
     def apply(self, events: Iterable[Mapping[str, Any]]) -> bool:
         """Take `traffic` events; whether anything that is shown has changed."""
@@ -198,6 +210,7 @@ class Traffic:
         """Forget everything that was kept."""
         self.rows, self.shown, self.missed, self.dropped, self.errors, self.spare = [], [], 0, 0, 0, 0
         self._open.clear()
+        self._waits.clear()
 
     def lost(self) -> None:
         """The engine is gone, and with it the servers and the bodies."""
@@ -214,6 +227,8 @@ class Traffic:
 
     def _end(self, stream: object, at: float) -> bool:
         """A session is over: what is open in it gets no response."""
+        for sent in (True, False):
+            self._waits.pop((stream, sent), None)
         for key in [key for key in self._open if key[0] == stream]:
             asked = self._open.pop(key)
             asked.is_unanswered, asked.ms = True, round((at - asked.at) * 1000, 2)
@@ -263,6 +278,8 @@ class Traffic:
             asked = self._open.pop((row.stream, not row.sent, row.id), None)
             if asked is not None:
                 asked.answer, row.asked, row.test = row, asked, asked.test
+                called = {"tool": asked.about} if asked.method == "tools/call" else {"method": asked.method}
+                asked.behind = self._waits[row.stream, asked.sent].note_answered(asked.order, asked.at, called, row.at)
 
     def _trim(self) -> None:
         gone = self.rows[: len(self.rows) - MOST_ROWS]

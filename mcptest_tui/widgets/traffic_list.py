@@ -50,7 +50,8 @@ class TrafficList(Lines):
     }
     """
     HELP = """Everything that is said with servers, by runs and by hand: requests folded with their responses ({traffic.pairs}
-    shows them apart), notifications, lines of stderr, and noise on stdout. Filters: method:tools/call  server:demo  is:error
+    shows them apart), notifications, lines of stderr, and noise on stdout. The time is the call's own, without what it waited
+    behind an earlier one; a message that is open says both. Filters: method:tools/call  server:demo  is:error
     is:open  slow:>100  process:4711  test:name. is:spare shows what is said with spare servers before a run takes them.
     {traffic.headers} shows the status and the headers of the HTTP response in which a message came;
     {traffic.again} makes a call again."""
@@ -162,7 +163,7 @@ class TrafficList(Lines):
         told: list[Piece] = [(_fit(method, 26 if width >= WIDE else 22) + " ", ink)]
         if width >= FULL:
             told.append((f"{one_line(row.id, 5):>5} ", "traffic--dim"))
-        took, pending = row.took, "no answer" if row.is_unanswered else "waits" if row.waits else ""
+        took, pending = row.own_ms, "no answer" if row.is_unanswered else "waits" if row.waits else ""
         time = pending or ("" if took is None else took_shown(took))
         told.append((f"{time:>8} ", "traffic--waiting" if pending else ""))
         if width >= WIDEST:

@@ -114,6 +114,23 @@ def test_a_filter_means_what_it_says(text, wanted):
         assert numbers(traffic) == wanted
 
 
+def test_a_call_that_waited_behind_a_slow_one_is_not_slow():
+    """Three calls at once to a server that answers one after the other: each has its own time, and what it was behind."""
+    traffic = Traffic()
+    names = ("stock_report", "price", "name")
+    asked = [row(n, id=n, at=1000.0, method="tools/call", about=name) for n, name in enumerate(names)]
+    answers = [row(n + 3, "response", id=n, at=1000.9 + n / 100, ms=900.0 + 10 * n) for n in range(3)]
+    traffic.apply([told(*asked, *answers)])
+    assert [one.own_ms for one in traffic.shown] == pytest.approx([900, 10, 10])
+    assert [one.behind and one.behind["tool"] for one in traffic.shown] == [None, "stock_report", "stock_report"]
+    traffic.show("slow:>100")
+    assert numbers(traffic) == [0]
+    traffic.turn_pairs()
+    assert numbers(traffic) == [0, 3]  # and a response that is shown by itself is as slow as its call
+    traffic.apply([told(*call(7, 9), row(11, "end"))])
+    assert traffic.rows[-1].asked.behind is None
+
+
 def test_a_filter_sees_what_comes_later():
     """An error that comes to a request which was not wanted before."""
     traffic = Traffic()

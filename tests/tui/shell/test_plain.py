@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from mcptest_tui.actions import by_id
-from mcptest_tui.plain import COMMANDS, SPOKEN
+from mcptest_tui.plain import COMMANDS, SPOKEN, PlainWorkbench
 from tests.tui.shell.test_leaving import MANIFEST, SUITE, all_gone
+from tests.tui.state.making import document, finished, id_of, item, started
 from tests.tui.terminal import PATIENCE_SECONDS, Terminal
 
 
@@ -47,14 +48,27 @@ def test_a_script_runs_tests_and_reads_why_one_failed(spoken, demo, place):
     demo.write_text(demo.read_text(encoding="utf-8").replace("operational }", "broken }"), encoding="utf-8")
     lines = spoken("run 2-3", "show 2")
     assert lines[:2] == ["16 tests in 1 suite; the command help lists the commands", "running 2 tests"]
-    assert any(re.fullmatch(r"2 failed: the service is operational, [\d.]+ m?s", line) for line in lines)
+    assert any(re.fullmatch(r"2 failed: the service is operational, (<1|[\d.]+) m?s", line) for line in lines)
     assert any(
-        re.fullmatch(r"3 passed: a verbose status says how long it has been up, [\d.]+ m?s", line) for line in lines
+        re.fullmatch(r"3 passed: a verbose status says how long it has been up, (<1|[\d.]+) m?s", line)
+        for line in lines
     )
     shown = lines[lines.index("2 failed: the service is operational") :]
     assert "failed: result.content[0].text  contains" in shown
     assert 'run it again  mcptest run --filter "the service is operational"' in shown
     assert all_gone(place)
+
+
+def test_a_result_has_the_time_that_the_list_of_the_workbench_shows(place, capsys):
+    """The test's own, without what it waited behind an earlier call."""
+    plain = PlainWorkbench([])
+    plain.store.put_document(document(item("the price of pens")))
+    test = id_of("the price of pens")
+    plain.store.apply_many(
+        [started("r", test), finished("r", test, duration_ms=919.0, behind={"ms": 906.0, "tool": "report"})]
+    )
+    plain._finished(plain.store.rows[test])
+    assert capsys.readouterr().out == "1 passed: the price of pens, 13 ms\n"
 
 
 def test_lines_hold_no_control_no_frame_and_no_colour(spoken, demo):
