@@ -133,25 +133,21 @@ def run_many(
     workspace: Workspace,
     sinks: Sequence[Any],
     *,
-    execute: Callable[..., RunRecord],
+    execute: Callable[..., None],
     agent_budget: int,
 ) -> int:
-    """Run suites one after another by `execute`, save the record of each, and write one report; the exit code of the worst."""
+    """Run suites by `execute`, save the record of each, and write one report; the exit code of the worst."""
     from mcptest_engine.cli.sinks import write_reports
     from mcptest_engine.reporting.many import join_records
 
     records: list[RunRecord] = []
-    failed = 0
-    for suite, settings in chosen:
-        if settings.bail is not None and failed >= settings.bail:
-            break
-        own = settings if settings.bail is None else settings._replace(bail=settings.bail - failed)
-        record = execute(suite, _with_cassette(own, suite, workspace), workspace, sinks)
+
+    def save(record: RunRecord) -> None:
         save_record(workspace, record)
         records.append(record)
-        failed += record.totals.failed
-        if record.interrupted:
-            break
+
+    runs = [(suite, _with_cassette(settings, suite, workspace)) for suite, settings in chosen]
+    execute(runs, workspace, sinks, save)
     joined = join_records(records, broken=[workspace.relative(path) for path in broken])
     lost = write_reports(joined, sinks, workspace=workspace, agent_budget=agent_budget)
     return joined.exit_code or (ExitCode.FAILED if lost else ExitCode.PASSED)

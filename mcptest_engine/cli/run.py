@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -24,7 +25,7 @@ from mcptest_engine.core.kinds import Verdict
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Sequence
 
     from mcptest_engine.cli.sinks import Sink
     from mcptest_engine.core.events import Emit
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
+
+
+T = TypeVar("T")
 
 
 def _no_nan(_ctx: click.Context, _option: click.Parameter, value: float | None) -> float | None:
@@ -178,7 +182,9 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
             from mcptest_engine.cli.list import show_many
 
             ctx.exit(show_many(chosen, workspace, form="table", broken=bool(broken)))
-        ctx.exit(run_many(chosen, broken, workspace, sinks, execute=execute_suite, agent_budget=flags["agent_budget"]))
+        ctx.exit(
+            run_many(chosen, broken, workspace, sinks, execute=_execute_suites, agent_budget=flags["agent_budget"])
+        )
     suite = load(path, workspace, variables, strict=flags["strict"])
     settings = with_last_failed(settings, suite, workspace, wanted=flags["last_failed"])
     if flags["dry_run"]:
@@ -238,12 +244,32 @@ def execute_suite(
     observer: AnswerObserver | None = None,
 ) -> RunRecord:
     """The record of one run, which is neither saved nor reported yet. Its progress is shown where a person waits."""
+    from mcptest_engine.running.launch import launch
+
+    with _listening(sinks) as emit:
+        return _run_loop(launch(suite, settings, workspace=workspace, emit=emit, observer=observer), sinks)
+
+
+def _execute_suites(
+    chosen: Sequence[tuple[LoadedSuite, RunSettings]],
+    workspace: Workspace,
+    sinks: Sequence[Sink],
+    done: Callable[[RunRecord], None],
+) -> None:
+    from mcptest_engine.running.launch import launch_suites
+
+    _run_loop(launch_suites(chosen, workspace=workspace, listen=lambda: _listening(sinks), done=done), sinks)
+
+
+@contextmanager
+def _listening(sinks: Sequence[Sink]) -> Iterator[Emit]:
+    """Who hears of a run while it goes on: its progress, where a person waits."""
     from mcptest_engine.cli.sinks import live_progress
+    from mcptest_engine.running.listening import Listeners
 
     progress = live_progress(sinks)
     try:
-        listeners = [] if progress is None else [progress.on_event]
-        return _execute(suite, settings, workspace, listeners, sinks, observer)
+        yield Listeners([] if progress is None else [progress.on_event])
     finally:
         if progress is not None:
             progress.close()
@@ -299,25 +325,16 @@ def _told(
     return record.exit_code or (ExitCode.FAILED if lost else ExitCode.PASSED)
 
 
-def _execute(
-    suite: LoadedSuite,
-    settings: RunSettings,
-    workspace: Workspace,
-    listeners: Sequence[Emit],
-    sinks: Sequence[Sink],
-    observer: AnswerObserver | None = None,
-) -> RunRecord:
+def _run_loop(work: Coroutine[Any, Any, T], sinks: Sequence[Sink]) -> T:
+    """Run to the end, or until a signal ends it."""
     import asyncio
 
     from mcptest_engine.cli.ending import ending_on_signals
     from mcptest_engine.cli.sinks import preload
-    from mcptest_engine.running.launch import TURNS_TO_SPAWN, launch
-    from mcptest_engine.running.listening import Listeners
+    from mcptest_engine.running.launch import TURNS_TO_SPAWN
 
-    async def main() -> RunRecord:
-        task = asyncio.ensure_future(
-            launch(suite, settings, workspace=workspace, emit=Listeners(listeners), observer=observer)
-        )
+    async def main() -> T:
+        task = asyncio.ensure_future(work)
         with ending_on_signals(task):
             for _ in range(TURNS_TO_SPAWN + 2):
                 await asyncio.sleep(0)

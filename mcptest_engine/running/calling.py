@@ -282,8 +282,8 @@ class Caller:
             self.unlisted.add(_id_of(asked))
         if snapshots is not None:
             snapshots.close(outcome.failure)
-        if session.replaces is not None and outcome.failure is not None and outcome.failure.kind in _MAY_LACK_STATE:
-            outcome = _after_restart(outcome, outcome.failure, session)
+        if outcome.failure is not None and outcome.failure.kind in _MAY_LACK_STATE:
+            outcome = _with_history(outcome, outcome.failure, session)
         size = exchange.size if exchange.size >= CERTAINLY_SMALL else 0
         return outcome._replace(size=size, behind=exchange.behind) if size or exchange.behind else outcome
 
@@ -556,12 +556,16 @@ def _held_to_catalog(
     return outcome._replace(verdict=Verdict.FAIL, message=message, failure=failure)
 
 
-def _after_restart(outcome: Outcome, failure: Failure, session: Session) -> Outcome:
-    """The first failure over a session whose server had to be started again, with that in its hint."""
-    told = (
-        f'server "{session.spec.name}" was restarted before this call, because it {session.replaces}: its state is lost'
-    )
-    session.replaces = None
+def _with_history(outcome: Outcome, failure: Failure, session: Session) -> Outcome:
+    """The first failure over a session whose server was restarted, or used by another suite, with that in its hint."""
+    told = f'server "{session.spec.name}" was '
+    if session.replaces is not None:
+        told += f"restarted before this call, because it {session.replaces}: its state is lost"
+    elif session.used_by is not None:
+        told += f"used by {session.used_by} before; if a test depends on its state, write `fresh: suite` on the server"
+    else:
+        return outcome
+    session.replaces = session.used_by = None
     hint = told if failure.hint is None else f"{failure.hint}; {told}"
     return outcome._replace(failure=replace(failure, hint=hint))
 

@@ -22,10 +22,13 @@ def fresh_of(data: Mapping[str, Any], server: Mapping[str, Any], groups: Collect
     """What holds for a test on a server: False, True or "group". Only what mcptest starts can be fresh."""
     if not server.get("command"):
         return False
-    asked = data.get("fresh")
+    asked: bool | str | None = data.get("fresh")
     if asked is None and data.get("group") in groups:
         return "group"
-    return bool(server.get("fresh", False)) and server["fresh"] if asked is None else asked
+    if asked is not None:
+        return asked
+    declared: bool | str = server.get("fresh", False)
+    return False if declared == "suite" else declared
 
 
 def has_fixed_port(server: Mapping[str, Any]) -> bool:

@@ -7,6 +7,7 @@ longer than all the importing, so that none of it is waited for.
 from __future__ import annotations
 
 import asyncio
+import os
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.redaction import Redactor
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.kinds.agent.plan import AgentProgram
     from mcptest_engine.running.kinds.eval.plan import EvalRow
     from mcptest_engine.running.settings import RunSettings
+    from mcptest_engine.running.shared_servers import SharedServers
     from mcptest_engine.servers.session import Session
     from mcptest_engine.servers.spec import ServerSpec
     from mcptest_engine.suite.load import LoadedSuite, TestEntry
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 
 DEFAULT_CONNECT_TIMEOUT_MS = 15_000
 TURNS_TO_SPAWN = 3
+SUITES_AHEAD = 4
+"""Of so many suites after the one that runs the servers are started."""
 URL_ONLY = frozenset({"url", "headers", "auth", "http", "wait_for_ready", "ready"})
 
 
@@ -80,11 +85,16 @@ def server_specs(
 
 
 def open_pool(
-    suite: LoadedSuite, settings: RunSettings, workspace: Workspace | None = None, heard: Heard | None = None
+    suite: LoadedSuite,
+    settings: RunSettings,
+    workspace: Workspace | None = None,
+    heard: Heard | None = None,
+    shared: SharedServers | None = None,
 ) -> Pool:
     """A pool over the suite's servers, none of them started yet. Recording and replaying need the workspace.
 
-    `heard` makes a `connect` whose sessions somebody listens to, with the run's secrets taken out.
+    `heard` makes a `connect` whose sessions somebody listens to, with the run's secrets taken out. `shared` has the servers of
+    all suites of the command.
     Raises: UsageError for a cassette that cannot be replayed.
     """
     from mcptest_engine.servers.session import connect
@@ -110,7 +120,15 @@ def open_pool(
         from mcptest_engine.running.cassettes import use_cassette
 
         use_cassette(pool, suite, settings, workspace)
+    elif shared is not None and not suite.hooks:  # which may prepare what a server reads when it starts
+        can_share = [spec for spec in specs.values() if not suite.servers[spec.name].get("fresh") and _can_share(spec)]
+        pool.shared = shared.join(os.path.relpath(suite.path), can_share, suite.secrets)
     return pool
+
+
+def _can_share(spec: ServerSpec) -> bool:
+    """Not a program that serves HTTP, nor a server whose tokens are got during the run."""
+    return spec.oauth is None and (spec.command is None or spec.url is None)
 
 
 async def launch(
@@ -155,6 +173,59 @@ async def launch(
     except BaseException:
         await pool.close()  # a run that came to its end has closed it
         raise
+
+
+async def launch_suites(
+    chosen: Sequence[tuple[LoadedSuite, RunSettings]],
+    *,
+    workspace: Workspace,
+    listen: Callable[[], AbstractContextManager[Emit]],
+    done: Callable[[RunRecord], None],
+) -> None:
+    """Run suites one after another, with servers that are shared where their settings are the same.
+
+    The servers of the next suites start beside the run, unless it keeps to one worker. `listen` gives the listener of a run,
+    `done` is given its record. `bail` counts the failures of all suites. Cancelling the task ends the run that is on, and
+    begins no other. Raises: SuiteError, UsageError, before anything has run.
+    """
+    from mcptest_engine.running.shared_servers import SharedServers
+
+    shared, pools = SharedServers(), list[Pool]()
+    begun = ahead = failed = 0
+    try:
+        for suite, settings in chosen:
+            pools.append(open_pool(suite, settings, workspace, shared=shared))
+        commands: set[tuple[str, ...] | None] = {None}
+        for (suite, settings), pool in zip(chosen, pools, strict=True):
+            own = settings if settings.bail is None else settings._replace(bail=settings.bail - failed)
+            with listen() as emit:
+                pool.emit = emit
+                pool.warm(needed_servers(suite, own, pool))
+                commands.update(spec.command for spec in pool.specs.values())
+                if (own.workers or suite.run_options.get("concurrency")) != 1:
+                    for later in range(max(begun + 1, ahead), min(begun + 1 + SUITES_AHEAD, len(pools))):
+                        _start_ahead(*chosen[later], pools[later], commands)
+                        ahead = later + 1
+                begun += 1
+                record = await launch(suite, own, workspace=workspace, emit=emit, pool=pool)
+            done(record)
+            failed += record.totals.failed
+            if record.interrupted or (settings.bail is not None and failed >= settings.bail):
+                return
+    finally:
+        await asyncio.gather(*(pool.close() for pool in pools[begun:]))
+
+
+def _start_ahead(suite: LoadedSuite, settings: RunSettings, pool: Pool, commands: set[tuple[str, ...] | None]) -> None:
+    """Begin to start the servers of a suite that comes later, but nothing that may be in the way of what runs.
+
+    That is another process of one of `commands`, which have been started already, or a program that has one port.
+    """
+    for name in needed_servers(suite, settings, pool):
+        spec = pool.specs.get(name)
+        if spec is not None and spec.command not in commands and not spec.has_fixed_port:
+            commands.add(spec.command)
+            pool.warm((name,))
 
 
 def needed_servers(suite: LoadedSuite, settings: RunSettings, pool: Pool) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.run_record import ServerRecord
     from mcptest_engine.running.cases import Case
+    from mcptest_engine.running.shared_servers import SuiteServers
     from mcptest_engine.servers.gate import Gate
     from mcptest_engine.servers.program import Programs
     from mcptest_engine.servers.recording import Recorder
@@ -70,7 +71,7 @@ class _Entry:
 class Pool:
     """Opens, shares, restarts and closes sessions. `close` must be awaited, whatever happened.
 
-    `gate`, where set, decides about every tool call over them.
+    `gate`, where set, decides about every tool call over them. `shared`, where set, has the servers that other suites use too.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class Pool:
         self.connect = connect
         self.recorder: Recorder | None = None
         self.gate: Gate | None = None
+        self.shared: SuiteServers | None = None
         self.restart = restart
         self.emit: Emit = lambda _event: None
         self.owner: Owner | None = None
@@ -298,7 +300,12 @@ class Pool:
             if not isinstance(outcome, BaseException):
                 sessions.append(outcome)
         sessions += [*self._own_open, *self._retired]
-        await asyncio.gather(*(session.close() for session in sessions), *self._closing, return_exceptions=True)
+        kept: set[Session] = set()
+        if self.shared is not None:
+            kept, unneeded = self.shared.leave(sessions)
+            sessions += unneeded
+        ending = (session.close() for session in sessions if session not in kept)
+        await asyncio.gather(*ending, *self._closing, return_exceptions=True)
         for spec in (*self._specs.values(), *self._pins.values()):
             if spec.programs is not None:
                 await spec.programs.close()
@@ -371,7 +378,8 @@ class Pool:
                 await self._make_way(name)
             elif self._closing:
                 await asyncio.wait(set(self._closing))
-        connecting = asyncio.ensure_future(self.connect(spec))
+        shared = self.shared if key == name else None
+        connecting = asyncio.ensure_future(self.connect(spec) if shared is None else shared.take(spec, self.connect))
         try:
             await asyncio.sleep(0)  # the server is spawned before anything is imported
             from mcptest_engine.core.events import ServerReady, ServerStarting

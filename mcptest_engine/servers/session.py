@@ -75,6 +75,7 @@ async def connect(spec: ServerSpec, *, made: Callable[[Session], None] | None = 
     except _ended_by_probe():
         session = await _opened(replace(spec, protocol=None), made)
         session.remarked("ended when it got `server/discover`, and was restarted without that")
+        session.end_opening()
         return session
 
 
@@ -87,6 +88,7 @@ async def _opened(spec: ServerSpec, made: Callable[[Session], None] | None) -> S
     except BaseException:
         await session.close()
         raise
+    session.end_opening()
     return session
 
 
@@ -109,6 +111,7 @@ class Session:
     what it was answered; past 64 MiB of memory no more are kept. `remarks` are oddities that fail nothing, without secrets.
     `findings` are faults beside the answers, by kind: "stdout_noise", "outlives_stdin", "crashed"; each is a remark as well.
     `replaces` is how the session before this one ended, where the server had to be started again: a clause, or None.
+    `used_by` is the suite that talked over this session before, or None. `is_intact`: no call has gone without its answer.
     `is_listing`: a list is being read that no test asked for. `call_timed_out` is set when a call times out, until somebody
     clears it.
     `noise_count` is how many lines were no message. `ending` is set once the connection is gone. `heard`, where set, is told
@@ -130,6 +133,10 @@ class Session:
         self.remarks: list[str] = []
         self.findings: dict[str, str] = {}
         self.replaces: str | None = None
+        self.used_by: str | None = None
+        self.is_intact = True
+        self._began_at = self._opened_at = 0.0
+        self._opening_remarks = self._opening_noise = 0
         self._last_call: tuple[str, Mapping[str, Any]] | None = None
         self._ended_idle = False
         self.is_listing = False
@@ -202,8 +209,8 @@ class Session:
 
     @property
     def stderr_tail(self) -> str:
-        """The last 64 KiB that the server wrote on stderr, decoded and redacted, not sanitised."""
-        return self._transport.stderr_since(0.0)
+        """The last 64 KiB that the server wrote on stderr in this run, decoded and redacted, not sanitised."""
+        return self._transport.stderr_since(self._began_at)
 
     def stderr_since(self, at: float) -> str:
         """What of `stderr_tail` was written after the monotonic time `at`."""
@@ -289,8 +296,8 @@ class Session:
             self._closing = asyncio.ensure_future(self._close())
         await asyncio.shield(self._closing)
 
-    async def _close(self) -> None:
-        self._calls.stop()
+    def note_noise(self) -> None:
+        """Tell of the lines that were no message, once, when the run over this session ends."""
         if self._noise_lines:
             first = self._shown(self._noise_lines[0][1], 160)
             lines = (
@@ -300,6 +307,10 @@ class Session:
             )
             told = f"wrote {lines} to stdout" if self.transport == "stdio" else f"sent {lines}"
             self._find("stdout_noise", f"{told}, such as: {first}")
+
+    async def _close(self) -> None:
+        self._calls.stop()
+        self.note_noise()
         before = self.ending
         closed = await self._transport.close()
         if before is None and closed.how_far in ("SIGTERM", "SIGKILL") and self.spec.grace_seconds > 0:
@@ -312,6 +323,25 @@ class Session:
             self._find("crashed", f"{closed.clause} {when}{self._after_last_call()}")
         # How it was lost says more than how it was closed after that; but only closing may have got an exit out of it.
         self.ending = closed if before is None else replace(closed, clause=before.clause)
+
+    def end_opening(self) -> None:
+        """What was noted so far belongs to the opening."""
+        self._opened_at, self._opening_remarks = monotonic(), len(self.remarks)
+        self._opening_noise = self.noise_count
+
+    def start_over(self, spec: ServerSpec, *, used_by: str | None) -> None:
+        """Forget what came after the opening: another run begins over this session, with `spec`. No call may be under way."""
+        self.spec, self.used_by = spec, used_by
+        self.notifications, self.server_requests, self._notification_bytes = [], [], 0
+        self.remarks = self.remarks[: self._opening_remarks]
+        self.findings = {kind: text for kind, text in self.findings.items() if text in self.remarks}
+        opening_noise = [row for row in self._noise_lines if row[0] <= self._opened_at]
+        self._noise_lines, self.noise_count = deque(opening_noise, maxlen=_KEPT_NOISE), self._opening_noise
+        self.traffic = Traffic()
+        self.heard = self._client = self._last_call = None
+        self._told_repeated.clear()
+        self.tool_list_changes = 0
+        self._began_at = self._ready_at = monotonic()
 
     @property
     def was_cut_off(self) -> bool:
@@ -357,6 +387,7 @@ class Session:
             self._transport.send(line, call, urgent=urgent)
             answer = await call.future
         except asyncio.CancelledError:
+            self.is_intact = False
             if call.future.cancelled():
                 self._given_up[call.id] = _called(call)
                 self._abandon(call, "the caller was cancelled")
@@ -535,6 +566,7 @@ class Session:
 
     def failed(self, call: Call, failure: CallFailed | ServerError) -> None:
         """No answer will come for `call`."""
+        self.is_intact = False
         if isinstance(failure, CallFailed) and failure.error is CallTimeout and self._calls.get(call.id) is call:
             self._abandon(call, "no answer within `http.timeout`")
         self._calls.drop(call)

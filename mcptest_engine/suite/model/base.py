@@ -35,6 +35,16 @@ Fresh = Annotated[
     ),
 ]
 """Whether tests get a process of their own."""
+ServerFresh = Annotated[
+    bool | Literal["group", "suite"],
+    Field(
+        description="Start a new process of this server for each attempt of a test (`true`), for each `group` of tests "
+        "(`group`; a test without a group gets its own), or for the suite (`suite`), where several suites that run together "
+        "would share one.",
+        examples=[True, "group", "suite"],
+    ),
+]
+"""Whether the tests of a server get a process of their own, each or all together."""
 Milliseconds = Annotated[int, Field(ge=1, le=2_147_483_647)]
 Duration = Annotated[str, Field(pattern=DURATION_PATTERN)]
 """A number and its unit, such as `30s`."""

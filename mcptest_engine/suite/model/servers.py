@@ -10,13 +10,13 @@ from pydantic_core import PydanticCustomError
 from mcptest_engine.suite.forms import DURATION_OR_URL_PATTERN, PATH_PATTERN
 from mcptest_engine.suite.model.base import (
     Duration,
-    Fresh,
     HttpUrl,
     Many,
     Milliseconds,
     OneWay,
     Part,
     Scalar,
+    ServerFresh,
     Text,
     one_of,
 )
@@ -218,7 +218,7 @@ class Server(Part):
         "requests.",
         examples=[{"sampling": "Paris", "elicitation": "accept"}],
     )
-    fresh: Fresh | None = None
+    fresh: ServerFresh | None = None
     serial: bool | None = Field(default=None, description="Run the tests of this server one after another.")
     validity: Gate | None = Field(
         default=None,
