@@ -89,6 +89,17 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
                 if isinstance(screen, ModeScreen) and screen.is_mounted and screen.children:
                     yield screen
 
+    def delay_update(self, delay: float = 0.05) -> None:  # noqa: ARG002 - Textual's
+        """As the base class, but draw again once the mode's screen knows that it is shown, and not after a fixed time."""
+        self._begin_batch()
+
+        def draw() -> None:
+            self._end_batch()
+            if not self._batch_count:
+                self.screen.refresh()
+
+        self.call_next(lambda: self.screen.call_after_refresh(draw))
+
     # What it says
 
     def get_line_filters(self) -> Sequence[LineFilter]:

@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.screen import Screen
 
 from mcptest_tui.problems import Sturdy
+from mcptest_tui.styles.sheet import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,12 +23,21 @@ class ModeScreen(Sturdy, Screen[None]):
     """One mode. Each of these does nothing unless a screen overrides it."""
 
     MODE: ClassVar[str] = ""
-    _was_shown = False
+    _styled_for: object = None
 
     def _on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Shown for the first time, everything on it was styled a moment ago."""
-        event.refresh_styles = event.refresh_styles and self._was_shown
-        self._was_shown = True
+        """Style everything anew only if what decides about styles has changed since: mostly it has not."""
+        now = self._decides_styles()
+        event.refresh_styles = event.refresh_styles and self._styled_for not in (None, now)
+        self._styled_for = now
+
+    def _on_screen_suspend(self) -> None:
+        """Another screen is shown: changes of the app's styles do not reach this one from now on."""
+        self._styled_for = self._decides_styles()
+
+    def _decides_styles(self) -> object:
+        app = self.app
+        return state_of(app), app._css_update_count, len(app.stylesheet.source)
 
     def arrive(self, **where: Any) -> None:
         """Called by `app.go`, also when this screen is on already: show that place."""

@@ -202,16 +202,21 @@ def _state(node: DOMNode, asked: _Asked, known: Known) -> State:
     return tuple(state)
 
 
+def state_of(node: DOMNode) -> tuple[frozenset[str], State]:
+    """The names of a node, and what it has of pseudo classes but the rare ones."""
+    own: State = ()
+    if isinstance(node, Widget):
+        own = (node.mouse_hover, node.has_focus, node.disabled)
+    elif isinstance(node, App):
+        own = (node.app_focus, node.current_theme.dark, node.is_inline, node.native_ansi_color, node.no_color)
+    return frozenset(node._selector_names), own
+
+
 def _told(node: DOMNode, known: Known) -> tuple[frozenset[str], State]:
-    """The names of a node, and what it has of pseudo classes but the rare ones; `known` has those of the nodes before."""
+    """`state_of`, which `known` has of the nodes before."""
     told = known.get(node)
     if told is None:
-        own: State = ()
-        if isinstance(node, Widget):
-            own = (node.mouse_hover, node.has_focus, node.disabled)
-        elif isinstance(node, App):
-            own = (node.app_focus, node.current_theme.dark, node.is_inline, node.native_ansi_color, node.no_color)
-        told = known[node] = frozenset(node._selector_names), own
+        told = known[node] = state_of(node)
     return told
 
 

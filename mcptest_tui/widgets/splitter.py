@@ -71,11 +71,11 @@ class Splitter(Widget):
         if before is None:
             return
         alone = self.has_class("-zoomed-away") or any(self.screen.has_class(name) for name in self._alone)
-        size = None if alone else f"{self.percent or self._first:.4f}%"
-        if self._lying:
-            before.styles.height = size
-        else:
-            before.styles.width = size
+        name = "height" if self._lying else "width"
+        if not alone:
+            setattr(before.styles, name, f"{self.percent or self._first:.4f}%")
+        elif before.styles.inline.has_rule(name):  # to take it away where there is none would lay everything out again
+            setattr(before.styles, name, None)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Take hold."""

@@ -41,6 +41,12 @@ def compare(app: Any, plain: Stylesheet) -> None:
         assert looks(node) == look, node
 
 
+async def drawn(pilot: Any) -> None:
+    """Wait until a change of mode is drawn."""
+    await until(pilot, lambda: not pilot.app._batch_count and pilot.app.screen.is_mounted)
+    await pilot.pause()
+
+
 async def test_every_node_looks_as_textuals_own_sheet_has_it(workbench: Callable[..., Any], demo: Path) -> None:
     """Whenever the focus, the classes, what is disabled or the theme have changed."""
     async with workbench(paths=[str(demo)]) as pilot:
@@ -58,6 +64,35 @@ async def test_every_node_looks_as_textuals_own_sheet_has_it(workbench: Callable
         app.theme = "textual-light"
         await until(pilot, lambda: app.stylesheet._variables == app.get_css_variables())
         compare(app, plain_sheet(app))
+        for mode, focused, theme in (
+            ("servers", True, "paper"),
+            ("tests", False, "textual-light"),
+            ("servers", True, "textual-light"),
+        ):
+            app.go(mode)
+            await drawn(pilot)
+            compare(app, plain_sheet(app))
+            app.app_focus, app.theme = focused, theme
+            await until(pilot, lambda: app.stylesheet._variables == app.get_css_variables())
+            compare(app, plain_sheet(app))
+
+
+async def test_a_change_of_mode_waits_for_no_clock_and_styles_nothing_anew(
+    workbench: Callable[..., Any], demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Textual draws nothing for 50 ms then, and styles every widget of the screen again."""
+    async with workbench(paths=[str(demo)]) as pilot:
+        app = pilot.app
+        styled: list[int] = []
+        update_nodes = app.stylesheet.update_nodes
+        monkeypatch.setattr(app.stylesheet, "update_nodes", lambda *_, **__: styled.append(1) or update_nodes(*_, **__))
+        for mode in ("traffic", "tests", "traffic", "tests"):
+            styled.clear()
+            app.go(mode)
+            assert "delay_update" not in {timer.name for timer in app._timers}
+            await drawn(pilot)
+            assert mode == app.screen.MODE
+        assert not styled
 
 
 async def test_no_source_is_parsed_twice(
