@@ -19,10 +19,12 @@ from mcptest_tui.app_actions import AppActions
 from mcptest_tui.bridge import FLUSH_SECONDS, Bridge, Event
 from mcptest_tui.config import load_config
 from mcptest_tui.engine_client import EngineClient, EngineError
+from mcptest_tui.garbage import PAUSE_SECONDS, REST_SECONDS, collect_all, collect_young
 from mcptest_tui.keymap import Keymap, bindings_for, keymap_file, load_keymap
 from mcptest_tui.leaving import Leaving
 from mcptest_tui.left_behind import tell_left_behind
 from mcptest_tui.problems import Problems
+from mcptest_tui.quiet import Quiet
 from mcptest_tui.reviews import Reviews
 from mcptest_tui.runs import Runs
 from mcptest_tui.screens.make import MODES, make_screen
@@ -100,6 +102,7 @@ class Workbench(AppActions, inherit_bindings=False):
         self._title = Title()
         self._is_touched = True
         """Something has happened since the session was saved last."""
+        self._at_rest = Quiet(self, PAUSE_SECONDS, collect_young), Quiet(self, REST_SECONDS, collect_all)
 
     async def on_event(self, event: events.Event) -> None:
         """As the base class, but for the mouse over what is being removed: Textual would look for its parent, which is gone."""
@@ -109,10 +112,15 @@ class Workbench(AppActions, inherit_bindings=False):
                 if under is not self.screen and not under.is_attached:
                     return
         if isinstance(event, events.InputEvent):
-            self._is_touched = True
+            self._touch()
             if isinstance(event, events.Key):
                 self.tips.key_pressed()
         await super().on_event(event)
+
+    def _touch(self) -> None:
+        self._is_touched = True
+        for rest in self._at_rest:
+            rest()
 
     # Starting
 
@@ -160,7 +168,7 @@ class Workbench(AppActions, inherit_bindings=False):
     # What comes from the engine
 
     def _apply(self, events: list[Event]) -> None:
-        self._is_touched = True
+        self._touch()
         changed: list[str] = []
         watched: list[str] = []
         for event in events:

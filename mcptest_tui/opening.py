@@ -68,21 +68,14 @@ def run_workbench(paths: list[str]) -> int:
     gc.disable()  # nothing made until the first paint is garbage, and looking for it delays that
     os.environ.setdefault("TEXTUAL_FPS", "120")  # read when Textual is imported; halves the time from key to paint
     from mcptest_tui.app import Workbench
+    from mcptest_tui.garbage import keep_all
 
     _take_any_byte()
     # Not by `asyncio.run`, which would wait for a thread that reads a suite.
     loop = asyncio.new_event_loop()
-    loop.call_later(COLLECT_SECONDS, _collect_garbage)
+    loop.call_later(COLLECT_SECONDS, keep_all)
     code = Workbench(paths).run(loop=loop)
     return code if isinstance(code, int) else 1
-
-
-def _collect_garbage() -> None:
-    """From now on; what is there stays until the end, and is not looked through again."""
-    import gc
-
-    gc.freeze()
-    gc.enable()
 
 
 def _obstacle() -> str | None:
