@@ -10,9 +10,11 @@ import asyncio
 import contextlib
 import hashlib
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.running.inotify import open_folders
 from mcptest_engine.workspace.files import read_file
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ MOST_FILES = 5_000
 NOT_SOURCES = frozenset({"node_modules", "__pycache__", "site-packages", "venv", "target", "dist", "build"})
 POLL_SECONDS = 0.3
 SETTLE_SECONDS = 0.05
+_READ_BYTES = 64 * 1024
+LINUX = sys.platform == "linux"
 SETTLE_TIMES = 10
 HALF_SAVED = frozenset({None, hashlib.sha256(b"").digest()})
 RUNS_IN_A_ROW = 3
@@ -109,7 +113,7 @@ class Watcher:
     """Waits for a change of content in any of a set of files; the set may change between two waits.
 
     The files are looked at every `look_ms` as well: a save may fall between two waits, and some file systems tell of none.
-    Every `step_ms` it is asked whether the system has told of any. With `WATCHFILES_FORCE_POLLING` set nothing but looking is
+    A change is told when none has followed for `step_ms`. With `WATCHFILES_FORCE_POLLING` set nothing but looking is
     done.
     """
 
@@ -142,9 +146,15 @@ class Watcher:
             return found
         if os.environ.get("WATCHFILES_FORCE_POLLING"):
             return await self._poll(stop)
+        folders = {path.parent for path in self._seen if path.parent.is_dir()}
+        if LINUX:
+            with contextlib.suppress(
+                OSError, AttributeError
+            ):  # the system has no watches left, or the folder has none to give
+                return await self._wait(open_folders(folders), stop)
+            return await self._poll(stop)
         from watchfiles import awatch
 
-        folders = {path.parent for path in self._seen if path.parent.is_dir()}
         changes = awatch(
             *folders,
             step=self._step_ms,
@@ -163,6 +173,39 @@ class Watcher:
         except (OSError, RuntimeError):  # the system has no watches left, or the folder has none to give
             return await self._poll(stop)
         return frozenset()
+
+    async def _wait(self, descriptor: int, stop: asyncio.Event) -> frozenset[Path]:
+        loop, told = asyncio.get_running_loop(), asyncio.Event()
+        stopping = asyncio.ensure_future(stop.wait())
+        stopping.add_done_callback(lambda _: told.set())
+
+        def ready() -> None:
+            with contextlib.suppress(BlockingIOError):
+                os.read(descriptor, _READ_BYTES)
+            told.set()
+
+        loop.add_reader(descriptor, ready)
+        try:
+            while True:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self._look_ms / 1000):
+                        await told.wait()
+                sure = told.is_set()
+                for _ in range(DEBOUNCE_MS // self._step_ms):
+                    if stop.is_set() or not told.is_set():
+                        break
+                    told.clear()  # more changes follow mostly
+                    await asyncio.sleep(self._step_ms / 1000)
+                if stop.is_set():
+                    return frozenset()
+                told.clear()
+                found = self._look(sure=sure)
+                if found:
+                    return found
+        finally:
+            stopping.cancel()
+            loop.remove_reader(descriptor)
+            os.close(descriptor)
 
     async def _poll(self, stop: asyncio.Event) -> frozenset[Path]:
         while not stop.is_set():

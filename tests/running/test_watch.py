@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
+import threading
 from typing import TYPE_CHECKING
+
+import pytest
 
 from mcptest_engine.running import watch
 from mcptest_engine.running.watch import Watcher
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
-
-    import pytest
 
 
 def test_a_file_that_is_emptied_and_then_written_is_one_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,6 +47,25 @@ def test_pipes_and_devices_are_watched_without_being_read(tmp_path: Path) -> Non
     (tmp_path / ".env").unlink()
     (tmp_path / ".env").write_text("A=1", encoding="utf-8")
     assert watcher._look(sure=True) == {tmp_path / ".env"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread asks")
+def test_a_save_wakes_whoever_waits_and_nothing_asks_for_it(tmp_path: Path) -> None:
+    """Written, replaced or removed: a process that may idle all day neither looks nor has a thread that does."""
+    path = tmp_path / "mcptest.yml"
+    path.write_text("old", encoding="utf-8")
+    watcher, threads = Watcher({path}, step_ms=1, look_ms=3_600_000), threading.active_count()
+
+    async def saved(save: Callable[[], object]) -> frozenset[Path]:
+        change = asyncio.ensure_future(watcher.changed(asyncio.Event()))
+        await asyncio.sleep(0)
+        save()
+        assert threading.active_count() == threads
+        return await change
+
+    (tmp_path / "written").write_text("other", encoding="utf-8")
+    for save in (lambda: path.write_text("new"), lambda: (tmp_path / "written").replace(path), path.unlink):
+        assert asyncio.run(saved(save)) == {path}
 
 
 def test_a_file_that_stays_away_is_a_change_after_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 MOST_SUITES = 1_000
 MOST_FOLDERS = 20_000
 DEEPEST = 12
-STEP_MS = 50  # each step and each look wakes a process that may idle all day
-LOOK_MS = 2_000
+STEP_MS = 50
+LOOK_MS = 2_000  # each look wakes a process that may idle all day
 _HEAD_BYTES = 256 * 1024
 _SERVERS = re.compile(rb"""^["']?(?:servers|scorers|judge)["']?[ \t]*:""", re.MULTILINE)
 _BLOCK = re.compile(

@@ -302,7 +302,9 @@ class Service:
 
 
 def _preload() -> None:
-    """Import what the first run will need, beside whatever else goes on."""
+    """Import what the first run will need, beside whatever else goes on; none of it is garbage later."""
+    import gc
+
     import mcptest_engine.running.execution
     import mcptest_engine.running.launch
     import mcptest_engine.running.worker.browsing
@@ -313,3 +315,5 @@ def _preload() -> None:
     import mcptest_engine.servers.session
     import mcptest_engine.servers.stdio
     import mcptest_engine.suite.load  # noqa: F401
+
+    gc.freeze()
