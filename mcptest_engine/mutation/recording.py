@@ -379,15 +379,23 @@ def find_volatile(source: Source, other: Answer | None, asked: frozenset[str]) -
     `asked` are the scalars of the arguments: what was asked for comes again.
     """
     copies = find_copies(source.answer) if source.method == "tools/call" else ()
-    found = set()
+    found: set[Path] = set()
+    lists: set[Path] = set()
+    steady: set[Path] = set()  # the lists with something in them that came again
     for path, value, _, _ in sites_of(source, copies):
         again = MISSING if other is None else get_at(other, path)
         if isinstance(value, (dict, list)) or (isinstance(value, str) and read_json(value) is not None):
             if other is not None and isinstance(value, list) and not _is_same_list(value, again):
                 found.add(path)
+            elif other is not None and isinstance(value, list) and len(value) > 1 and len(path) > 2:  # not the blocks
+                lists.add(path)
         elif (other is not None and not equal(value, again)) or looks_volatile(path, value, asked):
             found.add(path)
-    return frozenset(found)
+        else:
+            steady.update(path[:at] for at, part in enumerate(path) if isinstance(part, int))
+    # Of a list of which nothing came again the length did so by chance.
+    inside = {path[:at] for path in found for at, part in enumerate(path) if isinstance(part, int)}
+    return frozenset(found | (lists & inside - steady))
 
 
 def _is_same_list(one: list[Any], other: Any) -> bool:

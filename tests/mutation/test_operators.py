@@ -28,6 +28,7 @@ from mcptest_engine.mutation.operators import (
     read_json,
     show_path,
 )
+from mcptest_engine.mutation.recording import find_volatile
 from mcptest_engine.mutation.report import page_rows
 
 SCALARS = st.none() | st.booleans() | st.integers(-99, 99) | st.floats(-9, 9) | st.text(max_size=8)
@@ -239,3 +240,21 @@ def test_a_text_is_read_only_where_it_can_be_written_again() -> None:
 def test_every_operator_has_its_row_in_the_table() -> None:
     assert len(list(page_rows())) == len(OPERATORS) + 2
     assert len(BY_NAME) == len(OPERATORS)
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "changing"),
+    [
+        ([{"entry": 1}, {"entry": 2}], [{"entry": 8}, {"entry": 9}], True),
+        ([1.5, 2.5], [7.25, 8.25], True),
+        ([{"id": 1, "seen": 1}, {"id": 2, "seen": 2}], [{"id": 1, "seen": 3}, {"id": 2, "seen": 4}], False),
+        ([{"entry": 1}, {"entry": 2}], [{"entry": 1}, {"entry": 9}], False),
+        ([{"entry": 1}], [{"entry": 8}], False),
+        ([{"tags": [1, 2]}, {"tags": [3, 4]}], [{"tags": [5, 6]}, {"tags": [7, 8]}], True),
+    ],
+)
+def test_a_list_of_which_nothing_came_again_had_its_length_by_chance(first: Any, again: Any, changing: bool) -> None:
+    answers = [{"result": {"content": [], "structuredContent": {"entries": entries}}} for entries in (first, again)]
+    found = find_volatile(Source("tools/call", answers[0]), answers[1], frozenset())
+    assert (("result", "structuredContent", "entries") in found) is changing
+    assert ("result", "structuredContent") not in found
