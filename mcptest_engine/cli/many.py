@@ -154,10 +154,16 @@ def run_many(
 
 
 def _with_cassette(settings: RunSettings, suite: LoadedSuite, workspace: Workspace) -> RunSettings:
-    """With a cassette of the suite's own: `NAME-SUITE`."""
+    """With a cassette of the suite's own."""
+    path = workspace.relative(suite.path)
+    return settings._replace(
+        record=settings.record and name_cassette(settings.record, path),
+        replay=settings.replay and name_cassette(settings.replay, path),
+    )
+
+
+def name_cassette(name: str, path: str) -> str:
+    """The cassette of one suite where several are named: `NAME-SUITE`."""
     from mcptest_engine.workspace.slug import slug
 
-    own = slug(os.path.splitext(workspace.relative(suite.path))[0])  # noqa: PTH122
-    return settings._replace(
-        record=settings.record and f"{settings.record}-{own}", replay=settings.replay and f"{settings.replay}-{own}"
-    )
+    return f"{name}-{slug(os.path.splitext(path)[0])}"  # noqa: PTH122

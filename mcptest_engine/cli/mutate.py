@@ -14,15 +14,16 @@ from mcptest_engine.cli.common import (
     json_text,
     load,
     parse_variables,
-    suite_options,
-    suite_path,
+    suites_options,
     wants_colour,
     write_out,
 )
 from mcptest_engine.core.errors import ExitCode, McptestError
+from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from mcptest_engine.core.events import Event
     from mcptest_engine.core.redaction import Redactor
@@ -35,13 +36,14 @@ _BAR_COLUMNS = 30
 
 
 @click.command()
-@suite_options
+@suites_options
 @click.option(
     "--record",
     "cassettes",
     multiple=True,
     metavar="FILE",
-    help="Take the answers of this cassette, by its name or file, and start no server. Twice: the second shows what changes.",
+    help="Take the answers of this cassette, by its name or file, and start no server. Twice: the second shows what changes. "
+    "With several suites a name stands for NAME-SUITE, as in `mcptest record`.",
 )
 @click.option(
     "--operators", metavar="NAME,NAME", help="Make only these kinds of wrong answers. docs/how-to/mutation.md."
@@ -51,11 +53,14 @@ _BAR_COLUMNS = 30
     type=click.IntRange(min=1),
     default=5_000,
     show_default=True,
-    help="How many mutants are judged at most.",
+    help="How many mutants are judged at most, of each suite.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Which mutants are drawn where there are more.")
 @click.option(
-    "--threshold", type=click.FloatRange(0, 100), metavar="PERCENT", help="Exit with 6 when the score is lower."
+    "--threshold",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help="Exit with 6 when the score of a suite is lower.",
 )
 @click.option("--no-proposals", is_flag=True, help="Propose no assertions for `mcptest review`.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "md", "html"]), default="text", show_default=True)
@@ -63,7 +68,7 @@ _BAR_COLUMNS = 30
 @click.pass_context
 def command(
     ctx: click.Context,
-    file: str | None,
+    files: tuple[str, ...],
     config: str | None,
     variables: tuple[str, ...],
     cassettes: tuple[str, ...],
@@ -75,35 +80,61 @@ def command(
     form: str,
     output: str | None,
 ) -> None:
-    """Measure how many wrong answers a suite notices.
+    """Measure how many wrong answers suites notice.
 
-    The suite is run; tests that change nothing on a server are run twice. Then one recorded answer at a time is made wrong,
+    A suite is run; tests that change nothing on a server are run twice. Then one recorded answer at a time is made wrong,
     and the tests that saw it judge it again. What they pass all the same is listed with the assertion that would notice it;
     `mcptest review` adds it.
+
+    FILE may be a suite, a folder or a pattern such as 'servers/**/*.yml'; there may be several. One report tells of all, with
+    the score of each and of all together.
 
     \b
     Example:
       mcptest mutate mcptest.yaml --threshold 80
     """
+    from mcptest_engine.cli.many import load_all, name_cassette, suite_paths
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.mutation.replay import Options, chosen_operators
-    from mcptest_engine.mutation.report import to_json
+    from mcptest_engine.mutation.report import join_reports, to_json
 
     names = tuple(name.strip() for name in (operators or "").split(",") if name.strip())
     chosen_operators(names)
-    workspace = find_here()
-    suite = load(suite_path(file, config), workspace, parse_variables(variables))
-    redactor = Redactor(suite.secrets)
+    paths, workspace, given = suite_paths(files, config), find_here(), parse_variables(variables)
+    broken: Sequence[Path] = ()
+    if len(paths) == 1:
+        suites = [load(paths[0], workspace, given)]
+    else:
+        suites, broken = load_all(paths, workspace, given, strict=False)
+        if not suites:
+            ctx.exit(ExitCode.INVALID)
     options, bar = Options(names, budget, seed), _Bar()
-    try:
-        recording = _record(suite, workspace, cassettes, bar)
-        mutated = _judge(recording, suite, workspace, options, redactor, bar)
-    finally:
-        bar.clear()
-    proposals = _save(workspace, suite, mutated, options, None if no_proposals else redactor)
-    report = to_json(mutated, suite=workspace.relative(suite.path), redact=redactor.redact)
+    reports: list[dict[str, Any]] = []
+    proposals: dict[str, int] = {}
+    for suite in suites:
+        redactor, path = Redactor(suite.secrets), workspace.relative(suite.path)
+        named = cassettes if len(paths) == 1 else tuple(name_cassette(one, path) for one in cassettes)
+        try:
+            recording = _record(suite, workspace, named, bar)
+            mutated = _judge(recording, suite, workspace, options, redactor, bar)
+        except KeyboardInterrupt:
+            if not reports:
+                raise
+            reports[-1]["partial"] = True
+            break
+        finally:
+            bar.clear()
+        made = _save(workspace, suite, mutated, options, None if no_proposals else redactor)
+        if made:
+            proposals[path] = made
+        reports.append(to_json(mutated, suite=path, redact=redactor.redact))
+        if mutated.is_partial:
+            break
+    report = (
+        reports[0] if len(paths) == 1 else join_reports(reports, broken=[workspace.relative(one) for one in broken])
+    )
     write_out(_render(report, form, proposals=proposals, to_file=output is not None), output)
-    ctx.exit(_exit_code(report, mutated, threshold))
+    ctx.exit(_exit_code(report, reports, threshold))
 
 
 class _Bar:
@@ -207,7 +238,7 @@ def _save(
         raise McptestError(f"the scores and proposals were not saved: {wrong.strerror or wrong}") from None
 
 
-def _render(report: Mapping[str, Any], form: str, *, proposals: int, to_file: bool) -> str:
+def _render(report: Mapping[str, Any], form: str, *, proposals: Mapping[str, int], to_file: bool) -> str:
     import shutil
 
     from mcptest_engine.mutation import report as forms
@@ -230,11 +261,14 @@ def _render(report: Mapping[str, Any], form: str, *, proposals: int, to_file: bo
     )
 
 
-def _exit_code(report: Mapping[str, Any], mutated: Mutated, threshold: float | None) -> ExitCode:
-    if mutated.is_partial:
+def _exit_code(report: Mapping[str, Any], reports: Sequence[Mapping[str, Any]], threshold: float | None) -> ExitCode:
+    if report["partial"]:
         return ExitCode.INTERRUPTED
+    if report.get("broken"):
+        return ExitCode.INVALID
     if report["score"] is None:
         return ExitCode.NO_TESTS
-    if threshold is not None and 100 * report["score"] < threshold:
-        return ExitCode.GATE
-    return ExitCode.PASSED
+    low = [one for one in reports if one["score"] is not None and 100 * one["score"] < (threshold or 0)]
+    for one in low if len(reports) > 1 else ():
+        sys.stderr.write(f"{one_line(one['suite'], 200)}: the score is below {threshold:g} %\n")
+    return ExitCode.GATE if low else ExitCode.PASSED

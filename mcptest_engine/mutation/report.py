@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.block_text import spell_unsafe
@@ -11,14 +12,14 @@ from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 from mcptest_engine.mutation.killing import assertion_text
 from mcptest_engine.mutation.operators import BY_NAME, MISSING, show_path
-from mcptest_engine.mutation.replay import Status, score_together
+from mcptest_engine.mutation.replay import Score, Status, score_together
 from mcptest_engine.reporting.layout import Ink, clip, pad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mcptest_engine.mutation.recording import Recorded
-    from mcptest_engine.mutation.replay import Mutant, Mutated, Score
+    from mcptest_engine.mutation.replay import Mutant, Mutated
 
     Redact = Callable[[Any], Any]
 
@@ -31,6 +32,8 @@ _SHOWN_TESTS, _SHOWN_SURVIVORS = 10, 10
 _MARKDOWN_GROUPS, _PAGE_GROUPS = 60, 1_000
 _CHANGES_OF_A_GROUP = 10
 _SECRET = "not shown: the value before it holds a secret"
+_COUNTED = ("equivalent", "undecided", "made", "volatile")
+_OF_A_SUITE = ("suite", "score", "interval", "killed", "survived", *_COUNTED, "partial", "seconds")
 _SURVIVORS_NOTE = "The test passes on these wrong answers too. The assertion would notice them."
 
 
@@ -70,6 +73,40 @@ def to_json(mutated: Mutated, *, suite: str, redact: Redact) -> dict[str, Any]:
         "mutants": [
             _mutant_json(mutant, test.test.case.name, redact) for test in mutated.tests for mutant in test.mutants
         ],
+    }
+
+
+def join_reports(reports: Sequence[Mapping[str, Any]], *, broken: Sequence[str] = ()) -> dict[str, Any]:
+    """One report over several suites, whose figures count the mutants of all.
+
+    Each test, tool and mutant names its suite. `broken` are the paths of the suites that did not load.
+    """
+
+    def rows(key: str) -> list[dict[str, Any]]:
+        return [{"suite": report["suite"], **row} for report in reports for row in report[key]]
+
+    def score_json(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        return _score_json(Score(sum(one["killed"] for one in scores), sum(one["survived"] for one in scores)))
+
+    operators = rows("operators")
+    names = [name for name in BY_NAME if any(one["name"] == name for one in operators)]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "suite": f"{len(reports) + len(broken)} suites",
+        **score_json(reports),
+        **{key: sum(report[key] for report in reports) for key in _COUNTED},
+        "partial": any(report["partial"] for report in reports),
+        "seed": reports[0]["seed"],
+        "seconds": round(sum(report["seconds"] for report in reports), 3),
+        "suites": [{key: report[key] for key in _OF_A_SUITE} for report in reports],
+        "broken": list(broken),
+        "tests": rows("tests"),
+        "tools": rows("tools"),
+        "operators": [
+            {"name": name, **score_json([one for one in operators if one["name"] == name])} for name in names
+        ],
+        "left_out": rows("left_out"),
+        "mutants": rows("mutants"),
     }
 
 
@@ -157,7 +194,10 @@ def percent(share: float | None) -> str:
 
 
 class Group(NamedTuple):
-    """Survivors of one test that no other test notices, and the assertion that would; None where none does."""
+    """Survivors of one test that no other test notices, and the assertion that would; None where none does.
+
+    `test` is its name, with its suite where there are several.
+    """
 
     test: str
     assertion: str | None
@@ -166,16 +206,22 @@ class Group(NamedTuple):
 
 def survivor_groups(report: Mapping[str, Any]) -> list[Group]:
     """The survivors by the assertion that a test lacks: one of each test in turn, those of the weakest tests first."""
-    found: dict[str, dict[str | None, list[Mapping[str, Any]]]] = {test["name"]: {} for test in weakest(report)}
+    found: dict[str, dict[str | None, list[Mapping[str, Any]]]] = {
+        _with_suite(test, test["name"]): {} for test in weakest(report)
+    }
     for mutant in report["mutants"]:
         if mutant["status"] == Status.SURVIVED and "noticed_by" not in mutant:
-            found[mutant["test"]].setdefault(mutant["assertion"], []).append(mutant)
+            found[_with_suite(mutant, mutant["test"])].setdefault(mutant["assertion"], []).append(mutant)
     by_test = [
         [Group(test, *one) for one in sorted(groups.items(), key=lambda one: (one[0] is None, -len(one[1])))]
         for test, groups in found.items()
     ]
     turns = max(map(len, by_test), default=0)
     return [groups[turn] for turn in range(turns) for groups in by_test if turn < len(groups)]
+
+
+def _with_suite(row: Mapping[str, Any], name: str) -> str:
+    return f"{name} ({row['suite']})" if "suite" in row else name
 
 
 def weakest(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -195,18 +241,22 @@ def remarks(report: Mapping[str, Any]) -> Iterator[str]:
     if any(report[key] for key, _ in unscored):
         told = ", ".join(counted(report[key], word) for key, word in unscored if report[key])
         yield f"not in the score: {told}"
+    for path in report.get("broken", ()):
+        yield f"{path}: the suite has problems, and was not measured"
     reasons: dict[str, list[str]] = {}
     for one in report["left_out"]:
-        reasons.setdefault(one["reason"], []).append(one["test"])
+        reasons.setdefault(one["reason"], []).append(_with_suite(one, one["test"]))
     for reason, names in reasons.items():
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         yield f"left out: `{one_line(names[0], 60)}`{more}: {one_line(reason, 200)}"
 
 
-def render_text(report: Mapping[str, Any], *, color: bool, width: int, height: int | None, proposals: int) -> str:
+def render_text(
+    report: Mapping[str, Any], *, color: bool, width: int, height: int | None, proposals: Mapping[str, int]
+) -> str:
     """For a terminal of this size; without a `height` the usual number of tests and survivors is shown.
 
-    `proposals` is how many wait for `mcptest review`.
+    `proposals` is how many wait for `mcptest review`, by the paths of suites.
     """
     ink = Ink(on=color)
     notes = list(remarks(report))
@@ -214,14 +264,20 @@ def render_text(report: Mapping[str, Any], *, color: bool, width: int, height: i
     shown_tests = tests[: _SHOWN_TESTS if height is None else max((height - 12) // 4, 2)]
     about = f"{len(report['mutants']):,} mutants of {counted(len(report['tests']), 'test')}"
     lines = [f"{ink.bold(one_line(report['suite'], 200))}: {about}", f"  {_headline(report, ink)}"]
+    suites = report.get("suites", ())
+    if suites:
+        lines += ["", *_table_lines("suites", [(one["suite"], one, "") for one in suites], 0, ink, width)]
     if shown_tests:
-        lines += ["", *_table_lines(shown_tests, len(tests), ink, width)]
+        title = "weakest tests" if len(shown_tests) < len(tests) else "tests"
+        named = [(_with_suite(test, test["name"]), test, test["strength"]) for test in shown_tests]
+        lines += ["", *_table_lines(title, named, len(tests) - len(named), ink, width)]
         tools = sorted((one for one in report["tools"] if one["score"] is not None), key=lambda one: one["score"])
-        told = ", ".join(f"{one_line(one['name'], 60)} {percent(one['score'])}" for one in tools)
+        told = ", ".join(f"{one_line(_with_suite(one, one['name']), 60)} {percent(one['score'])}" for one in tools)
         lines += [clip(f"  tools: {told}", (width or 400) - 1)] if len(tools) > 1 else []
     end = ["", *(ink.dim(clip(f"  {note}", (width or 400) - 1)) for note in notes)] if notes else []
     if proposals:
-        end += ["", f"  add assertions: mcptest review {report['suite']}   ({counted(proposals, 'proposal')})"]
+        files = " ".join(map(quote, proposals))
+        end += ["", f"  add assertions: mcptest review {files}   ({counted(sum(proposals.values()), 'proposal')})"]
     if groups:
         lines += ["", "  survivors: wrong answers that pass, and the assertion that notices them"]
         room = None if height is None else height - len(lines) - len(end) - 2
@@ -253,18 +309,20 @@ def _headline(report: Mapping[str, Any], ink: Ink) -> str:
     )
 
 
-def _table_lines(tests: Sequence[Mapping[str, Any]], total: int, ink: Ink, width: int) -> Iterator[str]:
-    name_width = max(min((width or 100) - 44, max(len(one_line(test["name"])) for test in tests)), 13)
-    title = "weakest tests" if len(tests) < total else "tests"
-    yield ink.dim(f"  {pad(title, name_width)}  score   interval      killed  strength")
-    for test in tests:
-        low, high = test["interval"]
-        of = test["killed"] + test["survived"]
-        name = pad(clip(one_line(test["name"]), name_width), name_width)
-        figures = f"{percent(test['score']):>5}  {100 * low:3.0f}-{100 * high:3.0f} %  {test['killed']:>4} of {of:<3}"
-        yield f"  {name}  {figures}  {test['strength']}"
-    if len(tests) < total:
-        yield ink.dim(f"  … {total - len(tests):,} more")
+def _table_lines(
+    title: str, rows: Sequence[tuple[str, Mapping[str, Any], str]], more: int, ink: Ink, width: int
+) -> Iterator[str]:
+    """A row for each name with its figures and its strength, where it has one."""
+    name_width = max(min((width or 100) - 44, max(len(one_line(name)) for name, *_ in rows)), 13)
+    yield ink.dim(f"  {pad(title, name_width)}  score   interval      killed{'  strength' if rows[0][2] else ''}")
+    for label, row, strength in rows:
+        low, high = row["interval"]
+        of = row["killed"] + row["survived"]
+        name = pad(clip(one_line(label), name_width), name_width)
+        figures = f"{percent(row['score']):>5}  {100 * low:3.0f}-{100 * high:3.0f} %  {row['killed']:>4} of {of:<3}"
+        yield f"  {name}  {figures}  {strength}".rstrip()
+    if more:
+        yield ink.dim(f"  … {more:,} more")
 
 
 def _group_lines(group: Group, ink: Ink, width: int) -> Iterator[str]:
@@ -301,6 +359,7 @@ def render_markdown(report: Mapping[str, Any]) -> str:
         "",
         *(f"- {_md(note)}" for note in notes),
         *([""] if notes else []),
+        *([*_md_table("suite", suites, strength=False), ""] if (suites := _suite_rows(report)) else []),
         *_md_table("test", weakest(report), strength=True),
         "",
         *_md_table("tool", report["tools"], strength=False),
@@ -317,12 +376,20 @@ def render_markdown(report: Mapping[str, Any]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def _suite_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A row for each suite where there are several, with its path as its name."""
+    return [
+        {"name": one["suite"], **{key: one[key] for key in one if key != "suite"}} for one in report.get("suites", ())
+    ]
+
+
 def _md_table(what: str, rows: Iterable[Mapping[str, Any]], *, strength: bool) -> Iterator[str]:
     yield f"| {what} | score | interval | killed |{' strength |' if strength else ''}"
     yield f"|---|---:|---:|---:|{'---|' if strength else ''}"
     for row in rows:
         of = row["killed"] + row["survived"]
-        figures = f"| {_md(row['name'])} | {percent(row['score'])} | {_interval(row)} | {row['killed']} of {of} |"
+        name = _md(_with_suite(row, row["name"]))
+        figures = f"| {name} | {percent(row['score'])} | {_interval(row)} | {row['killed']} of {of} |"
         yield f"{figures} {row['strength']} |" if strength else figures
 
 
@@ -360,10 +427,16 @@ def render_html(report: Mapping[str, Any]) -> str:
     )
     groups = survivor_groups(report)
     figures = ("score", "interval", "killed", "survived")
-    tests = ((test["name"], test["tool"], test["strength"], *_figures(test)) for test in weakest(report))
-    tools = ((tool["name"], *_figures(tool)) for tool in report["tools"])
+    suites = [(one["suite"], *_figures(one)) for one in report.get("suites", ())]
+    tests = (
+        (_with_suite(test, test["name"]), test["tool"], test["strength"], *_figures(test)) for test in weakest(report)
+    )
+    tools = ((_with_suite(tool, tool["name"]), *_figures(tool)) for tool in report["tools"])
     main = joined(
         [
+            section("suites", "Suites", plain_table("Suites", ("suite", *figures), suites, numbers=4))
+            if suites
+            else "",
             section(
                 "tests",
                 "Tests, the weakest first",

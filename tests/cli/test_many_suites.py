@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mcptest_engine.cli import list as list_command
-from mcptest_engine.cli import run, validate
+from mcptest_engine.cli import mutate, run, validate
 from mcptest_engine.cli.many import suite_paths
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.core.run_record import RunRecord
@@ -97,3 +97,36 @@ def test_what_selects_tests_selects_among_all_suites() -> None:
         == "a/mcptest.yml: valid, 2 tests\nb/deep/mcptest.yml: valid, 2 tests\n"
     )
     assert isinstance(invoke(run.command, "a", "b/deep", "--watch").exception, UsageError)
+
+
+@pytest.mark.usefixtures("folder")
+def test_one_report_has_the_mutation_score_of_each_suite_and_of_all_together() -> None:
+    weak = SUITE.format(command=SERVER, price=30).replace("expect: { structured.price: 30 } ", "").replace(", }", " }")
+    Path("b/deep/mcptest.yml").write_text(weak, encoding="utf-8")
+    measured = invoke(mutate.command, "a", "b/deep", "--threshold", "90", "--format", "json")
+    report = json.loads(measured.stdout)
+    strong, poor = report["suites"]
+    assert measured.exit_code == 6
+    assert (strong["suite"], poor["suite"]) == ("a/mcptest.yml", "b/deep/mcptest.yml")
+    assert poor["score"] < report["score"] < strong["score"]
+    assert report["killed"] == strong["killed"] + poor["killed"] == sum(one["killed"] for one in report["operators"])
+    assert "b/deep/mcptest.yml: the score is below 90 %\n" in measured.stderr
+    assert [(one["suite"], one["name"]) for one in report["tests"]] == [
+        (suite, name) for suite in ("a/mcptest.yml", "b/deep/mcptest.yml") for name in ("price", "stock")
+    ]
+    assert (
+        {one["suite"] for one in report["mutants"]}
+        == {one["suite"] for one in report["tools"]}
+        == {"a/mcptest.yml", "b/deep/mcptest.yml"}
+    )
+
+    text = invoke(mutate.command, "a", "b", "--threshold", "10", "--no-proposals")
+    assert text.exit_code == 2, "a suite with problems is not measured"
+    assert text.stdout.startswith("3 suites: ")
+    assert "b/other.yml: the suite has problems, and was not measured" in text.stdout
+    page, markdown = (
+        invoke(mutate.command, "a", "b/deep", "--format", form, "--no-proposals") for form in ("html", "md")
+    )
+    assert (page.exit_code, markdown.exit_code) == (0, 0)
+    for told in (text, page, markdown):
+        assert "price (b/deep/mcptest.yml)" in told.stdout

@@ -253,7 +253,7 @@ def test_what_is_known_is_told_when_it_is_ended_early(shop: Shop) -> None:
     assert len(mutated.mutants) == 10
     report = to_json(mutated, suite="mcptest.yml", redact=lambda value: value)
     assert "interrupted: these figures are partial" in render_text(
-        report, color=False, width=80, height=24, proposals=0
+        report, color=False, width=80, height=24, proposals={}
     )
 
 
@@ -273,7 +273,7 @@ def test_a_budget_is_shared_equally(wanted: list[int], budget: int, given: list[
 
 
 def test_the_reports_name_the_score_the_weak_tests_and_what_is_missing(shop: Shop) -> None:
-    text = render_text(shop.report, color=False, width=80, height=24, proposals=3)
+    text = render_text(shop.report, color=False, width=80, height=24, proposals={"mcptest.yml": 3})
     lines = text.splitlines()
     assert len(lines) <= 24
     assert "score" in lines[1]
@@ -393,6 +393,6 @@ def test_what_a_server_sends_reaches_no_terminal_as_it_is() -> None:
 def test_mutated_nothing_has_no_score() -> None:
     report = to_json(Mutated(), suite="x.yml", redact=lambda value: value)
     assert report["score"] is None
-    assert "no mutant could be judged" in render_text(report, color=False, width=80, height=24, proposals=0)
+    assert "no mutant could be judged" in render_text(report, color=False, width=80, height=24, proposals={})
     assert "no mutant could be judged" in render_markdown(report)
     assert "no mutant could be judged" in render_html(report)
