@@ -1,4 +1,4 @@
-"""Suites from Python: load one, run one. The record that comes back is the one that every report is made of."""
+"""Suites from Python: load one, run one or several. The record that comes back is the one that every report is made of."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from mcptest_engine.running.settings import RunSettings, Selection
 from mcptest_engine.workspace.workspace import find_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from mcptest_engine.core.errors import Problem
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
+
+    OneSuite = str | os.PathLike[str] | LoadedSuite
 
 
 class McptestWarning(UserWarning):
@@ -46,8 +49,8 @@ def load(
     return checked.suite
 
 
-def run(suite: str | os.PathLike[str] | LoadedSuite, **options: Any) -> RunRecord:
-    """Run a suite and return its record. The options are those of `run_async`.
+def run(suite: OneSuite | Iterable[OneSuite], **options: Any) -> RunRecord:
+    """Run suites and return one record. The suites and the options are those of `run_async`.
 
     Raises: SuiteError for a suite with errors, UsageError for a selection that makes no sense, or where an event loop runs in
     this thread already. Failed tests raise nothing: look at `verdict` and `tests`.
@@ -60,7 +63,7 @@ def run(suite: str | os.PathLike[str] | LoadedSuite, **options: Any) -> RunRecor
 
 
 async def run_async(
-    suite: str | os.PathLike[str] | LoadedSuite,
+    suite: OneSuite | Iterable[OneSuite],
     *,
     filter: str | None = None,  # noqa: A002 - the name of the flag
     tags: Iterable[str] = (),
@@ -76,14 +79,18 @@ async def run_async(
     save: bool = True,
     on_event: Callable[[Any], None] | None = None,
 ) -> RunRecord:
-    """Run a suite and return its record; the options mean what the flags of `mcptest run` mean.
+    """Run suites and return one record; the options mean what the flags of `mcptest run` mean.
 
-    `save` keeps the record under `.mcptest/runs`, where `mcptest report` and the workbench find it. `on_event` is called with
-    each event of the run as it happens. Raises as `run` does.
+    `suite` is a loaded suite, a file, a folder or a pattern such as `servers/**/*.yml`, or several of these. The record over
+    several suites has one entry for each in `suites`.
+
+    `save` keeps the record of each suite under `.mcptest/runs`, where `mcptest report` and the workbench find it. `on_event` is
+    called with each event of a run as it happens. Raises as `run` does, before the first test.
     """
+    from mcptest_engine.reporting.many import join_records
     from mcptest_engine.running.launch import launch
 
-    loaded = suite if not isinstance(suite, str | os.PathLike) else load(suite, variables=variables, strict=strict)
+    loaded = _load_all(suite, variables, strict=strict)
     settings = RunSettings(
         selection=Selection(
             filter=filter, tags=frozenset(tags), skip_tags=frozenset(skip_tags), servers=frozenset(servers)
@@ -95,13 +102,47 @@ async def run_async(
         strict=strict,
         update_snapshots=update_snapshots,
     )
-    workspace = _workspace_of(loaded.path)
+    chosen = [(loaded[0], settings)]
+    workspace = _workspace_of(*(one.path for one in loaded))
+    if len(loaded) > 1:
+        from mcptest_engine.cli.many import select_all
+
+        chosen = select_all(loaded, settings, workspace, last_failed=False)
     emit: Emit = (lambda _event: None) if on_event is None else on_event
-    record = await launch(loaded, settings, workspace=workspace, emit=emit)
-    if save:
-        workspace.save_run(record.to_json(streamed=True))
-    return record
+    records: list[RunRecord] = []
+    for one, own in chosen:
+        left = None if bail is None else bail - sum(record.totals.failed for record in records)
+        if left is not None and left <= 0:
+            break
+        records.append(await launch(one, own._replace(bail=left), workspace=workspace, emit=emit))
+        if save:
+            workspace.save_run(records[-1].to_json(streamed=True))
+    return records[0] if len(loaded) == 1 else join_records(records)
 
 
-def _workspace_of(file: Path) -> Workspace:
-    return find_workspace(file.absolute().parent)
+def _load_all(
+    suite: OneSuite | Iterable[OneSuite], variables: Mapping[str, str] | None, *, strict: bool
+) -> Sequence[LoadedSuite]:
+    """The suites that are meant, each once. Raises: SuiteError with the problems of all, UsageError where there is none."""
+    from mcptest_engine.cli.many import suite_paths
+    from mcptest_engine.suite.load import LoadedSuite
+
+    given = [suite] if isinstance(suite, str | os.PathLike | LoadedSuite) else list(suite)
+    loaded = [one for one in given if isinstance(one, LoadedSuite)]
+    names = [os.fspath(one) for one in given if not isinstance(one, LoadedSuite)]
+    problems: list[Problem] = []
+    for path in suite_paths(names, None) if names else ():
+        try:
+            loaded.append(load(path, variables=variables, strict=strict))
+        except SuiteError as wrong:
+            problems.extend(wrong.problems)
+    if problems:
+        raise SuiteError(problems)
+    if not loaded:
+        raise UsageError("no suite is named", hint="name a file, a folder or a pattern, or pass a loaded suite")
+    return loaded
+
+
+def _workspace_of(*files: Path) -> Workspace:
+    """The workspace of a suite; of several, that of the folder that holds all of them."""
+    return find_workspace(Path(os.path.commonpath([file.absolute().parent for file in files])))

@@ -92,6 +92,31 @@ def test_a_loaded_suite_can_be_run_in_a_loop(suite: Path) -> None:
     assert (loaded.name, record.verdict) == ("shop", "pass")
 
 
+def test_several_suites_are_run_with_one_record(suite: Path) -> None:
+    other = suite.parent / "deep" / "other.yml"
+    other.parent.mkdir()
+    other.write_text(SUITE.replace("name: shop", "name: other").replace("{ lt: 5 }", "{ lt: 500 }"), encoding="utf-8")
+    record = mcptest.run(suite.parent)
+    assert [(one.name, one.verdict, one.totals.total) for one in record.suites] == [
+        ("shop", "fail", 2),
+        ("other", "pass", 2),
+    ]
+    assert (record.verdict, len({test.id for test in record.tests})) == ("fail", 4)
+    assert len(list((suite.parent / ".mcptest" / "runs").glob("*.json"))) == 2
+    again = asyncio.run(mcptest.run_async([other, mcptest.load(suite)], tags=["fast"], bail=1, save=False))
+    assert [(test.file, test.name) for test in again.tests] == [
+        ("mcptest.yml", "tea has a price"),
+        ("deep/other.yml", "tea has a price"),
+    ]
+    for mistaken in (suite, other):
+        mistaken.write_text(SUITE.replace("args:", "arguments:"), encoding="utf-8")
+    with pytest.raises(mcptest.SuiteError) as raised:
+        mcptest.run([str(suite.parent / "**" / "*.yml")])
+    assert len(raised.value.problems) == 4
+    with pytest.raises(mcptest.UsageError, match="no suite is named"):
+        mcptest.run([])
+
+
 def test_a_suite_with_mistakes_raises_all_of_them(suite: Path) -> None:
     suite.write_text(SUITE.replace("args:", "arguments:"), encoding="utf-8")
     with pytest.raises(mcptest.SuiteError) as raised:
