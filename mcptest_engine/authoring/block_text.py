@@ -20,8 +20,8 @@ BUDGET_COMMENT = "# latency budget: 2x the slowest observed call, rounded up to 
 _BUDGET = "max_duration_ms"
 
 
-def test_block(test: Mapping[str, Any], *, column: int = 2, comments: tuple[str, ...] = ()) -> str:
-    """The lines of a test as an item of a list whose dash stands at `column`, `comments` (with their `#`) behind its name.
+def test_block(test: Mapping[str, Any], *, comments: tuple[str, ...] = ()) -> str:
+    """The lines of a test as an item of a list whose dash stands at column 2, `comments` (with their `#`) behind its name.
 
     Raises: Unwritable, RecursionError.
     """
@@ -31,8 +31,7 @@ def test_block(test: Mapping[str, Any], *, column: int = 2, comments: tuple[str,
             lines += comments
         lines += expect_lines(value) if key == "expect" else _entry(key, value)
     first, *rest = lines
-    space = " " * column
-    return "".join(f"{line}\n" for line in (f"{space}- {first}", *(f"{space}  {line}" for line in rest)))
+    return "".join(f"{line}\n" for line in (f"  - {first}", *(f"    {line}" for line in rest)))
 
 
 def expect_lines(expect: Mapping[str, Any]) -> list[str]:

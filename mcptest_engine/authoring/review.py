@@ -1,6 +1,6 @@
 """The review loop: everything that waits for a person, as one list, and what becomes of it.
 
-`look` and `pending_items` read, `decide` writes, `undo` takes the last write back. Nothing here asks a person: the command and
+`look` reads, `decide` writes, `undo` takes the last write back. Nothing here asks a person: the command and
 the workbench do. Whatever is accepted is found again in the files as they are then; what has changed meanwhile is refused, and
 waits.
 """
@@ -42,7 +42,6 @@ __all__ = [
     "changed_lines",
     "decide",
     "look",
-    "pending_items",
     "preview",
     "undo",
 ]
@@ -69,11 +68,6 @@ def look(workspace: Workspace, suites: Sequence[Path] | None = None, *, only_sna
     sources = Sources(workspace, suites)
     sources.look(only_snapshots=only_snapshots)
     return Waiting(items=tuple(sources.items), stale=tuple(sources.stale), problems=tuple(sources.problems))
-
-
-def pending_items(workspace: Workspace, suites: Sequence[Path] | None = None) -> tuple[ReviewItem, ...]:
-    """The items of `look`."""
-    return look(workspace, suites).items
 
 
 def decide(workspace: Workspace, decisions: Sequence[tuple[ReviewItem, Choice, str | None]]) -> Reviewed:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 REPORTS = "mcptest-reports"
 _FILES = {"github": Path(".github") / "workflows" / "mcptest.yml", "gitlab": Path(".gitlab-ci.yml")}
-KINDS = tuple(_FILES)
 SOURCE_VARIABLE = "MCPTEST_SOURCE"
 """What pip installs mcptest from in CI, where the file does not say it."""
 INDEX_NAME: str | None = None

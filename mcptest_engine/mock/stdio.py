@@ -34,16 +34,17 @@ if TYPE_CHECKING:
     from mcptest_engine.mock.log import Log
     from mcptest_engine.mock.messages import Change, Effect, Listener, RequestKey, Served
 
+_STDIN, _STDOUT = 0, 1
 _CHUNK = 65536
 _FITS_A_PIPE = 4096  # POSIX: a pipe that select calls writable takes PIPE_BUF bytes without blocking
 _LAST_WORDS_SECONDS = 1.0
 
 
-def serve_stdio(session: Served, log: Log, *, stdin: int = 0, stdout: int = 1) -> int:
-    """Serve one client until `stdin` closes or SIGINT or SIGTERM comes; returns the exit code."""
+def serve_stdio(session: Served, log: Log) -> int:
+    """Serve one client until stdin closes or SIGINT or SIGTERM comes; returns the exit code."""
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, _stop)
-    loop = _Loop(session, log, stdin, stdout)
+    loop = _Loop(session, log)
     try:
         loop.run()
     except _Stopped:
@@ -64,11 +65,9 @@ def _stop(_number: int, _frame: object) -> NoReturn:
 class _Loop:
     """What has come in and is no whole line yet, what waits for its time, and what waits for room on stdout."""
 
-    def __init__(self, session: Served, log: Log, stdin: int, stdout: int) -> None:
+    def __init__(self, session: Served, log: Log) -> None:
         self._session = session
         self._log = log
-        self._stdin = stdin
-        self._stdout = stdout
         self._incoming: list[bytes] = []
         self._outgoing = bytearray()
         self._waiting: list[tuple[float, int, Answer]] = []
@@ -82,9 +81,9 @@ class _Loop:
         reading = True
         while reading:
             wait = self._waiting[0][0] - time.monotonic() if self._waiting else None
-            wants_room = [self._stdout] if self._outgoing else []
+            wants_room = [_STDOUT] if self._outgoing else []
             timeout = None if wait is None else max(0.0, wait)
-            readable, writable, _ = select.select([self._stdin], wants_room, [], timeout)
+            readable, writable, _ = select.select([_STDIN], wants_room, [], timeout)
             if readable:
                 reading = self._read()
             if not self._wedged:
@@ -95,7 +94,7 @@ class _Loop:
 
     def _read(self) -> bool:
         """Take what has come. A wedged server takes it unread: only so does it see that stdin was closed."""
-        chunk = os.read(self._stdin, _CHUNK)
+        chunk = os.read(_STDIN, _CHUNK)
         if self._wedged:
             return bool(chunk)
         *lines, rest = chunk.split(b"\n") if chunk else (b"", b"")
@@ -177,10 +176,10 @@ class _Loop:
             self._outgoing += b"\n"
 
     def _write(self) -> None:
-        sent = os.write(self._stdout, memoryview(self._outgoing)[:_FITS_A_PIPE])
+        sent = os.write(_STDOUT, memoryview(self._outgoing)[:_FITS_A_PIPE])
         del self._outgoing[:sent]
 
     def _flush(self) -> None:
         """Write what is left, as long as somebody takes it."""
-        while self._outgoing and select.select([], [self._stdout], [], _LAST_WORDS_SECONDS)[1]:
+        while self._outgoing and select.select([], [_STDOUT], [], _LAST_WORDS_SECONDS)[1]:
             self._write()

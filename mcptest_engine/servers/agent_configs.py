@@ -114,16 +114,13 @@ class _Place(NamedTuple):
     folder: Path | None = None
 
 
-def find_agent_servers(
-    start_dir: Path, environ: Mapping[str, str], *, home: Path | None = None, platform: str = sys.platform
-) -> AgentConfigs:
+def find_agent_servers(start_dir: Path, environ: Mapping[str, str], *, platform: str = sys.platform) -> AgentConfigs:
     """The servers in the settings of the project around `start_dir` and of this user, in that order; never raises.
 
-    `home` is the user's directory, by default that of `environ`. A file that cannot be read is a problem, and so is an entry
+    A file that cannot be read is a problem, and so is an entry
     that names neither a command nor a URL; all others are given.
     """
-    if home is None:
-        home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
     servers: list[FoundServer] = []
     problems: list[ConfigProblem] = []
     read: list[str] = []

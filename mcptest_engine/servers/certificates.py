@@ -55,8 +55,6 @@ def _trusting(path: Path) -> ssl.SSLContext:
     return context
 
 
-def cannot_start(spec: ServerSpec, clause: str, hint: str | None = None) -> ServerDidNotStart:
+def cannot_start(spec: ServerSpec, clause: str) -> ServerDidNotStart:
     """The error of a server whose spec cannot be used; `clause` says why."""
-    return ServerDidNotStart(
-        f'server "{spec.name}" did not start: {clause}', server=spec.name, hint=hint, clause=clause
-    )
+    return ServerDidNotStart(f'server "{spec.name}" did not start: {clause}', server=spec.name, clause=clause)

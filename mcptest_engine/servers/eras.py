@@ -27,7 +27,6 @@ NEWEST_STATELESS = STATELESS_REVISIONS[-1]
 PROBE_SECONDS = 1.0
 """How long `auto` waits for the answer to `server/discover` before it sends `initialize` as well."""
 
-UNSUPPORTED_VERSION = -32022
 _META = "io.modelcontextprotocol/"
 
 

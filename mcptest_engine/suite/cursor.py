@@ -38,7 +38,6 @@ _LINE = re.compile(rf"(?P<indent> *)(?P<dashes>(?:-[ \t]+)*)(?:{_KEY}[ \t]*:(?=[
 _PROPERTIES = re.compile(r"(?:[&!][^\s,\[\]{}]*[ \t]+)+")
 _BLOCK_SCALAR = re.compile(r"(?:[&!]\S*[ \t]+)*[|>][-+0-9]*[ \t]*(?:#.*)?$")
 _WORD = re.compile(r"[\w.\-/$~%@+*]*")
-_PAIR = {"}": "{", "]": "["}
 
 
 class Holder(NamedTuple):

@@ -29,23 +29,13 @@ def apply(text: str, edits: TextEdit | Iterable[TextEdit]) -> str:
     """The edited text. All edits speak of `text`, in any order. Raises: ValueError when two overlap or one is out of range."""
     out: list[str] = []
     at = 0
-    for edit in _in_order(edits):
+    in_order = [edits] if isinstance(edits, TextEdit) else sorted(edits, key=lambda edit: (edit.start, edit.end))
+    for edit in in_order:
         if not at <= edit.start <= edit.end <= len(text):
             raise ValueError(f"the edit at {edit.start} overlaps another, or lies outside of the text")
         out += (text[at : edit.start], edit.text)
         at = edit.end
     return "".join((*out, text[at:]))
-
-
-def invert(text: str, edits: TextEdit | Iterable[TextEdit]) -> tuple[TextEdit, ...]:
-    """What takes the edits back: applied to the edited text, it gives `text` again."""
-    back: list[TextEdit] = []
-    moved = 0
-    for edit in _in_order(edits):
-        start = edit.start + moved
-        back.append(TextEdit(start, start + len(edit.text), text[edit.start : edit.end]))
-        moved += len(edit.text) - (edit.end - edit.start)
-    return tuple(back)
 
 
 def edit_between(before: str, after: str) -> TextEdit:
@@ -66,7 +56,3 @@ def _common(one: str, other: str, most: int) -> int:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
     return low
-
-
-def _in_order(edits: TextEdit | Iterable[TextEdit]) -> list[TextEdit]:
-    return [edits] if isinstance(edits, TextEdit) else sorted(edits, key=lambda edit: (edit.start, edit.end))

@@ -97,8 +97,6 @@ ACTIONS: tuple[Action, ...] = (
     _key(
         "assertion.write", "Write", "save", "write", "Add the assertion with the matcher under the cursor.", hidden=True
     ),
-    _key("preview.write", "Write", "save", "write", "Write the text."),
-    _key("preview.take", "Write", "choose", "write", "Write the text.", hidden=True),
     _key("save.write", "Write", "save", "write", "Write the test."),
     _key("save.take", "Write", "choose", "write", "Write the test.", hidden=True),
     _key("assertions.mark", "In or out", "mark", "take", "Include this assertion, or not."),

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 ACCEPT, REJECT, SKIP = "accept", "reject", "skip"
-WORDS = {ACCEPT: "accepted", REJECT: "rejected", SKIP: "skipped"}
 RISK_MARKS = {
     "can only be rejected": "-",
     "needs arguments": "?",

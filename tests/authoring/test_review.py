@@ -16,7 +16,6 @@ from mcptest_engine.authoring.review import (
     WrittenFile,
     decide,
     look,
-    pending_items,
     preview,
     undo,
 )
@@ -79,7 +78,7 @@ def added(bench: Bench, name: str = "added", text: str = "") -> StoredProposal:
 def test_a_failed_assertion_waits_with_what_came_instead(bench: Bench) -> None:
     bench.suite(RAIN)
     bench.ran({"forecast": text_result("sun, 21 degrees")})
-    (item,) = pending_items(bench.workspace)
+    (item,) = look(bench.workspace).items
     assert (item.kind, item.suite, item.line, item.title) == ("assertion", "mcptest.yml", 5, "forecast")
     assert item.before == '- { target: "result.content[0].text", matcher: { contains: "rain" } }'
     assert item.after == '- { target: "result.content[0].text", matcher: { contains: "sun, 21 degrees" } }'
@@ -91,7 +90,7 @@ def test_a_failed_assertion_waits_with_what_came_instead(bench: Bench) -> None:
 def test_an_item_is_the_same_after_a_way_through_json(bench: Bench) -> None:
     bench.suite(RAIN)
     bench.ran({"forecast": text_result("sun")})
-    (item,) = pending_items(bench.workspace)
+    (item,) = look(bench.workspace).items
     assert ReviewItem.from_json(json.loads(json.dumps(item.to_json()))) == item
 
 
@@ -174,7 +173,7 @@ WRITTEN = {
 def test_accepting_changes_the_one_value_and_no_other_byte(bench: Bench, written: str) -> None:
     path = bench.suite(written)
     bench.ran({"forecast": text_result("sunshine")})
-    reviewed = accept(bench, *pending_items(bench.workspace))
+    reviewed = accept(bench, *look(bench.workspace).items)
     assert reviewed.refused == ()
     before, after = written.encode(), path.read_bytes()
     assert after in {
@@ -190,11 +189,11 @@ def test_undo_puts_the_file_back_byte_for_byte(bench: Bench) -> None:
     path = bench.suite(RAIN.replace("\n", "\r\n"))
     bench.ran({"forecast": text_result("sun")})
     before = path.read_bytes()
-    accept(bench, *pending_items(bench.workspace))
+    accept(bench, *look(bench.workspace).items)
     assert path.read_bytes() != before
     assert undo(bench.workspace).restored == ("mcptest.yml",)
     assert path.read_bytes() == before
-    assert len(pending_items(bench.workspace)) == 1
+    assert len(look(bench.workspace).items) == 1
     with pytest.raises(UsageError, match="nothing to undo"):
         undo(bench.workspace)
 
@@ -239,7 +238,7 @@ def test_undo_writes_no_proposal_whose_id_is_no_id(bench: Bench, name: str) -> N
 def test_undo_refuses_when_the_file_was_changed_since(bench: Bench) -> None:
     path = bench.suite(RAIN)
     bench.ran({"forecast": text_result("sun")})
-    accept(bench, *pending_items(bench.workspace))
+    accept(bench, *look(bench.workspace).items)
     path.write_text(path.read_text() + "# mine\n")
     mine = path.read_bytes()
     undone = undo(bench.workspace)
@@ -250,7 +249,7 @@ def test_undo_refuses_when_the_file_was_changed_since(bench: Bench) -> None:
 def test_an_edit_elsewhere_meanwhile_is_no_hindrance(bench: Bench) -> None:
     path = bench.suite(RAIN)
     bench.ran({"forecast": text_result("sun")})
-    items = pending_items(bench.workspace)
+    items = look(bench.workspace).items
     moved = RAIN.replace("tools:\n", "tools:\n  - name: first\n    tool: first\n\n").replace(
         "    expect:\n", '    expect:\n      - { target: "result", matcher: { exists: true } }\n', 1
     )
@@ -273,7 +272,7 @@ def test_what_is_no_longer_as_it_was_is_refused_and_nothing_is_written(
 ) -> None:
     path = bench.suite(RAIN)
     bench.ran({"forecast": text_result("sun")})
-    items = pending_items(bench.workspace)
+    items = look(bench.workspace).items
     if new is None:
         path.unlink()
     else:
@@ -287,28 +286,28 @@ def test_a_suite_that_does_not_hold_what_was_judged_has_no_items(bench: Bench) -
     bench.suite(RAIN)
     bench.ran({"forecast": text_result("sun")})
     bench.suite(RAIN.replace("rain", "snow"))
-    assert pending_items(bench.workspace) == ()
+    assert look(bench.workspace).items == ()
 
 
 def test_what_a_template_stands_for_is_not_proposed(bench: Bench) -> None:
     bench.suite(RAIN.replace('"rain"', '"${var.word}"').replace("servers:", "variables: { word: rain }\nservers:"))
     bench.ran({"forecast": text_result("sun")})
-    assert pending_items(bench.workspace) == ()
+    assert look(bench.workspace).items == ()
 
 
 def test_a_server_cannot_bring_a_template_into_a_suite(bench: Bench) -> None:
     path = bench.suite(RAIN)
     bench.ran({"forecast": text_result("${env.HOME} ${x}")})
-    accept(bench, *pending_items(bench.workspace))
+    accept(bench, *look(bench.workspace).items)
     assert "$${env.HOME} $${x}" in path.read_text()
     bench.ran({"forecast": text_result("${env.HOME} ${x}")})
-    assert pending_items(bench.workspace) == ()
+    assert look(bench.workspace).items == ()
 
 
 def test_what_was_masked_is_never_proposed(bench: Bench) -> None:
     bench.suite(RAIN)
     bench.ran({"forecast": text_result("token [REDACTED]")})
-    assert pending_items(bench.workspace) == ()
+    assert look(bench.workspace).items == ()
 
 
 def test_a_value_that_the_record_cuts_is_taken_from_the_answer(bench: Bench) -> None:
@@ -323,17 +322,17 @@ def test_a_value_that_the_record_cuts_is_taken_from_the_answer(bench: Bench) -> 
     test = record["tests"][0]
     test["assertions"][0]["actual"] = f"{whole[:4096]}… (5000 characters)"
     bench.keep(record["run_id"], json.dumps(record))
-    (item,) = pending_items(bench.workspace)
+    (item,) = look(bench.workspace).items
     assert whole in item.after
     test["output"] = {"$file": "runs/x/y.json", "bytes": 5_000_000}
     bench.keep(record["run_id"], json.dumps(record))
-    assert pending_items(bench.workspace) == ()
+    assert look(bench.workspace).items == ()
 
 
 def test_accepting_an_error_is_labelled_and_left_out_of_accept_all(bench: Bench) -> None:
     bench.suite(RAIN)
     bench.ran({"forecast": text_result("rain radar is down", isError=True)})
-    (item,) = pending_items(bench.workspace)
+    (item,) = look(bench.workspace).items
     assert (item.loosens, item.is_safe) == ("accepts an error result", False)
     assert "matcher: { exact: true }" in item.after
 
@@ -342,11 +341,11 @@ def test_a_value_that_differs_between_runs_looks_volatile(bench: Bench) -> None:
     bench.suite(RAIN)
     for text in ("sun at 12:01", "sun at 12:02"):
         bench.ran({"forecast": text_result(text)})
-    (item,) = pending_items(bench.workspace)
+    (item,) = look(bench.workspace).items
     assert (item.stability, item.is_safe) == ("differs between runs: looks volatile", False)
     for _ in range(3):
         bench.ran({"forecast": text_result("sun")})
-    (item,) = pending_items(bench.workspace)
+    (item,) = look(bench.workspace).items
     assert (item.stability, item.is_safe) == ("same actual value in the last 3 runs", True)
 
 
@@ -355,7 +354,7 @@ def test_what_is_proposed_is_compared_and_not_the_whole_value_that_came(bench: B
     bench.suite(f"{HEAD}tools:\n  - {{ name: forecast, tool: forecast, expect: [{row}] }}\n")
     for text in ("sun at 12:01", "sun at 12:02"):
         bench.ran({"forecast": text_result(text)})
-    (item,) = pending_items(bench.workspace)
+    (item,) = look(bench.workspace).items
     assert (item.stability, item.is_safe) == ("same proposal in the last 2 runs", True)
 
 
@@ -385,7 +384,7 @@ def test_an_expect_of_assertions_alone_keeps_the_list_that_it_is_in(bench: Bench
     )
     before = path.read_text()
     proposal(bench, test_name="a", expect={"assertions": [{"target": "a", "matcher": {"exact": 2}}]})
-    (item,) = pending_items(bench.workspace)
+    (item,) = look(bench.workspace).items
     accept(bench, item)
     assert path.read_text() == before.replace("exact: 1", "exact: 2")
 
@@ -394,7 +393,7 @@ def test_a_test_that_passed_before_says_nothing_of_how_volatile_it_is(bench: Ben
     bench.suite(RAIN)
     bench.ran({"forecast": text_result("rain")})
     bench.ran({"forecast": text_result("sun")})
-    (item,) = pending_items(bench.workspace)
+    (item,) = look(bench.workspace).items
     assert item.stability == "seen once"
 
 
@@ -402,17 +401,17 @@ def test_a_test_that_passes_in_the_newest_run_waits_for_nothing(bench: Bench) ->
     bench.suite(RAIN)
     bench.ran({"forecast": text_result("sun")})
     bench.ran({"other": text_result("x")})
-    assert len(pending_items(bench.workspace)) == 1, "a run of another test does not make it forgotten"
+    assert len(look(bench.workspace).items) == 1, "a run of another test does not make it forgotten"
     bench.ran({"forecast": text_result("rain")})
-    assert pending_items(bench.workspace) == ()
+    assert look(bench.workspace).items == ()
 
 
 def test_a_repeated_test_that_passes_sometimes_is_not_proposed(bench: Bench) -> None:
     bench.suite(RAIN)
     bench.ran({"forecast": [text_result("sun"), text_result("rain")]}, repeat=2)
-    assert pending_items(bench.workspace) == ()
+    assert look(bench.workspace).items == ()
     bench.ran({"forecast": [text_result("sun"), text_result("fog")]}, repeat=2)
-    (item,) = pending_items(bench.workspace)
+    (item,) = look(bench.workspace).items
     assert item.is_volatile
 
 
@@ -421,7 +420,7 @@ def test_namesakes_are_told_apart(bench: Bench) -> None:
         RAIN.replace("name: other\n    tool: other", RAIN.split("  - ", 1)[1].split("  - name: other")[0].strip())
     )
     bench.ran({"forecast": [text_result("rain"), text_result("sun")]})
-    items = pending_items(bench.workspace)
+    items = look(bench.workspace).items
     assert [item.line for item in items] == [10]
     accept(bench, *items)
     assert path.read_text().split("- name: forecast")[2].count("sun") == 1
@@ -437,7 +436,7 @@ tools:
     tool: forecast
 """)
     bench.ran({"forecast": text_result("sun")})
-    assert pending_items(bench.workspace) == ()
+    assert look(bench.workspace).items == ()
 
 
 def test_an_exceeded_budget_is_raised_with_room_and_labelled(bench: Bench) -> None:
@@ -449,7 +448,7 @@ def test_an_exceeded_budget_is_raised_with_room_and_labelled(bench: Bench) -> No
       assertions: []
 """)
     bench.ran({"slow": text_result("x")}, duration_ms=230)
-    (item,) = pending_items(bench.workspace)
+    (item,) = look(bench.workspace).items
     assert (item.before, item.after) == ("max_duration_ms: 100", "max_duration_ms: 350")
     assert item.loosens == "raises the limit from 100 to 350 ms"
     accept(bench, item)
@@ -459,25 +458,25 @@ def test_an_exceeded_budget_is_raised_with_room_and_labelled(bench: Bench) -> No
 def test_a_rejected_change_does_not_come_back_and_another_one_does(bench: Bench) -> None:
     bench.suite(RAIN)
     bench.ran({"forecast": text_result("sun")})
-    (item,) = pending_items(bench.workspace)
+    (item,) = look(bench.workspace).items
     reviewed = decide(bench.workspace, [(item, Choice.REJECT, None)])
     assert reviewed.rejected == (item,)
     bench.ran({"forecast": text_result("sun")})
-    assert pending_items(bench.workspace) == ()
+    assert look(bench.workspace).items == ()
     bench.ran({"forecast": text_result("fog")})
-    assert len(pending_items(bench.workspace)) == 1
+    assert len(look(bench.workspace).items) == 1
     undo(bench.workspace)
     bench.ran({"forecast": text_result("sun")})
-    assert len(pending_items(bench.workspace)) == 1
+    assert len(look(bench.workspace).items) == 1
 
 
 def test_a_skipped_item_waits_on(bench: Bench) -> None:
     bench.suite(RAIN)
     bench.ran({"forecast": text_result("sun")})
-    (item,) = pending_items(bench.workspace)
+    (item,) = look(bench.workspace).items
     reviewed = decide(bench.workspace, [(item, Choice.SKIP, None)])
     assert (reviewed.skipped, reviewed.written) == ((item,), ())
-    assert pending_items(bench.workspace) == (item,)
+    assert look(bench.workspace).items == (item,)
 
 
 def test_many_items_of_a_file_are_one_write(bench: Bench) -> None:
@@ -488,7 +487,7 @@ def test_many_items_of_a_file_are_one_write(bench: Bench) -> None:
     )
     path = bench.suite(f"{HEAD}tools:\n{tests}")
     bench.ran({f"t{number}": text_result(f"new {number}") for number in range(20)})
-    reviewed = accept(bench, *pending_items(bench.workspace))
+    reviewed = accept(bench, *look(bench.workspace).items)
     assert (len(reviewed.accepted), len(reviewed.written)) == (20, 1)
     assert path.read_text() == f"{HEAD}tools:\n" + re.sub(r'exact: "(\d+)"', r'exact: "new \1"', tests)
 
@@ -503,7 +502,7 @@ expect:
   - { target: "result.isError", matcher: { exact: false } }
 """
     added(bench, text=text)
-    (item,) = pending_items(bench.workspace)
+    (item,) = look(bench.workspace).items
     assert (item.kind, item.line, item.before) == ("test", None, "")
     assert item.after.startswith("- name: added  # seen twice\n  tool: t\n")
     accept(bench, item)
@@ -514,14 +513,14 @@ expect:
     assert read_proposals(bench.workspace) == ()
     undo(bench.workspace)
     assert path.read_text() == RAIN
-    assert pending_items(bench.workspace) == (item,)
+    assert look(bench.workspace).items == (item,)
 
 
 def test_the_same_proposal_twice_is_one_item_and_both_files_go(bench: Bench) -> None:
     bench.suite(RAIN)
     added(bench)
     added(bench)
-    (item,) = pending_items(bench.workspace)
+    (item,) = look(bench.workspace).items
     accept(bench, item)
     assert list(proposals_dir(bench.workspace).iterdir()) == []
 
@@ -533,7 +532,7 @@ def test_another_expect_keeps_what_is_the_same(bench: Bench) -> None:
         {"target": "result.content", "matcher": {"length": 1}},
     ]
     proposal(bench, test_name="forecast", expect=expect)
-    (item,) = pending_items(bench.workspace)
+    (item,) = look(bench.workspace).items
     assert item.kind == "expect"
     assert item.loosens == "drops `result.isError` not exact `true`"
     accept(bench, item)
@@ -544,7 +543,7 @@ def test_another_expect_keeps_what_is_the_same(bench: Bench) -> None:
 def test_a_test_without_expectations_gets_some(bench: Bench) -> None:
     path = bench.suite(RAIN)
     proposal(bench, test_name="other", expect=[{"target": "result.isError", "matcher": {"exact": False}}])
-    (item,) = pending_items(bench.workspace)
+    (item,) = look(bench.workspace).items
     assert item.loosens is None
     accept(bench, item)
     assert path.read_text().startswith(RAIN)
@@ -567,17 +566,17 @@ def test_what_would_make_the_suite_invalid_is_refused_and_the_rest_is_written(be
     test = {"name": "bad", "tool": "t", "expect": [{"target": "result", "matcher": {"contians": 1}}]}
     proposal(bench, test_name="bad", test=test)
     added(bench)
-    reviewed = accept(bench, *pending_items(bench.workspace))
+    reviewed = accept(bench, *look(bench.workspace).items)
     assert [item.title for item in reviewed.accepted] == ["added"]
     assert "contians" in reviewed.refused[0].reason
     assert "contians" not in path.read_text()
-    assert [item.title for item in pending_items(bench.workspace)] == ["bad"]
+    assert [item.title for item in look(bench.workspace).items] == ["bad"]
 
 
 def test_an_edited_fragment_is_written_as_it_was_typed(bench: Bench) -> None:
     path = bench.suite(RAIN)
     bench.ran({"forecast": text_result("sun")})
-    (item,) = pending_items(bench.workspace)
+    (item,) = look(bench.workspace).items
     typed = '- target: "result.content[0].text"  # mine\n  matcher: { regex: "^s.n$" }'
     assert preview(bench.workspace, item, typed) is None
     decide(bench.workspace, [(item, Choice.ACCEPT, typed)])
@@ -598,12 +597,12 @@ def test_an_edited_fragment_is_written_as_it_was_typed(bench: Bench) -> None:
 def test_an_edited_fragment_that_does_not_load_is_refused(bench: Bench, typed: str, reason: str) -> None:
     path = bench.suite(RAIN)
     bench.ran({"forecast": text_result("sun")})
-    (item,) = pending_items(bench.workspace)
+    (item,) = look(bench.workspace).items
     assert reason in str(preview(bench.workspace, item, typed))
     (refused,) = decide(bench.workspace, [(item, Choice.ACCEPT, typed)]).refused
     assert reason in refused.reason
     assert path.read_text() == RAIN
-    assert pending_items(bench.workspace) == (item,)
+    assert look(bench.workspace).items == (item,)
 
 
 @pytest.fixture
@@ -616,7 +615,7 @@ def snapshots(bench: Bench) -> Path:
 
 
 def test_a_changed_snapshot_is_moved_to_the_accepted_ones(bench: Bench, snapshots: Path) -> None:
-    items = {item.title: item for item in pending_items(bench.workspace)}
+    items = {item.title: item for item in look(bench.workspace).items}
     changed = items["forecast / result"]
     assert (changed.kind, changed.suite, changed.before) == ("snapshot", "mcptest.yml", "forecast / result: rain")
     assert changed.after == "forecast / result: |-\n  sun\n  and more"
@@ -625,11 +624,11 @@ def test_a_changed_snapshot_is_moved_to_the_accepted_ones(bench: Bench, snapshot
     assert read_snapshots(pending_path(snapshots)) == {"new": {"a": 1}}
     assert len(reviewed.written) == 2
     undo(bench.workspace)
-    assert set(items) == {item.title for item in pending_items(bench.workspace)}
+    assert set(items) == {item.title for item in look(bench.workspace).items}
 
 
 def test_a_rejected_snapshot_change_is_dropped_and_a_skipped_one_waits(bench: Bench, snapshots: Path) -> None:
-    items = {item.title: item for item in pending_items(bench.workspace)}
+    items = {item.title: item for item in look(bench.workspace).items}
     reviewed = decide(
         bench.workspace,
         [(items["new"], Choice.REJECT, None), (items["forecast / result"], Choice.SKIP, None)],
@@ -640,7 +639,7 @@ def test_a_rejected_snapshot_change_is_dropped_and_a_skipped_one_waits(bench: Be
 
 
 def test_a_snapshot_that_another_run_changed_since_is_refused(bench: Bench, snapshots: Path) -> None:
-    items = pending_items(bench.workspace)
+    items = look(bench.workspace).items
     write_snapshots(pending_path(snapshots), {"forecast / result": "fog", "new": {"a": 1}})
     reviewed = accept(bench, *items)
     assert [refused.item.title for refused in reviewed.refused] == ["forecast / result"]
@@ -648,7 +647,7 @@ def test_a_snapshot_that_another_run_changed_since_is_refused(bench: Bench, snap
 
 
 def test_an_edited_snapshot_is_taken_as_edited(bench: Bench, snapshots: Path) -> None:
-    item = next(item for item in pending_items(bench.workspace) if item.title == "new")
+    item = next(item for item in look(bench.workspace).items if item.title == "new")
     assert preview(bench.workspace, item, "other: 1") is not None
     assert preview(bench.workspace, item, "new: [") is not None
     decide(bench.workspace, [(item, Choice.ACCEPT, "new: {a: 2}")])
@@ -671,7 +670,7 @@ def test_a_torn_proposal_is_passed_over(bench: Bench, text: str) -> None:
     bench.suite(RAIN)
     added(bench)
     (proposals_dir(bench.workspace) / "torn.json").write_text(text, encoding="latin-1")
-    assert len(pending_items(bench.workspace)) == 1
+    assert len(look(bench.workspace).items) == 1
 
 
 @pytest.mark.parametrize(
@@ -691,7 +690,7 @@ def test_a_damaged_record_suggests_nothing_and_harms_nothing(bench: Bench, damag
     record = bench.ran({"forecast": text_result("sun")})
     record["tests"][0] |= damage
     bench.keep(record["run_id"], json.dumps(record))
-    assert len(pending_items(bench.workspace)) <= 1
+    assert len(look(bench.workspace).items) <= 1
 
 
 @pytest.mark.parametrize("suite", ["../../etc/passwd", "/etc/passwd", "nul\0.yml", "", "folder.yml"])
@@ -707,9 +706,9 @@ def test_only_the_suites_asked_for_are_looked_at(bench: Bench) -> None:
     other = bench.suite(RAIN, "other.yml")
     bench.ran({"forecast": text_result("sun")})
     bench.ran({"forecast": text_result("sun")}, name="other.yml")
-    assert {item.suite for item in pending_items(bench.workspace)} == {"mcptest.yml", "other.yml"}
-    assert {item.suite for item in pending_items(bench.workspace, [path])} == {"mcptest.yml"}
-    assert {item.suite for item in pending_items(bench.workspace, [other])} == {"other.yml"}
+    assert {item.suite for item in look(bench.workspace).items} == {"mcptest.yml", "other.yml"}
+    assert {item.suite for item in look(bench.workspace, [path]).items} == {"mcptest.yml"}
+    assert {item.suite for item in look(bench.workspace, [other]).items} == {"other.yml"}
 
 
 def test_a_file_that_cannot_be_written_refuses_its_items_and_keeps_them(
@@ -717,7 +716,7 @@ def test_a_file_that_cannot_be_written_refuses_its_items_and_keeps_them(
 ) -> None:
     path = bench.suite(RAIN)
     added(bench)
-    items = pending_items(bench.workspace)
+    items = look(bench.workspace).items
 
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
@@ -726,7 +725,7 @@ def test_a_file_that_cannot_be_written_refuses_its_items_and_keeps_them(
     (refused,) = accept(bench, *items).refused
     assert refused.reason == "cannot write mcptest.yml: no space left on device"
     assert path.read_text() == RAIN
-    assert pending_items(bench.workspace) == items
+    assert look(bench.workspace).items == items
 
 
 def test_an_alias_is_left_alone(bench: Bench) -> None:
@@ -741,7 +740,7 @@ def test_an_alias_is_left_alone(bench: Bench) -> None:
 """
     path = bench.suite(written)
     bench.ran({"first": text_result("rain"), "second": text_result("sun")})
-    items = pending_items(bench.workspace)
+    items = look(bench.workspace).items
     reviewed = accept(bench, *items)
     assert reviewed.written == ()
     assert path.read_text() == written
@@ -783,7 +782,7 @@ def test_each_difference_of_a_stored_value_is_decided_by_itself(bench: Bench) ->
     before = HEAD + NESTED
     path = bench.suite(before)
     bench.ran({"a note": _nested()})
-    items = pending_items(bench.workspace)
+    items = look(bench.workspace).items
     name = "result.structuredContent."
     assert [item.about for item in items] == [
         f"{name}title", f"{name}at", f"{name}tags[1]", f"{name}meta.more", f"{name}rows[1].n",
@@ -802,21 +801,21 @@ def test_each_difference_of_a_stored_value_is_decided_by_itself(bench: Bench) ->
     after = before.replace('title: "old"', 'title: "new"').replace('"b"', '"x"')
     assert path.read_text() == after.replace("seen: true }", "seen: true, more: [1] }")
     bench.ran({"a note": _nested()})
-    assert not pending_items(bench.workspace)  # what was rejected does not come back
+    assert not look(bench.workspace).items  # what was rejected does not come back
 
 
 def test_one_part_that_changes_from_run_to_run_leaves_the_others_safe(bench: Bench) -> None:
     bench.suite(HEAD + NESTED)
     bench.ran({"a note": _nested(at="10:06")})
     bench.ran({"a note": _nested()})
-    volatile = {item.about.rpartition(".")[2]: item.is_volatile for item in pending_items(bench.workspace)}
+    volatile = {item.about.rpartition(".")[2]: item.is_volatile for item in look(bench.workspace).items}
     assert volatile == {"title": False, "at": True, "tags[1]": False, "more": False, "n": False}
 
 
 def test_what_lost_a_member_or_changed_its_length_is_one_difference(bench: Bench) -> None:
     path = bench.suite(HEAD + NESTED)
     bench.ran({"a note": _nested(meta={"by": "bob"}, tags=["a"], rows=[{"id": 1, "n": 2}, {"id": 2, "n": 3}])})
-    items = pending_items(bench.workspace)
+    items = look(bench.workspace).items
     assert [item.about.removeprefix("result.structuredContent.") for item in items] == ["title", "at", "tags", "meta"]
     accept(bench, *items[2:])
     assert "            tags: [a]\n            meta: { by: bob }\n" in path.read_text()
@@ -825,7 +824,7 @@ def test_what_lost_a_member_or_changed_its_length_is_one_difference(bench: Bench
 def test_a_part_is_edited_like_any_other_proposal(bench: Bench) -> None:
     path = bench.suite(HEAD + NESTED)
     bench.ran({"a note": _nested()})
-    items = pending_items(bench.workspace)
+    items = look(bench.workspace).items
     edits = ((0, "title: 'mine'"), (2, "- mine"), (3, "meta: { by: bob }"))
     done = decide(bench.workspace, [(items[at], Choice.ACCEPT, text) for at, text in edits])
     assert not done.refused
@@ -839,14 +838,14 @@ def test_what_was_left_of_a_value_waits_after_the_rest_of_it_was_written(bench: 
     """The first write made the others vanish until the next run: the value was neither the one that failed nor the new one."""
     path = bench.suite(HEAD + NESTED)
     bench.ran({"a note": _nested()})
-    items = pending_items(bench.workspace)
+    items = look(bench.workspace).items
     for number, item in enumerate(items):
-        waiting = pending_items(bench.workspace)
+        waiting = look(bench.workspace).items
         assert [(one.id, one.about) for one in waiting] == [(one.id, one.about) for one in items[number:]]
         assert [one.about for one in accept(bench, waiting[0]).accepted] == [item.about]
-    assert not pending_items(bench.workspace)
+    assert not look(bench.workspace).items
     bench.suite(path.read_text().replace('"new"', '"mine"'))
-    assert not pending_items(bench.workspace)  # another value than either: what came says nothing of it
+    assert not look(bench.workspace).items  # another value than either: what came says nothing of it
 
 
 def test_the_only_part_that_was_rejected_does_not_come_back(bench: Bench) -> None:
@@ -856,14 +855,14 @@ def test_the_only_part_that_was_rejected_does_not_come_back(bench: Bench) -> Non
         tags=["a", "b", "c"], meta={"by": "ada", "seen": True}, rows=[{"id": 1, "n": 2}, {"id": 2, "n": 3}]
     )
     bench.ran({"a note": answer})
-    first, second = pending_items(bench.workspace)
+    first, second = look(bench.workspace).items
     decide(bench.workspace, [(first, Choice.ACCEPT, None), (second, Choice.REJECT, None)])
     bench.ran({"a note": answer})
-    assert not pending_items(bench.workspace)
+    assert not look(bench.workspace).items
 
 
 def test_a_part_that_was_expected_to_be_null_is_told_from_one_that_was_not_expected(bench: Bench) -> None:
     bench.suite(HEAD + NESTED.replace('"old"   # as it was first', "null"))
     bench.ran({"a note": _nested()})
-    reasons = {item.about.rpartition(".")[2]: item.why.rpartition(", ")[2] for item in pending_items(bench.workspace)}
+    reasons = {item.about.rpartition(".")[2]: item.why.rpartition(", ")[2] for item in look(bench.workspace).items}
     assert (reasons["title"], reasons["more"]) == ("expected null", "expected nothing")

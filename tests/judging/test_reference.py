@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from docs.matchers import ENTRIES, Entry, page
 from mcptest_engine.core.targets import parse_target, resolve
 from mcptest_engine.judging.matchers import MATCHERS, Context, compile_matcher
-from mcptest_engine.judging.matchers.reference import ENTRIES, Entry, page
 from mcptest_engine.judging.opinions import Opinion
 from mcptest_engine.judging.snapshots import SnapshotStore
 
@@ -61,5 +61,5 @@ def test_every_matcher_is_on_the_page_once():
 
 
 def test_the_page_is_up_to_date():
-    """Made by `python -m mcptest_engine.judging.matchers.reference`."""
+    """Made by `python docs/matchers.py`."""
     assert PAGE.read_text(encoding="utf-8") == page()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mcptest_engine.core.errors import SuiteError
 from mcptest_engine.suite.edit import add_assertion, append_test, replace_expect, set_value
-from mcptest_engine.suite.text_edits import EditRefused, TextEdit, apply, invert
+from mcptest_engine.suite.text_edits import EditRefused, TextEdit, apply
 from mcptest_engine.suite.yaml import read_tree
 from tests.suite_edit.writing import ASSERTIONS, EXPECTS, SOME_TOOLS, TESTS, VALUES, Written, written
 
@@ -40,7 +40,6 @@ def _holds(suite: Written, edit: TextEdit, wanted: Any) -> None:
     after = apply(suite.text, edit)
     assert repr(_read(after)) == repr(wanted)
     assert _notes(after) == _notes(suite.text)
-    assert apply(after, invert(suite.text, edit)) == suite.text
     assert after.startswith("\ufeff") == suite.text.startswith("\ufeff")
     if "\r\n" in suite.text:
         assert not set("\r\n") & set(after.replace("\r\n", ""))
@@ -91,7 +90,6 @@ def test_a_replaced_expect_leaves_the_rest_of_the_suite_alone(suite: Written, ex
         return
     after = apply(suite.text, edit)
     assert repr(_read(after)) == repr({**tree, "tools": [{**tree["tools"][0], "expect": expect}, *tree["tools"][1:]]})
-    assert apply(after, invert(suite.text, edit)) == suite.text
 
 
 @given(
@@ -138,7 +136,6 @@ def test_any_value_can_be_put_anywhere(suite: Written, value: Any, data: Any) ->
         return
     after = apply(suite.text, edit)
     assert repr(_read(after)) == repr(_with(tree, path, value))
-    assert apply(after, invert(suite.text, edit)) == suite.text
 
 
 @given(text=st.text(max_size=200), test=TESTS)
@@ -156,15 +153,19 @@ def test_no_text_whatever_breaks_the_editing(text: str, test: Any) -> None:
     before=st.text(alphabet="ab\r\n", max_size=12),
     edits=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 4), st.text(max_size=3)), max_size=4),
 )
-def test_several_edits_at_once_can_be_taken_back(before: str, edits: list[tuple[int, int, str]]) -> None:
+def test_several_edits_at_once_are_the_same_as_one_by_one_from_the_end(
+    before: str, edits: list[tuple[int, int, str]]
+) -> None:
     taken, at = [], 0
     for skip, length, text in edits:
         start = min(at + skip, len(before))
         end = min(start + length, len(before))
         taken.append(TextEdit(start, end, text))
         at = end
-    after = apply(before, taken)
-    assert apply(after, invert(before, taken)) == before
+    one_by_one = before
+    for edit in reversed(taken):
+        one_by_one = apply(one_by_one, edit)
+    assert apply(before, taken) == one_by_one
 
 
 def _ends_in_a_text_block(text: str) -> bool:

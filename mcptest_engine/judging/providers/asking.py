@@ -41,7 +41,6 @@ def open_models(
     environ: Mapping[str, str],
     *,
     budget: CostBudget | None = None,
-    cap_usd: float | None = None,
     keep: AnswerCache | Recording | Replay | None = None,
     redact: Callable[[str], str] = lambda text: text,
     keep_secret: Callable[[str], None] | None = None,
@@ -50,13 +49,13 @@ def open_models(
 ) -> AskedModels:
     """The models that `environ` sets up, none of them asked yet. `prices` are the suite's own.
 
-    `budget` is what scorers are paid from as well, one of its own with `cap_usd` when None. `keep` is where answers are kept or
+    `budget` is what scorers are paid from as well, one of its own when None. `keep` is where answers are kept or
     come from. `keep_secret` is told the keys before one is sent.
     """
     return AskedModels(
         Setup(environ),
         PriceList(prices),
-        CostBudget(cap_usd) if budget is None else budget,
+        CostBudget() if budget is None else budget,
         keep=keep,
         redact=redact,
         keep_secret=keep_secret,

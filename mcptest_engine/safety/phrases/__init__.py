@@ -18,7 +18,7 @@ from mcptest_engine.safety.phrases.phrase import Phrase, is_left_to_user
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Phrase", "is_left_to_user", "phrases", "phrases_to_try", "places_to_try"]
+__all__ = ["Phrase", "is_left_to_user", "phrases", "places_to_try"]
 
 _TOKEN = re.compile(r"[^\W\d_]+")
 _LONGEST_REMEMBERED = 24
@@ -32,11 +32,6 @@ def phrases() -> tuple[Phrase, ...]:
     """All of them."""
     modules = (injection, other_tools, exfiltration, preference, foreign, orders)
     return tuple(phrase for module in modules for phrase in module.phrases())
-
-
-def phrases_to_try(text: str) -> tuple[Phrase, ...]:
-    """The phrases that `text`, which is in small letters, may hold, by its words alone."""
-    return tuple(phrases()[at] for at in _with_words(_present(text)))
 
 
 def places_to_try(text: str) -> Iterator[tuple[Phrase, int, int]]:

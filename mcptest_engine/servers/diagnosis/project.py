@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -140,7 +139,7 @@ def _variables(settings: Mapping[str, Any]) -> Iterator[str]:
     yield from (variable for variable in named if isinstance(variable, str) and variable)
 
 
-def check_tokens(tell: Tell, clock: Any = time.time) -> None:
+def check_tokens(tell: Tell) -> None:
     """Each token that `mcptest login` stored here."""
     from mcptest_engine.servers import token_store
     from mcptest_engine.servers.urls import login_command, shown_url
@@ -160,12 +159,12 @@ def check_tokens(tell: Tell, clock: Any = time.time) -> None:
         tell(Check(layer="tokens", name="login", status=Status.WARNING, detail=detail, hint="remove the file"))
     for token in listed:
         end, status, hint = token.expires_at_unix, Status.OK, None
-        if end is not None and end <= clock():
+        if end is not None and end <= time.time():
             told = "has expired, and is refreshed when it is next used"
             if not token.can_be_refreshed:
                 status, told, hint = Status.WARNING, "has expired", f"log in again with: {login_command(token.url)}"
         else:
-            told = "valid until the server revokes it" if end is None else f"valid for {_span(end - clock())}"
+            told = "valid until the server revokes it" if end is None else f"valid for {_span(end - time.time())}"
         detail = f"{shown_url(token.url)}: {told}"
         tell(Check(layer="tokens", name="login", status=status, detail=detail, hint=hint))
 
@@ -178,12 +177,12 @@ def _span(seconds: float) -> str:
     return counted(round(seconds / 86400), "more day")
 
 
-def check_agents(tell: Tell, start_dir: Path, environ: Mapping[str, str], *, platform: str = sys.platform) -> None:
+def check_agents(tell: Tell, start_dir: Path, environ: Mapping[str, str]) -> None:
     """Each settings file of a coding agent that is there, and the servers in it."""
     from mcptest_engine.servers.agent_configs import find_agent_servers
     from mcptest_engine.servers.token_store import shown_path
 
-    found = find_agent_servers(start_dir, environ, platform=platform)
+    found = find_agent_servers(start_dir, environ)
     if not found.read and not found.problems:
         tell(Check(layer="agents", name="settings", status=Status.SKIPPED, detail="no agent's settings were found"))
     files = dict.fromkeys((*found.read, *(problem.path for problem in found.problems)))

@@ -1,4 +1,4 @@
-"""The table of all matchers. `python -m mcptest_engine.judging.matchers.reference` writes `docs/reference/matchers.md` from it.
+"""The table of all matchers. `python docs/matchers.py` writes `reference/matchers.md` from it.
 
 Every row carries an example, a value it holds for, one it does not, and the words it then says; a test runs them all.
 """
@@ -6,6 +6,7 @@ Every row carries an example, a value it holds for, one it does not, and the wor
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from mcptest_engine.core.values import dataclass
@@ -330,7 +331,7 @@ ENTRIES = (*TEXT_AND_VALUES, *NUMBERS_AND_SHAPE, *COMPOSED)
 _INTRODUCTION = """\
 # Matchers
 
-<!-- Made by `python -m mcptest_engine.judging.matchers.reference`; a test holds it up to date and runs every example. -->
+<!-- Made by `python docs/matchers.py`; a test holds it up to date and runs every example. -->
 
 A matcher decides one assertion. It is one key under `matcher:`, and its target names the value:
 
@@ -404,4 +405,4 @@ def _value(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    print(page(), end="")  # noqa: T201
+    (Path(__file__).parent / "reference" / "matchers.md").write_text(page(), encoding="utf-8")
