@@ -73,28 +73,19 @@ def clear(ctx: click.Context, cache_dir: str | None) -> None:
 
 
 def _cache(cache_dir: str | None) -> ResultCache:
-    from mcptest_engine.workspace.result_cache import ResultCache, results_dir
+    from mcptest_engine.workspace.result_cache import ResultCache, open_cache
 
-    return ResultCache(results_dir(find_here()) if cache_dir is None else Path(cache_dir).absolute())
+    return open_cache(find_here(), "results") if cache_dir is None else ResultCache(Path(cache_dir).absolute())
 
 
 def _others(cache_dir: str | None) -> dict[str, ResultCache]:
     """What else is kept, each by the word for one of it; a folder of the user's holds results alone."""
-    from mcptest_engine.workspace.result_cache import (
-        MODEL_SCHEMA,
-        VERDICT_SCHEMA,
-        ResultCache,
-        models_dir,
-        verdicts_dir,
-    )
+    from mcptest_engine.workspace.result_cache import open_cache
 
     if cache_dir is not None:
         return {}
     here = find_here()
-    return {
-        "verdict": ResultCache(verdicts_dir(here), VERDICT_SCHEMA),
-        "answer": ResultCache(models_dir(here), MODEL_SCHEMA),
-    }
+    return {"verdict": open_cache(here, "verdicts"), "answer": open_cache(here, "models")}
 
 
 def _told(found: CacheSize, word: str = "result") -> str:

@@ -6,11 +6,9 @@ kept, and only one that holds nothing secret: the answer without its secrets wou
 
 from __future__ import annotations
 
-import json
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine import __version__
 from mcptest_engine.core.clipping import truncate_deep_members
 from mcptest_engine.core.kinds import FAILS_ALONE, JUDGED_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.words import counted
@@ -22,11 +20,10 @@ from mcptest_engine.running.cases import Check, Request
 from mcptest_engine.running.extensions import Extension, with_warnings
 from mcptest_engine.running.kinds.compliance import OpenedSession
 from mcptest_engine.workspace.fingerprints import TooMuchError
-from mcptest_engine.workspace.json_text import to_json_bytes
-from mcptest_engine.workspace.result_cache import LARGEST, SCHEMA_VERSION, ResultCache, results_dir
+from mcptest_engine.workspace.result_cache import LARGEST, ResultCache, open_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.calling import Caller
@@ -53,10 +50,8 @@ class _Noted(NamedTuple):
 
 def caching_for(suite: LoadedSuite, plan: Plan, settings: RunSettings, pool: Pool, workspace: Workspace) -> Caching:
     """The cache of this run, with what it holds of the plan's tests already found."""
-    folder = results_dir(workspace) if settings.cache_dir is None else settings.cache_dir
-    caching = Caching(
-        suite, pool, ResultCache(folder), make_folder=None if settings.cache_dir else workspace.make_runs_dir
-    )
+    cache = open_cache(workspace, "results") if settings.cache_dir is None else ResultCache(settings.cache_dir)
+    caching = Caching(suite, pool, cache)
     if suite.hooks:
         caching.warnings.append("nothing is cached: the suite has `hooks`")
     else:
@@ -68,12 +63,9 @@ def caching_for(suite: LoadedSuite, plan: Plan, settings: RunSettings, pool: Poo
 class Caching(Extension):
     """What is replayed in a run, and what is noted to be kept after it. `warnings` are for the record."""
 
-    def __init__(
-        self, suite: LoadedSuite, pool: Pool, cache: ResultCache, *, make_folder: Callable[[], object] | None = None
-    ) -> None:
+    def __init__(self, suite: LoadedSuite, pool: Pool, cache: ResultCache) -> None:
         self._pool = pool
         self._cache = cache
-        self._make_folder = make_folder
         versions = {name: server.get("server_version") for name, server in suite.servers.items()}
         self._versions = {name: version for name, version in versions.items() if version is not None}
         self._keys: dict[str, tuple[str, str]] = {}
@@ -162,10 +154,7 @@ class Caching(Extension):
         if outcome.warnings or not self._was_checked(case, outcome):
             return  # it is asked again, so that what is odd about it is told again
         key, history = self._keys[case.id]
-        entry: dict[str, Any] = {
-            "schema_version": SCHEMA_VERSION,
-            "key": key,
-            "mcptest_version": __version__,
+        members: dict[str, Any] = {
             "test": case.id,
             "answer": dict(outcome.output),
             "duration_ms": round(outcome.duration_ms, 3),
@@ -174,8 +163,8 @@ class Caching(Extension):
             session = self._session(case)
             if session is None:
                 return
-            entry |= {"request": outcome.request, "session": _opened(session)._asdict()}
-        data = self._fit(entry)
+            members |= {"request": outcome.request, "session": _opened(session)._asdict()}
+        data = self._encoded(key, members)
         if data is not None:
             self._noted[case.id] = _Noted(case, history, data)
 
@@ -190,23 +179,21 @@ class Caching(Extension):
         pin = case.body.pin if isinstance(case.body, Check) else None
         return self._pool.ready(case.server if pin is None else self._pool.pinned(case.server, pin))
 
-    def _fit(self, entry: dict[str, Any]) -> bytes | None:
+    def _encoded(self, key: str, members: dict[str, Any]) -> bytes | None:
         """The entry as it is written; None when it would not be read as what it is, or must not be kept."""
-        answer = entry["answer"]
+        answer = members["answer"]
         result = answer.get("result")
         if forbids_keeping(result) or answer.get("server_requests") or truncate_deep_members(answer) is not answer:
             return None
         if isinstance(result, dict) and result.get("resultType") == "input_required":
             return None
         redact = self._pool.redactor.redact
-        if any(redact(entry[part]) is not entry[part] for part in ("answer", "request", "session") if part in entry):
+        if any(
+            redact(members[part]) is not members[part] for part in ("answer", "request", "session") if part in members
+        ):
             return None
-        try:
-            data = to_json_bytes(entry)
-            whole = len(data) <= LARGEST and json.loads(data) == entry
-        except (RecursionError, ValueError):
-            return None
-        return data if whole and _kept(entry, checked="session" in entry) is not None else None
+        data = self._cache.encode(key, members)
+        return None if data is None or _kept(members, checked="session" in members) is None else data
 
     def finish(self, record: RunRecord) -> RunRecord:
         """Save what was noted, and add this cache's warnings to the record."""
@@ -234,10 +221,9 @@ class Caching(Extension):
         for server in changed:
             self._warn(f'not cached: tests of server "{server}", a file of which changed during the run')
         try:
-            if entries and self._make_folder is not None:
-                self._make_folder()
-            if entries:
-                self._cache.put(entries)
+            for key, data in entries.items():
+                self._cache.put(key, data)
+            self._cache.close()
         except OSError as wrong:
             what = counted(len(entries), "result")
             self._warn(f"{what} could not be cached in {self._cache.folder}: {wrong.strerror or wrong}")

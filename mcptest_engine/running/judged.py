@@ -52,16 +52,15 @@ class Judged(Extension):
             self._redactor.register(secret)
         cache = None
         if self._settings.cache:
-            from mcptest_engine.workspace.result_cache import VERDICT_SCHEMA, ResultCache, verdicts_dir
+            from mcptest_engine.workspace.result_cache import open_cache
 
-            cache = ResultCache(verdicts_dir(self._workspace), VERDICT_SCHEMA)
+            cache = open_cache(self._workspace, "verdicts")
         return Scorers(
             environ=self.environ,
             declared={*self._suite.env, *(self._suite.lookups.keys() - self._settings.environ.keys())},
             redactor=self._redactor,
             budget=self.budget,
             cache=cache,
-            make_folder=self._workspace.make_runs_dir,
         )
 
     @cached_property

@@ -1,17 +1,11 @@
-"""Results kept to be judged again: one file each, `<key>.json`, in `.mcptest/cache/results` or a folder of the user's.
+"""The store of what `--cache` saves: one file an entry, `<key>.json`, in a folder of `.mcptest/cache` for each kind.
 
-    { schema_version: "mcptest.result/v1", key, mcptest_version, test, answer: {result | error, http?, notifications?},
-      duration_ms, request?, session? }
+    { schema_version, key, mcptest_version, … }
 
-What scorers said is kept in the same way in `.mcptest/cache/verdicts`:
-
-    { schema_version: "mcptest.verdict/v1", key, mcptest_version, scorer,
-      verdict: {verdict, score, reasoning, cost_usd, extra} }
-
-and what models answered in `.mcptest/cache/models`:
-
-    { schema_version: "mcptest.model/v2", key, mcptest_version, model, duration_ms,
-      answer: {text, stop, tokens_in, tokens_out, cost_usd, uses?, thinking?} }
+`results`, which may be in a folder of the user's, holds answers of servers that are judged again: { test, answer: {result |
+error, http?, notifications?}, duration_ms, request?, session? }. `verdicts` holds what scorers said: { scorer, verdict:
+{verdict, score, reasoning, cost_usd, extra} }. `models` holds what models answered: { model, duration_ms, answer: {text, stop,
+tokens_in, tokens_out, cost_usd, uses?, thinking?} }. A key is a SHA-256 over all that the entry depends on.
 
 Any number of processes may read and write here at once without a lock: a file is there whole or not at all, and whatever
 cannot be read counts as not there. Nothing but files of that name is ever deleted, so that the folder may hold others.
@@ -26,19 +20,20 @@ import re
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine import __version__
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.workspace.atomic import TEMPORARY_SUFFIX, write_atomic
 from mcptest_engine.workspace.files import list_states, make_directory, open_directory, read_file, touch_file
+from mcptest_engine.workspace.json_text import to_json_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from mcptest_engine.workspace.workspace import Workspace
 
-SCHEMA_VERSION = "mcptest.result/v1"
-VERDICT_SCHEMA = "mcptest.verdict/v1"
-MODEL_SCHEMA = "mcptest.model/v2"
+SCHEMAS = {"results": "mcptest.result/v1", "verdicts": "mcptest.verdict/v1", "models": "mcptest.model/v2"}
+"""The `schema_version` of each kind of entry."""
 LARGEST = 1024 * 1024
 """Bytes of one result that is kept."""
 MOST_RESULTS = 5_000
@@ -62,31 +57,30 @@ class CacheSize(NamedTuple):
     size: int
 
 
-def results_dir(workspace: Workspace) -> Path:
-    """Where results are kept unless told otherwise; beside what the workbench keeps, which is none of it."""
-    return workspace.data_dir / "cache" / "results"
-
-
-def verdicts_dir(workspace: Workspace) -> Path:
-    """Where what scorers said is kept."""
-    return workspace.data_dir / "cache" / "verdicts"
-
-
-def models_dir(workspace: Workspace) -> Path:
-    """Where what models answered is kept."""
-    return workspace.data_dir / "cache" / "models"
+def open_cache(workspace: Workspace, kind: str) -> ResultCache:
+    """The entries of one kind of `SCHEMAS` in a workspace; beside what the workbench keeps, which is none of it."""
+    folder = workspace.data_dir / "cache" / kind
+    return ResultCache(folder, SCHEMAS[kind], make_parent=workspace.make_runs_dir)
 
 
 class ResultCache:
-    """The results in one folder, which is made when there is something to keep. `damaged` counts those that were none.
+    """The entries in one folder, which is made when there is something to keep. `damaged` counts those that were none.
 
-    `schema` is the `schema_version` of what is kept in it.
+    `schema` is the `schema_version` of what is kept in it. `make_parent` makes what the folder stands in.
     """
 
-    def __init__(self, folder: Path, schema: str = SCHEMA_VERSION) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        schema: str = SCHEMAS["results"],
+        *,
+        make_parent: Callable[[], object] | None = None,
+    ) -> None:
         self.folder = folder
         self.damaged = 0
         self._schema = schema
+        self._make_parent = make_parent
+        self._has_folder = False
 
     def get(self, key: str) -> dict[str, Any] | None:
         """What is kept under `key`, None when nothing is, or nothing that can be read."""
@@ -104,19 +98,22 @@ class ResultCache:
             touch_file(path)  # what was used last is deleted last
         return entry
 
-    def make_folder(self) -> None:
-        """Make the folder where it is missing. Raises: OSError."""
-        make_directory(self.folder)
+    def encode(self, key: str, members: Mapping[str, Any]) -> bytes | None:
+        """An entry as it is written; None when it is too large, or would not be read as what it is."""
+        entry = {"schema_version": self._schema, "key": key, "mcptest_version": __version__, **members}
+        try:
+            data = to_json_bytes(entry)
+            return data if len(data) <= LARGEST and json.loads(data) == entry else None
+        except (RecursionError, ValueError):
+            return None
 
-    def put(self, entries: Mapping[str, bytes]) -> None:
-        """Keep these, by key, and delete what is beyond the bounds. Raises: OSError when the disk refuses one."""
-        self.make_folder()
-        for key, data in entries.items():
-            self.put_one(key, data)
-        self.trim()
-
-    def put_one(self, key: str, data: bytes) -> None:
-        """Keep one in the folder, which must be there; `trim` is to follow some time. Raises: OSError."""
+    def put(self, key: str, data: bytes) -> None:
+        """Keep an entry; `close` is to follow some time. Raises: OSError when the disk refuses it."""
+        if not self._has_folder:
+            if self._make_parent is not None:
+                self._make_parent()
+            make_directory(self.folder)
+            self._has_folder = True
         # Not flushed to the disk: what a power cut tears is read as nothing.
         write_atomic(self.folder / f"{key}.json", data, mode=0o600, flush=False)
 
@@ -138,8 +135,10 @@ class ResultCache:
                 os.rmdir(self.folder.name, dir_fd=parent)
         return CacheSize(count, size)
 
-    def trim(self) -> None:
-        """Delete what is beyond the bounds, what was used longest ago first."""
+    def close(self) -> None:
+        """Delete what is beyond the bounds, what was used longest ago first, if anything was put."""
+        if not self._has_folder:
+            return
         files = self._files()
         size = sum(file.size for file in files)
         if len(files) <= MOST_RESULTS and size <= MOST_BYTES:

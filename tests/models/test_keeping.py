@@ -27,7 +27,7 @@ from mcptest_engine.judging.providers.values import (
     Turn,
 )
 from mcptest_engine.judging.spending import CostBudget
-from mcptest_engine.workspace.result_cache import models_dir
+from mcptest_engine.workspace.result_cache import open_cache
 from mcptest_engine.workspace.workspace import Workspace
 from tests.models.conftest import CLAUDE, GPT, question
 from tests.servers.model_endpoint import Reply, Use
@@ -102,7 +102,7 @@ def test_a_kept_answer_is_the_answer_and_costs_nothing_more(models, model, works
 
 def test_a_kept_answer_is_for_its_owner_alone_and_whole(models, workspace):
     all_of(models, question(), keep=cached(workspace))
-    (path,) = models_dir(workspace).iterdir()
+    (path,) = open_cache(workspace, "models").folder.iterdir()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.write_text(path.read_text()[:-20])
     (reply,) = all_of(models, question(), keep=cached(workspace))
@@ -112,7 +112,7 @@ def test_a_kept_answer_is_for_its_owner_alone_and_whole(models, workspace):
 @pytest.mark.parametrize("answer", [None, {}, {"text": 4}, {"text": "x", "stop": "end", "tokens_in": "7"}, []])
 def test_a_file_that_holds_no_answer_counts_as_none(models, workspace, answer):
     all_of(models, question(), keep=cached(workspace))
-    (path,) = models_dir(workspace).iterdir()
+    (path,) = open_cache(workspace, "models").folder.iterdir()
     path.write_text(json.dumps({**json.loads(path.read_text()), "answer": answer}))
     (reply,) = all_of(models, question(), keep=cached(workspace))
     assert not reply.kept
@@ -123,12 +123,12 @@ def test_an_answer_with_a_secret_in_it_is_not_kept(models, workspace):
     for _ in range(2):
         all_of(models, question(), keep=cached(workspace, "hunter2-hunter2"))
     assert len(models.questions) == 2
-    assert not models_dir(workspace).exists()
+    assert not open_cache(workspace, "models").folder.exists()
 
 
 def test_a_disk_that_keeps_nothing_costs_a_word_and_no_answer(models, workspace):
-    models_dir(workspace).parent.mkdir(parents=True)
-    models_dir(workspace).write_text("in the way")
+    open_cache(workspace, "models").folder.parent.mkdir(parents=True)
+    open_cache(workspace, "models").folder.write_text("in the way")
     cache = cached(workspace)
     (reply,) = all_of(models, question(), keep=cache)
     assert reply.text

@@ -15,7 +15,7 @@ from mcptest_engine.judging.scorers.asking import Graded, Scorers
 from mcptest_engine.judging.scorers.values import Scorer, ScorerError
 from mcptest_engine.judging.scorers.versions import scorer_version
 from mcptest_engine.judging.spending import CostBudget
-from mcptest_engine.workspace.result_cache import VERDICT_SCHEMA, ResultCache
+from mcptest_engine.workspace.result_cache import SCHEMAS, ResultCache
 from tests.scorers.conftest import ENVIRON
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Bench:
 
     def __init__(self, wrappers: Wrappers) -> None:
         self.wrappers = wrappers
-        self.cache = ResultCache(wrappers.path / "verdicts", VERDICT_SCHEMA)
+        self.cache = ResultCache(wrappers.path / "verdicts", SCHEMAS["verdicts"])
         self.budget = CostBudget()
 
     def scorers(self) -> Scorers:

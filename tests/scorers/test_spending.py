@@ -17,7 +17,7 @@ from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.judging.scorers.asking import Scorers, payer_of
 from mcptest_engine.judging.scorers.values import Scorer, ScorerError
 from mcptest_engine.judging.spending import Capped, CostBudget, Payer
-from mcptest_engine.workspace.result_cache import VERDICT_SCHEMA, ResultCache
+from mcptest_engine.workspace.result_cache import SCHEMAS, ResultCache
 from tests.scorers.conftest import ENVIRON
 
 if TYPE_CHECKING:
@@ -347,7 +347,7 @@ def test_equal_requests_of_a_row_that_holds_money_and_one_that_does_not_are_both
     """The second waits for the program of the first, which waits for the money that the second held."""
     scorer = wrappers.scorer("""printf '{"verdict": "pass", "cost_usd": 0.1}'""")
     budget = CostBudget(1.0)
-    cache = ResultCache(wrappers.path / "verdicts", VERDICT_SCHEMA)
+    cache = ResultCache(wrappers.path / "verdicts", SCHEMAS["verdicts"])
     scorers = Scorers(environ=ENVIRON, redactor=Redactor(()), budget=budget, cache=cache)
 
     async def grade() -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -11,15 +10,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcptest_engine.workspace import fingerprints, result_cache
-from mcptest_engine.workspace.result_cache import SCHEMA_VERSION, CacheSize, ResultCache
+from mcptest_engine.workspace.result_cache import CacheSize, ResultCache
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def entry(number: int) -> tuple[str, bytes]:
-    key = f"{number:064x}"
-    return key, json.dumps({"schema_version": SCHEMA_VERSION, "key": key, "number": number}).encode()
+def key(number: int) -> str:
+    return f"{number:064x}"
+
+
+def put(cache: ResultCache, *numbers: int) -> None:
+    for number in numbers:
+        data = cache.encode(key(number), {"number": number})
+        assert data is not None
+        cache.put(key(number), data)
+    cache.close()
 
 
 @pytest.fixture
@@ -28,33 +34,41 @@ def cache(tmp_path: Path) -> ResultCache:
 
 
 def test_what_was_put_is_got_and_nothing_else(cache: ResultCache) -> None:
-    cache.put(dict([entry(1)]))
-    found = cache.get(entry(1)[0])
+    put(cache, 1)
+    found = cache.get(key(1))
     assert found is not None
     assert found["number"] == 1
-    assert (cache.get(entry(2)[0]), cache.damaged) == (None, 0)
+    assert (cache.get(key(2)), cache.damaged) == (None, 0)
+
+
+def test_what_would_not_be_read_as_what_it_is_is_no_entry(cache: ResultCache) -> None:
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    largest = "x" * result_cache.LARGEST
+    assert [cache.encode(key(1), {"number": one}) for one in (float("nan"), (1,), largest, deep)] == [None] * 4
 
 
 def test_beyond_the_bound_what_was_used_longest_ago_goes(cache: ResultCache, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result_cache, "MOST_RESULTS", 10)
-    cache.put(dict(map(entry, range(10))))
+    put(cache, *range(10))
     for number in range(10):
-        os.utime(cache.folder / f"{entry(number)[0]}.json", (number, number))
-    cache.get(entry(0)[0])
-    cache.put(dict([entry(10)]))
+        os.utime(cache.folder / f"{key(number)}.json", (number, number))
+    cache.get(key(0))
+    put(cache, 10)
     assert cache.size().results == 9
-    assert [number for number in range(11) if cache.get(entry(number)[0]) is None] == [1, 2]
+    assert [number for number in range(11) if cache.get(key(number)) is None] == [1, 2]
 
 
 def test_the_bytes_are_bounded_too(cache: ResultCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache.put(dict(map(entry, range(10))))
+    put(cache, *range(10))
     monkeypatch.setattr(result_cache, "MOST_BYTES", cache.size().size)
-    cache.put(dict([entry(10)]))
+    put(cache, 10)
     assert cache.size().size <= 0.9 * result_cache.MOST_BYTES
 
 
 def test_clearing_deletes_results_and_leaves_every_other_file(cache: ResultCache) -> None:
-    cache.put(dict(map(entry, range(3))))
+    put(cache, *range(3))
     others = ["notes.txt", "0.json", f"{'g' * 64}.json", f"{'0' * 64}.json.bak"]
     for name in others:
         (cache.folder / name).write_text("mine")
@@ -66,13 +80,13 @@ def test_clearing_deletes_results_and_leaves_every_other_file(cache: ResultCache
 
 def test_a_cleared_cache_leaves_no_folder(cache: ResultCache) -> None:
     assert cache.clear() == CacheSize(0, 0)
-    cache.put(dict([entry(1)]))
+    put(cache, 1)
     cache.clear()
     assert not cache.folder.exists()
 
 
 def test_a_killed_process_leaves_nothing_for_long(cache: ResultCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache.put(dict([entry(1)]))
+    put(cache, 1)
     torn = [cache.folder / f".{'0' * 40}.{pid}.0123456789ab.tmp" for pid in (1, 2)]
     for path in torn:
         path.touch()
@@ -142,7 +156,7 @@ print(ResultCache(Path(sys.argv[1])).clear().results)
 
 def test_several_processes_that_clear_at_once_delete_each_result_once(tmp_path: Path) -> None:
     cache = ResultCache(tmp_path / ".mcptest" / "cache" / "results")
-    cache.put(dict(map(entry, range(2_000))))
+    put(cache, *range(2_000))
     (tmp_path / ".mcptest" / "cache" / "mine.txt").write_text("not a result")
     command = [sys.executable, "-c", CLEAR, str(cache.folder)]
     processes = [

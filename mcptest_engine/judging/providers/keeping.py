@@ -6,17 +6,15 @@ without the secret, and questions are compared without theirs.
 
 from __future__ import annotations
 
-import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine import __version__
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.judging.providers.documents import answer_document, answer_from, request_document, request_key
 from mcptest_engine.judging.providers.setup import DEFERRED
 from mcptest_engine.judging.providers.values import ModelError, ModelFault
 from mcptest_engine.servers.tape import normalised
-from mcptest_engine.workspace.result_cache import LARGEST, MODEL_SCHEMA, ResultCache, models_dir
+from mcptest_engine.workspace.result_cache import open_cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -34,9 +32,8 @@ class AnswerCache:
     """Answers kept from run to run. A disk that refuses one costs the answer's keeping and nothing else."""
 
     def __init__(self, workspace: Workspace, redact: Redact) -> None:
-        self._workspace, self._redact = workspace, redact
-        self._files = ResultCache(models_dir(workspace), MODEL_SCHEMA)
-        self._put = False
+        self._redact = redact
+        self._files = open_cache(workspace, "models")
         self.problem: str | None = None
 
     def get(self, request: ModelRequest, base: str) -> ModelReply | None:
@@ -55,33 +52,16 @@ class AnswerCache:
         if self._redact(answer) is not answer:
             return
         key = request_key(request, base)
-        entry = {
-            "schema_version": MODEL_SCHEMA,
-            "key": key,
-            "mcptest_version": __version__,
-            "model": request.model,
-            "answer": answer,
-            "duration_ms": round(reply.duration_ms, 3),
-        }
-        with contextlib.suppress(ValueError, RecursionError):
-            data = json.dumps(entry, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")
-            if len(data) <= LARGEST:
-                self._write(key, data)
-
-    def _write(self, key: str, data: bytes) -> None:
+        members = {"model": request.model, "answer": answer, "duration_ms": round(reply.duration_ms, 3)}
         try:
-            if not self._put:
-                self._workspace.make_runs_dir()
-                self._files.make_folder()
-                self._put = True
-            self._files.put_one(key, data)
+            if (data := self._files.encode(key, members)) is not None:
+                self._files.put(key, data)
         except OSError as wrong:
             self.problem = f"answers of models were not saved: {wrong.strerror or wrong}"
 
     def close(self) -> None:
         """Hold the folder to its bounds."""
-        if self._put:
-            self._files.trim()
+        self._files.close()
 
 
 class Recording:

@@ -21,11 +21,9 @@ from mcptest_engine.judging.scorers.verdicts import VERDICTS, is_cost, is_score
 from mcptest_engine.judging.scorers.versions import scorer_version
 from mcptest_engine.judging.single_flight import SingleFlight
 from mcptest_engine.judging.spending import Payer
-from mcptest_engine.workspace.json_text import to_json_bytes
-from mcptest_engine.workspace.result_cache import LARGEST, VERDICT_SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
 
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.judging.scorers.values import Scorer
@@ -52,7 +50,7 @@ class Scorers:
     """Asks the scorers of a run. `environ` is the environment they are started with, `declared` the names in it that the suite
     sets; `cache` None keeps nothing, and with a cache equal requests at the same time start one program.
 
-    `make_folder` makes what the cache's folder stands in. `warnings` are for the record.
+    `warnings` are for the record.
     """
 
     def __init__(
@@ -63,7 +61,6 @@ class Scorers:
         budget: CostBudget,
         declared: Collection[str] = (),
         cache: ResultCache | None = None,
-        make_folder: Callable[[], object] | None = None,
     ) -> None:
         self.warnings: list[str] = []
         self._environ = environ
@@ -71,11 +68,9 @@ class Scorers:
         self._redactor = redactor
         self._budget = budget
         self._cache = cache
-        self._make_folder = make_folder
         self._versions: dict[str, str] = {}
         self._limits: dict[str, asyncio.Semaphore] = {}
         self._flights: SingleFlight[Graded] = SingleFlight()
-        self._wrote = False
 
     async def grade(
         self, scorer: Scorer, *, prompt: str, output: str, criteria: str, metadata: Mapping[str, Any]
@@ -122,9 +117,10 @@ class Scorers:
 
     def close(self) -> None:
         """What is to be done once nothing more is graded."""
-        if self._cache is not None and self._wrote:
-            self._cache.trim()
-        if self._cache is not None and self._cache.damaged:
+        if self._cache is None:
+            return
+        self._cache.close()
+        if self._cache.damaged:
             self.warnings.append(
                 f"{self._cache.damaged} saved verdicts could not be read, so these answers were graded again"
             )
@@ -143,25 +139,12 @@ class Scorers:
 
     def _keep(self, key: str, scorer: Scorer, said: ScorerVerdict) -> None:
         assert self._cache is not None
-        entry = {
-            "schema_version": VERDICT_SCHEMA,
-            "key": key,
-            "mcptest_version": __version__,
-            "scorer": scorer.name,
-            "verdict": said._asdict(),
-        }
         try:
-            data = to_json_bytes(entry)
-            if len(data) > LARGEST:
-                return
-            if not self._wrote:
-                if self._make_folder is not None:
-                    self._make_folder()
-                self._cache.make_folder()
-                self._wrote = True
-            self._cache.put_one(key, data)
-        except (OSError, RecursionError) as wrong:
-            warning = f"verdicts of scorers were not saved: {getattr(wrong, 'strerror', None) or wrong}"
+            data = self._cache.encode(key, {"scorer": scorer.name, "verdict": said._asdict()})
+            if data is not None:
+                self._cache.put(key, data)
+        except OSError as wrong:
+            warning = f"verdicts of scorers were not saved: {wrong.strerror or wrong}"
             if warning not in self.warnings:
                 self.warnings.append(warning)
 
