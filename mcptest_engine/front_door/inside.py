@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import stat
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import PolicyDenied, UsageError
+from mcptest_engine.running.worker.files import find_suites, is_suite
 from mcptest_engine.workspace.files import DATA_DIR, leads_inside
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
@@ -31,6 +33,22 @@ def named_file(root: Path, named: str) -> Path:
     if not stat.S_ISREG(mode):
         raise UsageError(f"{shown} is not a file", hint="name a suite of this workspace")
     return path
+
+
+def suites_below(root: Path, named: str) -> list[Path]:
+    """The suites that a folder of the workspace, or a pattern such as `packages/**/*.yml`, stands for; none for a file.
+
+    What a link out of the workspace leads to is none of them.
+    """
+    if "\0" in named or ".." in PurePath(named).parts or PurePath(named).is_absolute():
+        return []
+    if (root / named).is_dir():
+        found = [root / one["path"] for one in find_suites([named], root)] if leads_inside(root / named, root) else []
+    elif any(sign in named for sign in "*?["):
+        found = [path for path in sorted(root.glob(named)) if is_own_file(root, path) and is_suite(str(path))]
+    else:
+        return []
+    return [path for path in found if is_own_file(root, path)]
 
 
 def is_own_file(root: Path, path: Path) -> bool:

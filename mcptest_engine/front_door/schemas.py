@@ -90,7 +90,7 @@ EDIT = _object(
     lines={**_list({"type": "integer"}), "description": "Show the lines [first, last]"},
 )
 RUN_SUITE = _object(("suite",), suite=_SUITE, filter=_FILTER, **_PAID)
-TRIGGER = _object(config=_CONFIG, filter=_FILTER, **_PAID)
+TRIGGER = _object(config=_text("A suite file, folder or glob here, or a handle"), filter=_FILTER, **_PAID)
 RECORD = _object(("name",), name=_STRING, config=_CONFIG)
 MUTATE = _object(
     config=_CONFIG,
@@ -212,9 +212,10 @@ VALIDATED = _given(
 )
 _VERDICT = {"enum": ["pass", "fail", "inconclusive", "skip"]}
 RAN = _given(
-    ("verdict", "run_id", "total", "passed", "failed", "inconclusive", "results", "failures"),
+    ("verdict", "total", "passed", "failed", "inconclusive", "results", "failures"),
     verdict=_VERDICT,
     run_id=_STRING,
+    suites=_list(_text("The run_id and verdict of each, if several ran", type="object")),
     suite=_text("The handle, if the suite came as text."),
     total=_COUNT,
     passed=_COUNT,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from mcptest_engine.core.errors import McptestError, Severity, SuiteError, UsageError
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.front_door.handles import MOST_TEXT, handle_of
-from mcptest_engine.front_door.inside import check_places, named_file, own_suite
+from mcptest_engine.front_door.inside import check_places, named_file, own_suite, suites_below
 from mcptest_engine.front_door.paging import page, presentable
 from mcptest_engine.front_door.resources import output_uri
 from mcptest_engine.workspace.slug import Slugs
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.front_door.door import Door, Request
     from mcptest_engine.front_door.verbs import Answer
+    from mcptest_engine.running.settings import Selection
     from mcptest_engine.suite.load import LoadedSuite, LoadOptions
 
 _T = TypeVar("_T")
@@ -90,26 +91,49 @@ async def run_tool_test(request: Request) -> Answer:
 
 
 async def trigger_run(request: Request) -> Answer:
-    """Run a suite of the workspace."""
-    return await _run(request, _suite_of(request))
+    """Run a suite of the workspace, or each of those that a folder or a pattern stands for."""
+    from mcptest_engine.running.plan import plan_of
+    from mcptest_engine.running.settings import RunSettings
+
+    config, workspace = request.arguments.get("config"), request.workspace
+    found = () if config is None or handle_of(config) is not None else suites_below(workspace.root, config)
+    if not found:
+        return await _run(request, _suite_of(request))
+    several = [_Named(path, config=workspace.relative(path)) for path in found]
+    suites = [(named, await _load(request, named)) for named in several]
+    settings, telling = RunSettings(selection=_selection(request)), _Telling(request)
+    chosen = [one for one in suites if plan_of(one[1], settings, relative=workspace.relative).selected] or suites[:1]
+    return _answer(request, [await _run_loaded(request, named, suite, telling) for named, suite in chosen])
 
 
 class _Named(NamedTuple):
-    """The suite that a request names. One that came as text has a handle, and lies in `path` under the id of its run."""
+    """A suite that a request names. One that came as text has a handle, and lies in `path` under the id of its run.
+
+    `config` is the path of one of several.
+    """
 
     path: Path
     run_id: str | None = None
     handle: str | None = None
+    config: str | None = None
 
     def again(self, request: Request, test: str) -> dict[str, Any]:
         """The call of a verb that runs one of its tests again."""
         if self.handle is not None:
             return {"name": "run_tool_test", "arguments": {"suite": self.handle, "filter": test}}
-        config = request.arguments.get("config")
+        config = self.config or request.arguments.get("config")
         return {
             "name": "trigger_run",
             "arguments": {**({} if config is None else {"config": config}), "filter": test},
         }
+
+
+class _Ran(NamedTuple):
+    """A suite with the record of its run, and why that was not saved."""
+
+    named: _Named
+    record: RunRecord
+    save_problem: str | None
 
 
 def _sent_suite(request: Request, text: str) -> _Named:
@@ -149,14 +173,25 @@ async def record_cassette(request: Request) -> Answer:
 
 
 async def _run(request: Request, named: _Named, *, record: str | None = None) -> Answer:
+    suite = await _load(request, named)
+    return _answer(request, [await _run_loaded(request, named, suite, _Telling(request), record=record)])
+
+
+def _selection(request: Request) -> Selection:
+    from mcptest_engine.running.settings import Selection
+
+    return Selection(filter=request.arguments.get("filter"))
+
+
+async def _run_loaded(
+    request: Request, named: _Named, suite: LoadedSuite, telling: _Telling, *, record: str | None = None
+) -> _Ran:
     from mcptest_engine.running.launch import launch
-    from mcptest_engine.running.settings import RunSettings, Selection
+    from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.workspace.inline import remove_inline
     from mcptest_engine.workspace.ulid import new_ulid
 
     door = request.door
-    suite = await _load(request, named)
-    selection = Selection(filter=request.arguments.get("filter"))
     path = None if named.run_id is not None else request.workspace.relative(named.path)
     run_id = named.run_id or new_ulid()
     lineage, earlier_runs = door.lineages.begin(suite, run_id, path=path, handle=named.handle)
@@ -167,7 +202,7 @@ async def _run(request: Request, named: _Named, *, record: str | None = None) ->
         "lineage": lineage,
     }
     settings = RunSettings(
-        selection=selection,
+        selection=_selection(request),
         environ=door.environ,
         run_id=run_id,
         record=record,
@@ -176,7 +211,6 @@ async def _run(request: Request, named: _Named, *, record: str | None = None) ->
         models=tuple(request.arguments.get("models", ())),
         max_cost_usd=request.arguments.get("max_cost_usd"),
     )
-    telling = _Telling(request)
 
     async def go() -> tuple[RunRecord, str | None]:
         record = await launch(suite, settings, workspace=request.workspace, emit=telling)
@@ -190,7 +224,7 @@ async def _run(request: Request, named: _Named, *, record: str | None = None) ->
         raise
     if record is not None and ran.cassette is None:
         raise McptestError(f"the cassette was not written: {'; '.join(ran.warnings)}"[:1000])
-    return _answer(request, named, ran, save_problem)
+    return _Ran(named, ran, save_problem)
 
 
 async def _load(request: Request, named: _Named) -> LoadedSuite:
@@ -352,23 +386,36 @@ class _Telling:
             await self._progress(float(self._done), float(self._total), self._last)
 
 
-def _answer(request: Request, named: _Named, record: RunRecord, save_problem: str | None) -> dict[str, Any]:
+def _answer(request: Request, runs: list[_Ran]) -> dict[str, Any]:
     from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.reporting.facts import unchecked_text
     from mcptest_engine.reporting.ledger import ledger_lines
+    from mcptest_engine.reporting.many import join_records
 
+    record = runs[0].record if len(runs) == 1 else join_records([run.record for run in runs])
     totals = record.totals
-    slugs = Slugs()
-    uris = [output_uri(record.run_id, slugs.take(test.name)) for test in record.tests]
-    failed = [(test, uri) for test, uri in zip(record.tests, uris, strict=True) if test.verdict is Verdict.FAIL]
-    shown, more = page(record.tests, 0, room=ROOM_FOR_RESULTS, show=_row)
+    tests = [(run, test, uri) for run in runs for test, uri in _with_uris(run.record)]
+    failed = [one for one in tests if one[1].verdict is Verdict.FAIL]
+    shown, more = page(tests, 0, room=ROOM_FOR_RESULTS, show=lambda one: _row(one[0].named, one[1]))
     shown_failures, more_failures = page(
-        failed, 0, room=ROOM_FOR_FAILURES, show=lambda pair: _failure(request, named, record, *pair)
+        failed, 0, room=ROOM_FOR_FAILURES, show=lambda one: _failure(request, one[0].named, one[0].record, *one[1:])
     )
+    handle = runs[0].named.handle
+    suites = [
+        {
+            "config": run.named.config,
+            "run_id": run.record.run_id,
+            "verdict": run.record.verdict.value,
+            "passed": run.record.totals.passed,
+            "failed": run.record.totals.failed,
+        }
+        for run in runs
+        if run.named.config is not None
+    ]
     answer: dict[str, Any] = {
         "verdict": record.verdict.value,
-        "run_id": record.run_id,
-        **({} if named.handle is None else {"suite": named.handle}),
+        **({"suites": suites} if suites else {"run_id": record.run_id}),
+        **({} if handle is None else {"suite": handle}),
         "total": totals.total,
         "passed": totals.passed,
         "failed": totals.failed,
@@ -384,7 +431,7 @@ def _answer(request: Request, named: _Named, record: RunRecord, save_problem: st
         answer["effects"] = effects
     unchecked = unchecked_text(record)
     told = (*([unchecked] if unchecked else ()), *ledger_lines(record), *record.warnings)
-    notes = [one_line(text, 300) for text in (*told, *([save_problem] if save_problem else ()))][:10]
+    notes = [one_line(text, 300) for text in (*told, *(run.save_problem for run in runs if run.save_problem))][:10]
     if more is not None or more_failures is not None:
         notes.append("not all are shown: get_run returns the rest, in pages")
     if notes:
@@ -392,7 +439,13 @@ def _answer(request: Request, named: _Named, record: RunRecord, save_problem: st
     return answer
 
 
-def _row(test: TestResult) -> dict[str, Any]:
+def _with_uris(record: RunRecord) -> list[tuple[TestResult, str]]:
+    """The tests, each with the resource that has its whole output."""
+    slugs = Slugs()
+    return [(test, output_uri(record.run_id, slugs.take(test.name))) for test in record.tests]
+
+
+def _row(named: _Named, test: TestResult) -> dict[str, Any]:
     """The row, with `reason` where it was not decided or not run: no failure tells of it.
 
     `better_arguments` are there where made-up ones were refused and the server returned others that fit.
@@ -402,6 +455,8 @@ def _row(test: TestResult) -> dict[str, Any]:
 
     name = presentable(one_line(test.name, LONGEST_NAME))
     row: dict[str, Any] = {"name": name, "verdict": test.verdict.value, "duration_ms": round(test.duration_ms)}
+    if named.config is not None:
+        row["config"] = named.config
     undecided = test.verdict is Verdict.INCONCLUSIVE
     reason = inconclusive_text(test) if undecided else remark(test) if test.verdict is Verdict.SKIP else ""
     if reason:

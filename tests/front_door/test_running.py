@@ -409,3 +409,28 @@ agents:
     answer = writer.call("run_tool_test", suite=suite)
     assert (answer["passed"], answer["failed"], answer["inconclusive"], answer["failures"]) == (0, 0, 2, [])
     assert [row["verdict"] for row in answer["results"]] == ["inconclusive"] * 2
+
+
+def test_a_folder_or_a_pattern_runs_all_of_its_suites_with_one_answer(
+    open_door: Callable[..., Door], tmp_path: Path
+) -> None:
+    writer = open_door("--enable-writes")
+    for name, text in (("a", SUITE), ("b", SUITE.replace("contains: degraded", "contains: operational"))):
+        (tmp_path / "all" / name).mkdir(parents=True)
+        (tmp_path / "all" / name / "mcptest.yml").write_text(text, encoding="utf-8")
+    answer = writer.call("trigger_run", config="all")
+    assert [(one["config"], one["verdict"], one["passed"], one["failed"]) for one in answer["suites"]] == [
+        ("all/a/mcptest.yml", "fail", 1, 1),
+        ("all/b/mcptest.yml", "pass", 2, 0),
+    ]
+    assert (answer["verdict"], answer["total"], "run_id" in answer) == ("fail", 4, False)
+    assert [one["config"] for one in answer["results"]] == ["all/a/mcptest.yml"] * 2 + ["all/b/mcptest.yml"] * 2
+    (failure,) = answer["failures"]
+    assert "--config all/a/mcptest.yml" in failure["repro"]
+    again = failure["repro_call"]
+    assert writer.call(again["name"], **again["arguments"])["total"] == 1
+    assert writer.call("get_run", run_id=answer["suites"][1]["run_id"])["verdict"] == "pass"
+    chosen = writer.call("trigger_run", config="all/**/*.yml", filter="it answers")
+    assert (chosen["verdict"], chosen["total"], len(chosen["suites"])) == ("pass", 2, 2)
+    for outside in ("..", "../*.yml", "/tmp", "/*"):
+        assert "lies outside of this workspace" in writer.refused("trigger_run", config=outside)
