@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mcptest_engine.core.results import AssertionResult, Failure, TestResult, VerifyResult
-    from mcptest_engine.core.run_record import RunRecord
+    from mcptest_engine.core.run_record import RunRecord, SuiteRun
 
 UNKNOWN = "unknown"
 MESSAGE_LIMIT = 2000
@@ -445,6 +445,8 @@ def run_reason(record: RunRecord) -> str | None:
     words = _EXIT_REASONS.get(record.exit_code, _EXIT_REASONS[ExitCode.FAILED])
     if record.exit_code == ExitCode.NOT_READY:
         words = _not_ready_text(record) or words
+    elif record.exit_code == ExitCode.INVALID and record.suites:
+        words = "a suite is invalid"
     elif record.exit_code == ExitCode.NO_TESTS and record.tests:
         words = "the suite skips every test that was selected"
     return f"{words} (exit code {record.exit_code})"
@@ -464,13 +466,19 @@ def warning_texts(record: RunRecord) -> tuple[str, ...]:
 
 
 def suite_lines(record: RunRecord) -> list[str]:
-    """A line for each suite of a run of several: its path, and its sums."""
+    """A line for each suite of a run of several: its path, its sums, and why it failed where no failed test says it."""
     width = max((len(one_line(run.path)) for run in record.suites), default=0)
-    return [
-        f"{one_line(run.path).ljust(width)}  {run.verdict.upper()}  {run.totals.passed} passed, {run.totals.failed} failed, "
-        f"{run.totals.inconclusive} inconclusive, {run.totals.skipped} skipped ({duration_text(run.duration_ms)})"
-        for run in record.suites
-    ]
+    return [f"{one_line(run.path).ljust(width)}  {run.verdict.upper()}  {suite_text(run)}" for run in record.suites]
+
+
+def suite_text(run: SuiteRun) -> str:
+    """What came of one suite of several."""
+    totals, code = run.totals, run.exit_code
+    reason = "" if code in {ExitCode.PASSED, ExitCode.FAILED} else f"; {_EXIT_REASONS[code]} (exit code {code})"
+    return (
+        f"{totals.passed} passed, {totals.failed} failed, {totals.inconclusive} inconclusive, {totals.skipped} skipped "
+        f"({duration_text(run.duration_ms)}){reason}"
+    )
 
 
 def place(test: TestResult) -> str:

@@ -105,9 +105,11 @@ def _suite_compositions(tests: Sequence[TestResult]) -> dict[str, str]:
 def _case(record: RunRecord, test: TestResult, hooks: str, options: RenderOptions) -> Iterator[str]:
     """A test. `hooks` is what failed around it, or around the run, which has no place of its own."""
     file, line = facts.place_of(test)
+    path = test.id.partition("::")[0]
+    suite = next((run.name for run in record.suites if run.path == path), record.suite.name)
     attributes = {
         "name": one_line(test.name),
-        "classname": one_line(f"{record.suite.name}.{test.server}" if test.server else record.suite.name),
+        "classname": one_line(f"{suite}.{test.server}" if test.server else suite),
         "time": _seconds(test.duration_ms),
         "file": facts.file_in_repository(record, file),
     }

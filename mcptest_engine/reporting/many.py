@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -15,15 +16,20 @@ from mcptest_engine.reporting.merge import worst_code
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcptest_engine.core.run_record import RunRecord, ServerRecord
+    from mcptest_engine.core.run_record import RunRecord
 
 
 def join_records(records: Sequence[RunRecord], *, broken: Sequence[str] = ()) -> RunRecord:
     """One record out of the runs of different suites; `broken` are the paths of those that did not load.
 
-    Each test keeps the id that it has in its own suite's run. Coverage and ledger stand in the records of those runs. The exit
+    Each test keeps the id that it has in its own suite's run. A server whose name several suites use has the path of its
+    suite behind it: `shop (a/mcptest.yml)`. Coverage and ledger stand in the records of the runs. The exit
     code is that of the worst.
     """
+    uses = Counter(name for record in records for name in _server_names(record))
+    records = [
+        _with_own_servers(record, {name for name in _server_names(record) if uses[name] > 1}) for record in records
+    ]
     first = records[0]
     runs = tuple(
         SuiteRun(
@@ -41,10 +47,6 @@ def join_records(records: Sequence[RunRecord], *, broken: Sequence[str] = ()) ->
     joined = first.with_tests(tuple(test for record in records for test in record.tests))
     codes = {ExitCode(record.exit_code) for record in records} | ({ExitCode.INVALID} if broken else set())
     code = worst_code(codes - ({ExitCode.NO_TESTS} if joined.tests else set()))
-    servers: list[ServerRecord] = []
-    for server in (server for record in records for server in record.servers):
-        if server not in servers:
-            servers.append(server)
     effects = [record.effects for record in records if record.effects is not None]
     return replace(
         joined,
@@ -65,10 +67,30 @@ def join_records(records: Sequence[RunRecord], *, broken: Sequence[str] = ()) ->
         effects=merged_effects(effects),
         exit_code=int(code),
         verdict=Verdict.PASS if code is ExitCode.PASSED else Verdict.FAIL,
-        servers=tuple(servers),
+        servers=tuple(server for record in records for server in record.servers),
         warnings=(
             *(f"{path}: the suite has problems, and was not run" for path in broken),
             *(f"{record.suite.path}: {warning}" for record in records for warning in record.warnings),
         ),
         hooks=tuple(hook for record in records for hook in record.hooks),
+    )
+
+
+def _server_names(record: RunRecord) -> set[str]:
+    return {server.name for server in record.servers} | {test.server for test in record.tests if test.server}
+
+
+def _with_own_servers(record: RunRecord, names: set[str]) -> RunRecord:
+    """The record with its suite's path behind these names of servers."""
+
+    def own(name: str) -> str:
+        return f"{name} ({record.suite.path})" if name in names else name
+
+    effects = record.effects
+    if effects is not None:
+        effects = replace(effects, calls=tuple(replace(call, server=own(call.server)) for call in effects.calls))
+    return replace(
+        record.with_tests(tuple(replace(test, server=own(test.server)) for test in record.tests)),
+        servers=tuple(replace(server, name=own(server.name)) for server in record.servers),
+        effects=effects,
     )

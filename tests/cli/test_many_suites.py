@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from xml.etree.ElementTree import fromstring
 
 import pytest
 from click.testing import CliRunner, Result
@@ -57,9 +58,9 @@ def test_folders_and_patterns_stand_for_the_suites_in_them_each_once() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_one_report_tells_of_all_suites_and_the_exit_code_is_that_of_the_worst() -> None:
-    ran = invoke(
-        run.command, "a", "b", "--reporter", "json", "--reporter", "github=notes.txt", "--reporter", "pretty=all.txt"
-    )
+    files = ("github=notes.txt", "pretty=all.txt", "junit=all.xml", "html=all.html")
+    reporters = [word for one in ("json", *files) for word in ("--reporter", one)]
+    ran = invoke(run.command, "a", "b", *reporters)
     data = json.loads(ran.stdout)
     assert record_fault(data) is None
     record = RunRecord.from_json(data)
@@ -73,6 +74,17 @@ def test_one_report_tells_of_all_suites_and_the_exit_code_is_that_of_the_worst()
     assert record.warnings[0] == "b/other.yml: the suite has problems, and was not run"
     assert "b/other.yml:2:8: expected a list of tests, found the number 5" in ran.stderr
     assert "::error file=b/deep/mcptest.yml,line=3,title=price::" in Path("notes.txt").read_text(encoding="utf-8")
+    assert record.suites[0].path == "a/mcptest.yml"
+    both = ["shop (a/mcptest.yml)", "shop (b/deep/mcptest.yml)"]
+    assert [server.name for server in record.servers] == both, "servers of one name are kept apart"
+    assert list(dict.fromkeys(test.server for test in record.tests)) == both
+    assert record.effects is not None
+    assert {call.server for call in record.effects.calls} == set(both)
+    cases = [case.attrib for case in fromstring(Path("all.xml").read_text(encoding="utf-8")).iter("testcase")]
+    assert len({(case["classname"], case["name"]) for case in cases}) == len(cases) == 5, "the run has a case too"
+    page = Path("all.html").read_text(encoding="utf-8")
+    assert "Suites: 1 of 2 passed" in page
+    assert "No coverage measured" not in page
     report = Path("all.txt").read_text(encoding="utf-8")
     assert 'repro: mcptest run --filter "price" --config b/deep/mcptest.yml\n' in report
     assert "  b/deep/mcptest.yml  FAIL  1 passed, 1 failed" in report

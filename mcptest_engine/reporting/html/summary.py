@@ -39,12 +39,13 @@ class _Line(NamedTuple):
 def block(record: RunRecord, slugs: Mapping[str, str]) -> Html:
     """The answers side by side; those that want a look come first."""
     cells = (
+        _suites(record),
         _failed(record, slugs),
         _doubtful(record, slugs),
         _undecided(record, slugs),
         _tested(record),
         _strength(record),
-        _untouched(record),
+        None if record.suites else _untouched(record),
         _acted(record),
         _warned(record),
     )
@@ -56,6 +57,27 @@ def _cell(title: str, *children: str | None, kind: str = "", wide: bool = False)
     return tag(
         "div", tag("h3", title), *children, class_=" ".join(filter(None, ("answer", kind, "broad" if wide else "")))
     )
+
+
+def _suites(record: RunRecord) -> Html | None:
+    """The suites of a run of several; what each covers is in the report of its own run."""
+    if not record.suites:
+        return None
+    failed = sum(run.verdict != Verdict.PASS for run in record.suites)
+    items = (
+        tag(
+            "li",
+            tag("code", name_text(run.path)),
+            f" {run.verdict}",
+            tag("span", f"{facts.suite_text(run)}; run {run.run_id}", class_="sub"),
+        )
+        for run in record.suites
+    )
+    title = f"Suites: {len(record.suites) - failed:,} of {len(record.suites):,} passed"
+    note = tag(
+        "p", "The report of a suite's own run has its coverage: mcptest report RUN --format html", class_="muted"
+    )
+    return _cell(title, tag("ul", *items), note, kind="fail" if failed else "pass")
 
 
 def _failed(record: RunRecord, slugs: Mapping[str, str]) -> Html:
