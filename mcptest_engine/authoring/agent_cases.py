@@ -113,7 +113,8 @@ def scaffold_agents(
     if not good:
         notes.append("the server lists no tool, so there is no task for an agent")
         good, _ = proved([Entry(block="agents", test=_no_tool(target))])
-    lines = [*header[:2], *_source(catalog), *header[2:], "", *_safety(tools, options.policy)]
+    source = wrapped(f"{source_of(catalog)} Each case needs a model: name it with `model:`.")
+    lines = [*header[:2], *source, *header[2:], "", *_safety(tools, options.policy)]
     text = write_suite_text(lines, target, good)
     text += "".join(f"\n# {one_line(line)}".rstrip() for line in template) + ("\n" if template else "")
     return AgentScaffold(
@@ -133,8 +134,8 @@ def _entry(
     test = {"name": case.pop("name"), "server": target.key}
     if classify(tool) is ToolClass.DESTRUCTIVE:
         reason = held_back(tool)
-        comments = (*comments, f"{REVIEW_FIRST.removeprefix('# ')}: {reason}")
-        test["skip"] = f"review before first run: {reason}"
+        comments = (*comments, f"{REVIEW_FIRST}: {reason}")
+        test["skip"] = f"{REVIEW_FIRST}: {reason}"
     return Entry(block="agents", test={**test, **case}, comments=comments)
 
 
@@ -168,10 +169,6 @@ def _no_tool(target: Target) -> dict[str, Any]:
         "prompt": "Say hello.",
         "expect": [{"target": "tool_calls", "matcher": {"length": 0}}],
     }
-
-
-def _source(catalog: Catalog) -> list[str]:
-    return wrapped(f"{source_of(catalog)} Each case needs a model: name it with `model:`.")
 
 
 def purpose(tool: Mapping[str, Any], finding: Finding | None) -> str | None:

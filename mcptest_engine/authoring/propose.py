@@ -101,7 +101,7 @@ async def propose(
     notes += proposal.told(why_single)
     comments: tuple[str, ...] = ()
     if tool_class is ToolClass.DESTRUCTIVE:
-        comments = (f"{REVIEW_FIRST}: every run of this test calls a tool that is classified as destructive",)
+        comments = (f"# {REVIEW_FIRST}: every run of this test calls a tool that is classified as destructive",)
     mapping = _proved({**head, "expect": proposal.expect()})
     return Proposed(
         test=test_block(mapping, comments=comments),
@@ -194,7 +194,7 @@ def _head(
         if tool_class in (ToolClass.MUTATING, ToolClass.DESTRUCTIVE):
             head["serial"] = True
         if tool_class is ToolClass.DESTRUCTIVE:  # allowed for one call: not for those of a run on every save
-            head["skip"] = f"{REVIEW_FIRST.removeprefix('# ')}: classified as destructive"
+            head["skip"] = f"{REVIEW_FIRST}: classified as destructive"
         if reads_back(test_block(head), [head]):
             if repr(given) != repr(dict(arguments)):
                 notes.append("a value of the arguments looks secret and is not written: use a variable")

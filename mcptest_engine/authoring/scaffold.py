@@ -406,9 +406,9 @@ def _held(entry: Entry, tool_class: ToolClass, reason: str | None) -> Entry:
         return entry
     test, comments = dict(entry.test), entry.comments
     if tool_class is ToolClass.DESTRUCTIVE:
-        comments = (*comments, f"{REVIEW_FIRST.removeprefix('# ')}: {reason}")
+        comments = (*comments, f"{REVIEW_FIRST}: {reason}")
     if "skip" not in test or tool_class is ToolClass.DESTRUCTIVE:
-        test = _skipped(test, f"review before first run: {reason}")
+        test = _skipped(test, f"{REVIEW_FIRST}: {reason}")
     return Entry(block=entry.block, test=test, comments=comments)
 
 

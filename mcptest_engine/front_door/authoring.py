@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.targets import kept_out
-from mcptest_engine.core.errors import PolicyDenied, UsageError
+from mcptest_engine.core.errors import UsageError
 from mcptest_engine.front_door.gating import target_of
 from mcptest_engine.front_door.handles import MOST_TEXT
-from mcptest_engine.front_door.introspection import raw_answer, told_as_arguments, warnings_of, with_server
+from mcptest_engine.front_door.introspection import raw_answer, warnings_of, with_server
 from mcptest_engine.front_door.paging import LARGEST_ANSWER, LARGEST_PAGE, presentable, start_of, weight
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ async def propose_assertions(request: Request) -> Answer:
     if handle is not None:  # what cannot be added to is told before anything is called
         before = request.door.handles.get(handle)
         key, is_new = await asyncio.to_thread(_server_in, before, target)
-    policy = ExecutionPolicy(execute_destructive=told.get("execute_destructive", False))
+    policy = ExecutionPolicy(execute_destructive=told.get("execute_destructive", False), as_arguments=True)
 
     proposed: list[Proposed] = []
 
@@ -209,10 +209,7 @@ async def propose_assertions(request: Request) -> Answer:
             **warnings,
         }
 
-    try:
-        answer: dict[str, Any] = await with_server(spec, observe)
-    except PolicyDenied as denied:
-        raise told_as_arguments(denied, told["tool"]) from None
+    answer: dict[str, Any] = await with_server(spec, observe)
     if handle is not None:
         try:
             placed = await asyncio.to_thread(added, before, proposed[0], target, with_server=is_new)

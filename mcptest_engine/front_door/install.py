@@ -110,7 +110,7 @@ def _there(settings: Any, member: str) -> dict[str, Any]:
 
 
 def _entry(root: Path, file: Path, words: list[str], *, typed: bool) -> dict[str, Any]:
-    if not _is_inside(file, root):
+    if not file.absolute().is_relative_to(root.absolute()):
         words += ["--workspace", str(root)]  # whoever reads that file starts anywhere
     kind = {"type": "stdio"} if typed else {}
     return {**kind, "command": _own_command(), "args": words}
@@ -141,10 +141,6 @@ def _back_up(file: Path, text: str) -> Path | None:
     except OSError as wrong:
         raise McptestError(f"{file} is not changed: no copy of it could be made: {wrong.strerror or wrong}") from wrong
     return backup
-
-
-def _is_inside(file: Path, root: Path) -> bool:
-    return file.absolute().is_relative_to(root.absolute())
 
 
 def _json(value: Any) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.errors import PolicyDenied, ServerError
+from mcptest_engine.core.errors import ServerError
 from mcptest_engine.front_door.gating import target_of
 from mcptest_engine.front_door.paging import LARGEST_HEAD, LARGEST_PAGE, page, presentable, shortened, start_of, weight
 
@@ -94,6 +93,7 @@ async def call_tool(request: Request) -> Answer:
         allowed=frozenset(told.get("allow", ())),
         presumed=told.get("presumed", False),
         execute_destructive=told.get("execute_destructive", False),
+        as_arguments=True,
     )
 
     async def ask(session: Session) -> dict[str, Any]:
@@ -111,10 +111,7 @@ async def call_tool(request: Request) -> Answer:
             **warnings_of([listed]),
         }
 
-    try:
-        found: dict[str, Any] = await with_server(spec, ask)
-    except PolicyDenied as denied:
-        raise told_as_arguments(denied, name) from None
+    found: dict[str, Any] = await with_server(spec, ask)
     return found
 
 
@@ -124,19 +121,6 @@ def raw_answer(answer: Mapping[str, Any], room: int) -> dict[str, Any]:
 
     sent = {key: part for key, part in answer.items() if key in ("result", "error")}
     return dict(shortened(Redactor().redact(presentable(sent)), room))
-
-
-def told_as_arguments(denied: PolicyDenied, tool: str) -> PolicyDenied:
-    """The refusal in a client's words: the arguments in place of the flags of the command line."""
-    flags = {
-        "use ": "set ",
-        f"--allow {tool}": f"`allow` to [{json.dumps(tool, ensure_ascii=False)}]",
-        "--presumed": "`presumed` to true",
-        "--execute-destructive": "`execute_destructive` to true",
-    }
-    for flag, argument in flags.items():
-        denied.hint = denied.hint and denied.hint.replace(flag, argument, 1)
-    return denied
 
 
 async def with_server(spec: ServerSpec, use: Callable[[Session], Awaitable[Any]]) -> Any:

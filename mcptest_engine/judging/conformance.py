@@ -99,7 +99,7 @@ def _repeated(values: object) -> str:
 def _rules(check: str, envelope: Mapping[str, Any], pin: str | None) -> Iterator[Rule]:
     """The rules of a check that can be judged, in order."""
     if pin is not None:
-        yield _speaks(pin)
+        yield Rule(f"the server speaks {pin}", "session.protocol_version", {"exact": pin}, "")
     error = envelope["error"]
     if check == UNKNOWN_METHOD:
         yield from UNKNOWN_METHOD_RULES if error is not None else UNKNOWN_METHOD_RULES[:1]
@@ -117,10 +117,6 @@ def _rules(check: str, envelope: Mapping[str, Any], pin: str | None) -> Iterator
     member = MEMBERS.get(check)
     if member is not None and isinstance(result.get(member), list):
         yield from ENTRY_RULES[check]
-
-
-def _speaks(pin: str) -> Rule:
-    return Rule(f"the server speaks {pin}", "session.protocol_version", {"exact": pin}, "")
 
 
 def _having(check: str) -> Rule:

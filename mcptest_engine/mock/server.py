@@ -302,9 +302,11 @@ class Session:
             from mcptest_engine.mock.eras import check_arguments
 
             check_arguments(tool.descriptor.get("inputSchema"), arguments, headers)
-        call = _Call(key, params, tool, _fitting(tool.cases, arguments), arguments, envelope, extra_ms)
+        fitting = next((case for case in tool.cases if _covers(case.args, arguments)), None)
+        call = _Call(key, params, tool, fitting, arguments, envelope, extra_ms)
         if wrong := self._check(tool, arguments):
-            return self._result(call._replace(case=None, tool=tool._replace(delay_ms=0)), _refused(tool, wrong))
+            refused = tool_error(f"invalid arguments for tool {tool.name}: {wrong}")
+            return self._result(call._replace(case=None, tool=tool._replace(delay_ms=0)), refused)
         if tool.ask is None:
             return self._finish(call, None, before=self._notices(call))
         return self._ask(call) if envelope is None else self._ask_stateless(call, envelope)
@@ -443,14 +445,6 @@ def _changes(call: _Call) -> tuple[Change, ...]:
     if call.tool.touches is None:
         return lists
     return (*lists, Change(_UPDATED, call.tool.touches(call.arguments)))
-
-
-def _refused(tool: Tool, wrong: str) -> Result:
-    return tool_error(f"invalid arguments for tool {tool.name}: {wrong}")
-
-
-def _fitting(cases: Sequence[Case], arguments: Mapping[str, Any]) -> Case | None:
-    return next((case for case in cases if _covers(case.args, arguments)), None)
 
 
 def _covers(wanted: Any, given: Any) -> bool:

@@ -6,6 +6,7 @@ Source: execution-safety.md.
 
 from __future__ import annotations
 
+import json
 import threading
 from enum import StrEnum
 
@@ -30,8 +31,8 @@ class Purpose(StrEnum):
     CALL = "call"
 
 
-REVIEW_FIRST = "# review before first run"
-"""How the comment begins that stands above every generated test of a destructive tool."""
+REVIEW_FIRST = "review before first run"
+"""How the comment and the `skip:` of a generated test of a destructive tool begin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,7 @@ class ExecutionPolicy:
 
     `declared_only` is for commands that take many tools at once: of the tools that nobody named, only those that declare
     `readOnlyHint: true` are called, with `presumed` also those that are presumed read-only. `allowed` are named ones.
+    `as_arguments`: whoever calls has the arguments of a tool of the MCP server, not the flags of the command line.
     """
 
     execute_destructive: bool = False
@@ -49,6 +51,7 @@ class ExecutionPolicy:
     declared_only: bool = False
     presumed: bool = False
     allowed: frozenset[str] = frozenset()
+    as_arguments: bool = False
 
     def decide(self, tool_class: ToolClass, purpose: Purpose) -> Decision:
         """What may be done with a tool of this class that a person named."""
@@ -74,13 +77,17 @@ class ExecutionPolicy:
 
     def how_to_allow(self, name: str, tool_class: ToolClass) -> str:
         """How a person allows a tool that is not called."""
-        named = f"--allow {name}" if self.declared_only and name not in self.allowed else ""
+        verb, allow, presumed, destructive = "use", f"--allow {name}", "--presumed", "--execute-destructive"
+        if self.as_arguments:
+            verb, allow = "set", f"`allow` to [{json.dumps(name, ensure_ascii=False)}]"
+            presumed, destructive = "`presumed` to true", "`execute_destructive` to true"
+        named = allow if self.declared_only and name not in self.allowed else ""
         if tool_class is ToolClass.DESTRUCTIVE:
-            flags = " and ".join(filter(None, (named, "" if self.execute_destructive else "--execute-destructive")))
-            return f"use {flags} to allow exactly one call, with a server whose data may be destroyed"
+            flags = " and ".join(filter(None, (named, "" if self.execute_destructive else destructive)))
+            return f"{verb} {flags} to allow exactly one call, with a server whose data may be destroyed"
         if tool_class is ToolClass.MUTATING:
-            return f"use {named} to allow exactly one call"
-        return f"use {named}, or --presumed for all tools that are presumed read-only"
+            return f"{verb} {named} to allow exactly one call"
+        return f"{verb} {named}, or {presumed} for all tools that are presumed read-only"
 
 
 DEFAULT_POLICY = ExecutionPolicy()

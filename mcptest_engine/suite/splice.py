@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.suite.yaml_nodes import Kind, Node
-from mcptest_engine.suite.yaml_text import ALWAYS_QUOTED, block, entry, in_flow, item, scalar
+from mcptest_engine.suite.yaml_text import ALWAYS_QUOTED, block, entry, in_flow, indented, item, scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -230,7 +230,7 @@ class Splicer:
         yield before + space + in_flow(value, as_json=self._as_json) + after
         if is_collection and not in_flow_style:
             inner = column + 2
-            yield before + self._joined(["", *_indented(block(value, inner), inner)]) + after
+            yield before + self._joined(["", *indented(block(value, inner), inner)]) + after
 
     # Removing
 
@@ -420,10 +420,6 @@ class Splicer:
 
     def _joined(self, lines: Sequence[str]) -> str:
         return self.newline.join(lines)
-
-
-def _indented(lines: Sequence[str], column: int) -> list[str]:
-    return [" " * column + lines[0], *lines[1:]]
 
 
 def _wider(lines: Sequence[str], offset: int) -> list[str]:

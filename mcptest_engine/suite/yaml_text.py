@@ -73,7 +73,7 @@ def entry(key: str, value: Any, column: int, *, in_args: bool = False) -> list[s
     if not (in_args and _holds_objects(value)) and not _is_block(value, column + len(head) + 1):
         return [f"{head} {in_flow(value, quoted=key in ALWAYS_QUOTED)}"]
     inner = column + 2
-    return [head, *_indented(block(value, inner, in_args=in_args), inner)]
+    return [head, *indented(block(value, inner, in_args=in_args), inner)]
 
 
 def item(value: Any, column: int, *, spread: bool = False, in_args: bool = False) -> list[str]:
@@ -101,7 +101,8 @@ def _follow(before: Sequence[str], lines: Sequence[str], column: int) -> list[st
     return [" " * column + lines[0] if before else lines[0], *lines[1:]]
 
 
-def _indented(lines: Sequence[str], column: int) -> list[str]:
+def indented(lines: Sequence[str], column: int) -> list[str]:
+    """The lines of a block whose first is written with its own indentation of `column` spaces."""
     return [" " * column + lines[0], *lines[1:]]
 
 

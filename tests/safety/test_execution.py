@@ -53,7 +53,7 @@ def test_the_defaults_are_those_of_the_specification() -> None:
         ExecutionPolicy(execute_destructive=False, max_calls=None, concurrency=2, call_delay_seconds=0.1)
         == DEFAULT_POLICY
     )
-    assert REVIEW_FIRST == "# review before first run"
+    assert REVIEW_FIRST == "review before first run"
 
 
 @pytest.mark.parametrize("limit", [0, 1, 37])

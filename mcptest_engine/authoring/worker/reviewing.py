@@ -88,7 +88,7 @@ class Reviewing:
             "texts": self._texts(done),
             "accepted": len(done.accepted),
             "rejected": len(done.rejected),
-            "refused": _refused(done),
+            "refused": [{"id": one.item.id, "title": one.item.title, "reason": one.reason} for one in done.refused],
             "can_undo": bool(self._done),
         }
 
@@ -147,10 +147,6 @@ class Reviewing:
                 told[name] = told[name][:LONGEST_FRAGMENT]
                 told["is_cut"] = True
         return told
-
-
-def _refused(done: Reviewed) -> list[dict[str, str]]:
-    return [{"id": one.item.id, "title": one.item.title, "reason": one.reason} for one in done.refused]
 
 
 def _whole(workspace: Workspace, item: ReviewItem, text: str | None) -> tuple[str, str]:
