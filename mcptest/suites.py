@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +89,7 @@ async def run_async(
     called with each event of a run as it happens. Raises as `run` does, before the first test.
     """
     from mcptest_engine.reporting.many import join_records
-    from mcptest_engine.running.launch import launch
+    from mcptest_engine.running.launch import launch_suites
 
     loaded = _load_all(suite, variables, strict=strict)
     settings = RunSettings(
@@ -110,13 +111,13 @@ async def run_async(
         chosen = select_all(loaded, settings, workspace, last_failed=False)
     emit: Emit = (lambda _event: None) if on_event is None else on_event
     records: list[RunRecord] = []
-    for one, own in chosen:
-        left = None if bail is None else bail - sum(record.totals.failed for record in records)
-        if left is not None and left <= 0:
-            break
-        records.append(await launch(one, own._replace(bail=left), workspace=workspace, emit=emit))
+
+    def done(record: RunRecord) -> None:
+        records.append(record)
         if save:
-            workspace.save_run(records[-1].to_json(streamed=True))
+            workspace.save_run(record.to_json(streamed=True))
+
+    await launch_suites(chosen, workspace=workspace, listen=lambda: nullcontext(emit), done=done)
     return records[0] if len(loaded) == 1 else join_records(records)
 
 

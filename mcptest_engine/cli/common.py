@@ -247,13 +247,22 @@ def write_out(text: str, output: str | None) -> None:
         raise McptestError(f"`{output}` was not written: {wrong.strerror or wrong}") from None
 
 
-def save_record(workspace: Workspace, record: RunRecord) -> None:
-    """Store the record in the workspace; a disk that refuses it costs a warning, never the verdict."""
+def save_record(workspace: Workspace, record: RunRecord, *, is_last: bool = True) -> None:
+    """Store the record in the workspace; a disk that refuses it costs a warning, never the verdict.
+
+    One that is not the last of a command leaves the old records, and the remark on the workspace, to the caller.
+    """
     try:
-        workspace.save_run(record.to_json(streamed=True))
+        workspace.save_run(record.to_json(streamed=True), prune=is_last)
     except (OSError, McptestError) as wrong:
         show_error(wrong, "warning")
         return
+    if is_last:
+        note_stray(workspace)
+
+
+def note_stray(workspace: Workspace) -> None:
+    """Say where runs are saved, where one would not look for them."""
     if workspace.is_stray_for(Path.cwd()):
         shown = os.path.relpath(workspace.data_dir)
         sys.stderr.write(

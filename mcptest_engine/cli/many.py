@@ -11,19 +11,22 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.cli.common import load, save_record, show_problems, suite_path
+from mcptest_engine.cli.common import load, note_stray, save_record, show_problems, suite_path
 from mcptest_engine.cli.selection import with_last_failed
 from mcptest_engine.core.errors import ExitCode, SuiteError, UsageError
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
 
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
 
+_WRITERS = 4
+"""So many records are written at once: a disk takes longer to store one than many a suite to run."""
 _ONE_AT_A_TIME = ("watch", "cost_baseline", "save_cost_baseline", "estimate_cost", "scheduler")
 
 
@@ -109,7 +112,8 @@ def select_all(
     taken, wrong = [], None
     for suite, own in chosen:
         try:
-            if plan_of(suite, own, relative=workspace.relative).selected or not suite.tests:
+            takes_any = own.selection.takes_all or not suite.tests
+            if takes_any or plan_of(suite, own, relative=workspace.relative).selected:
                 taken.append((suite, own))
         except UsageError as unknown:  # a server or a case that another suite may have
             wrong = unknown
@@ -137,17 +141,26 @@ def run_many(
     agent_budget: int,
 ) -> int:
     """Run suites by `execute`, save the record of each, and write one report; the exit code of the worst."""
+    from concurrent.futures import ThreadPoolExecutor
+
     from mcptest_engine.cli.sinks import write_reports
     from mcptest_engine.reporting.many import join_records
 
     records: list[RunRecord] = []
 
-    def save(record: RunRecord) -> None:
-        save_record(workspace, record)
-        records.append(record)
-
     runs = [(suite, _with_cassette(settings, suite, workspace)) for suite, settings in chosen]
-    execute(runs, workspace, sinks, save)
+    with ThreadPoolExecutor(_WRITERS) as writers:
+
+        def save(record: RunRecord) -> None:
+            records.append(record)
+            saved.append(writers.submit(save_record, workspace, record, is_last=False))
+
+        saved: list[Future[None]] = []
+        execute(runs, workspace, sinks, save)
+    for writing in saved:
+        writing.result()
+    workspace.prune_runs()
+    note_stray(workspace)
     joined = join_records(records, broken=[workspace.relative(path) for path in broken])
     lost = write_reports(joined, sinks, workspace=workspace, agent_budget=agent_budget)
     return joined.exit_code or (ExitCode.FAILED if lost else ExitCode.PASSED)

@@ -56,13 +56,14 @@ async def execute(
     interrupted: bool = False,
     observer: AnswerObserver | None = None,
     admit: Callable[[Case], Awaitable[bool]] | None = None,
+    source: Source | None = None,
 ) -> RunRecord:
     """Plan the run, decide its cases, close the pool, and give the record.
 
     Raises UsageError for a selection that makes no sense or snapshots that cannot be read; nothing was called then.
     """
     started = datetime.now(UTC)
-    source = Source(workspace.root)
+    source = source or Source(workspace.root)
     plan = plan_of(suite, settings, relative=workspace.relative)
     pool.restart = plan.restart
     blank = blank_record(suite, workspace, settings.environ, started=started, warnings=plan.warnings)

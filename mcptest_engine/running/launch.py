@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.session import Session
     from mcptest_engine.servers.spec import ServerSpec
     from mcptest_engine.suite.load import LoadedSuite, TestEntry
+    from mcptest_engine.workspace.source import Source
     from mcptest_engine.workspace.workspace import Workspace
 
     Connect = Callable[[ServerSpec], Awaitable[Session]]
@@ -140,10 +141,12 @@ async def launch(
     pool: Pool | None = None,
     observer: AnswerObserver | None = None,
     admit: Callable[[Case], Awaitable[bool]] | None = None,
+    source: Source | None = None,
 ) -> RunRecord:
     """Run a suite and return its record, which `emit` gets as well, in the closing `RunFinished`.
 
     `observer` is given every answer that is judged. With one worker, `admit` decides when each test is begun, and whether.
+    `source` is the state of the checkout, where somebody has asked for it already.
 
     Cancelling the task ends the run early, with its record. Raises UsageError for a selection that makes no sense.
     """
@@ -169,6 +172,7 @@ async def launch(
             interrupted=interrupted,
             observer=observer,
             admit=admit,
+            source=source,
         )
     except BaseException:
         await pool.close()  # a run that came to its end has closed it
@@ -189,8 +193,9 @@ async def launch_suites(
     begins no other. Raises: SuiteError, UsageError, before anything has run.
     """
     from mcptest_engine.running.shared_servers import SharedServers
+    from mcptest_engine.workspace.source import Source
 
-    shared, pools = SharedServers(), list[Pool]()
+    shared, pools, source = SharedServers(), list[Pool](), None
     begun = ahead = failed = 0
     try:
         for suite, settings in chosen:
@@ -206,8 +211,9 @@ async def launch_suites(
                     for later in range(max(begun + 1, ahead), min(begun + 1 + SUITES_AHEAD, len(pools))):
                         _start_ahead(*chosen[later], pools[later], commands)
                         ahead = later + 1
+                source = source or Source(workspace.root)
                 begun += 1
-                record = await launch(suite, own, workspace=workspace, emit=emit, pool=pool)
+                record = await launch(suite, own, workspace=workspace, emit=emit, pool=pool, source=source)
             done(record)
             failed += record.totals.failed
             if record.interrupted or (settings.bail is not None and failed >= settings.bail):

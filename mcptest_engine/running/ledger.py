@@ -179,7 +179,7 @@ class LedgerKeeper(Extension):
         if len(self._suite.files) > 1 or _VARIABLE.search(self._suite.data) is not None:
             return None
         path, flags = self._workspace.relative(self._suite.path), list(self._settings.flags)
-        for file in self._workspace.runs():
+        for file in self._workspace.run_files_of(path):
             head = head_of(file, "tests")
             suite = None if head is None else head.get("suite")
             if head is None or not isinstance(suite, dict) or suite.get("path") != path:

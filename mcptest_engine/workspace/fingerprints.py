@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 LARGEST_READ = 16 * 1024 * 1024
 MOST_FILES = 5_000
+_SETTLED_SECONDS = 2.0
+"""A file that was changed later may change again within the resolution of the clock, and is read each time."""
+_read: dict[str, tuple[tuple[int, ...], str]] = {}
+"""The fingerprints of files as they were: each of many suites asks for those of the same server."""
 _ENVIRONMENT = "pyvenv.cfg"
 
 
@@ -32,10 +37,19 @@ def of_file(path: Path | str) -> str | None:
             return None
         if found.st_size > LARGEST_READ:
             return f"{found.st_size}@{found.st_mtime_ns}"
+        state = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        known = _read.get(os.fspath(path))
+        if known is not None and known[0] == state:
+            return known[1]
         with open(path, "rb") as file:  # noqa: PTH123
-            return hashlib.sha256(file.read()).hexdigest()
+            digest = hashlib.sha256(file.read()).hexdigest()
     except (OSError, ValueError):  # ValueError: a NUL in the path
         return None
+    if time.time() - found.st_ctime > _SETTLED_SECONDS:
+        if len(_read) >= MOST_FILES:
+            _read.clear()
+        _read[os.fspath(path)] = state, digest
+    return digest
 
 
 def of_folder(folder: Path, *, skipped: Collection[str], suffixes: Collection[str] | None = None) -> str:

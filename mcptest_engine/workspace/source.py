@@ -22,6 +22,7 @@ class Source:
 
     def __init__(self, root: Path) -> None:
         self._process: subprocess.Popen[str] | None = None
+        self._state: dict[str, Any] | None = None
         self._top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
         self._path = root.relative_to(self._top).as_posix()
         if not (self._top / ".git").exists():
@@ -45,6 +46,11 @@ class Source:
 
         `path` is there where `root` lies below the top of the checkout: it leads from there to `root`.
         """
+        if self._state is None:
+            self._state = self._read()
+        return self._state
+
+    def _read(self) -> dict[str, Any]:
         if self._process is None:
             return dict(UNKNOWN)
         try:

@@ -22,6 +22,7 @@ import json
 import os
 import stat
 import time
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,6 +64,7 @@ _GITIGNORE = b"""\
 _ABANDONED_SECONDS = 24 * 3600
 _UNHELD_SECONDS = 60  # between making a folder and locking it, or saving the record
 _HEAD_BYTES = 64 * 1024
+_SUITE_BYTES = 2 * 1024
 _DISK_HINTS = {
     errno.ENOSPC: "free some space on the disk",
     errno.EDQUOT: "free some of your quota",
@@ -109,15 +111,19 @@ class Workspace:
         marks = (*SUITE_FILES, ".git")
         return self.root != start and not any(os.path.exists(self.root / mark) for mark in marks)  # noqa: PTH110
 
-    def save_run(self, record_json: dict[str, Any]) -> Path:
+    def save_run(self, record_json: dict[str, Any], *, prune: bool = True) -> Path:
         """Write `runs/<run_id>.json`, delete what is beyond the newest `keep_runs`, and return the path.
 
-        An iterator may stand where the record has an array, so that its items need not all be there at once.
+        An iterator may stand where the record has an array, so that its items need not all be there at once. Without `prune`
+        nothing is deleted, and several threads may save at once.
 
         Raises: McptestError when the disk refuses it or the record cannot be written as JSON.
         """
         try:
-            return self._save_run(record_json)
+            path = self._save_run(record_json)
+            if prune:
+                self.prune_runs()
+            return path
         finally:
             held = self._held.pop(str(record_json["run_id"]), None)
             if held is not None:
@@ -149,7 +155,6 @@ class Workspace:
             raise McptestError(
                 f"cannot save the run as {path}: {reason}", hint=_DISK_HINTS.get(wrong.errno or 0)
             ) from wrong
-        self._prune()
         return path
 
     def make_runs_dir(self) -> None:
@@ -231,16 +236,22 @@ class Workspace:
         """The newest record of the suite with this path (as `relative` gives it), or None. Damaged records are passed by."""
         return next(self._runs_of(suite_path), None)
 
-    def _runs_of(self, suite_path: str, largest: int | None = None) -> Iterator[dict[str, Any]]:
-        """The records of the suite, newest first; those of more than `largest` bytes are passed by."""
+    def run_files_of(self, suite_path: str) -> Iterator[Path]:
+        """The records that name the suite at this path near their beginning, newest first: its runs, and few others."""
         spellings = [
             json.dumps(suite_path, ensure_ascii=ascii_only).encode("utf-8", "replace") for ascii_only in (True, False)
         ]
         for path in self.runs():
+            with contextlib.suppress(OSError):
+                state = os.lstat(path)
+                suite = _read_suite(path, state.st_ino, state.st_mtime_ns, state.st_size)
+                if any(spelling in suite for spelling in spellings):
+                    yield path
+
+    def _runs_of(self, suite_path: str, largest: int | None = None) -> Iterator[dict[str, Any]]:
+        """The records of the suite, newest first; those of more than `largest` bytes are passed by."""
+        for path in self.run_files_of(suite_path):
             with contextlib.suppress(RecordError, OSError):
-                # The suite stands near the beginning of a record, so that few are read as a whole.
-                if not any(spelling in _head(path) for spelling in spellings):
-                    continue
                 if largest is not None and file_state(path).st_size > largest:
                     continue
                 record = self.load_run(path)
@@ -248,7 +259,7 @@ class Workspace:
                 if isinstance(suite, dict) and suite.get("path") == suite_path:
                     yield record
 
-    def _prune(self) -> None:
+    def prune_runs(self) -> None:
         """Delete the oldest runs, and what killed processes left: temporary files, outputs without a record.
 
         No link is followed, here or in what is deleted: a repository can hold links to anywhere. Nothing is deleted twice
@@ -288,9 +299,14 @@ def _is_home(directory: Path) -> bool:
     return os.path.realpath(home) == os.path.realpath(directory)
 
 
-def _head(path: Path) -> bytes:
+@lru_cache(maxsize=KEEP_RUNS)
+def _read_suite(path: Path, *_state: int) -> bytes:
+    """What the beginning of a record in this state says of its suite: each suite of a command looks for its runs among all."""
     with open_file(path) as file:
-        return file.read(_HEAD_BYTES)
+        head = file.read(_HEAD_BYTES)
+    at = head.find(b'"suite"')
+    suite = head[at : at + _SUITE_BYTES]
+    return suite if at >= 0 and b'"path"' in suite else head
 
 
 def _delete(name: str, parent: int) -> None:

@@ -142,6 +142,28 @@ def many_tests(bench: Bench) -> Iterator[Row]:
     yield Row(what="memory, 10,000 tests", measured=bench.mcptest("run", ten).rss_mb, unit="MB", limit=400)
 
 
+def many_suites(bench: Bench) -> Iterator[Row]:
+    """Many suites of one server in one command, over one suite with the same tests; the quickest of the turns."""
+    suites, tests = 20, 10
+    paths = [bench.suite(f"many-{at}", tests, "echo") for at in range(suites)]
+    whole = bench.suite("many-in-one", suites * tests, "echo")
+    many, one = in_turns(
+        7,
+        lambda: bench.mcptest("run", *paths, "--reporter", "minimal"),
+        lambda: bench.mcptest("run", whole, "--reporter", "minimal"),
+    )
+    for what, (least, least_one) in {
+        "wall": (min(result.wall_ms for result in many), min(result.wall_ms for result in one)),
+        "CPU": (plugin.least_cpu(many), plugin.least_cpu(one)),
+    }.items():
+        yield Row(
+            what=f"a further suite, {what} time",
+            measured=max((least - least_one) / (suites - 1), 0.0),
+            limit=5,
+            note=f"{suites} suites of {tests} tests ({least:.0f} ms) over one of {suites * tests} ({least_one:.0f} ms)",
+        )
+
+
 def cached(bench: Bench) -> Iterator[Row]:
     """Fifty tests on a server that takes 300 ms to start: asked, asked and kept, and judged again by what was kept."""
     slowly = f"import runpy, time; time.sleep(0.3); runpy.run_path({str(SERVERS / 'echo.py')!r}, run_name='__main__')"
@@ -235,6 +257,7 @@ SECTIONS = (
     validate,
     one_test,
     many_tests,
+    many_suites,
     cached,
     synthesis,
     scaffolding,
