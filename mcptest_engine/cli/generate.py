@@ -238,7 +238,8 @@ def _learn(
     catalog, target, notes, redact = _learnt(saved, flags)
     if options is not None:
         check_tools(catalog, options.tools)
-    if flags["into"] is None or flags["server"] is None:  # else the suite declares the server already
+    if flags["server"] is None or flags["into"] is None or flags["config"] not in (None, flags["into"]):
+        # else the suite that is written into declares the server already
         notes = (*notes, *local_remarks(target.settings))
     return catalog, target, notes, redact
 

@@ -168,7 +168,16 @@ def test_a_saved_catalog_needs_no_server(mcptest: Command, tmp_path: Path) -> No
     done = mcptest("generate", "suite", "--from", "catalog.json", "--url", "http://127.0.0.1:9/mcp")
     assert done.returncode == ExitCode.PASSED, done.stderr
     assert read_tree(done.stdout, file="").value["servers"] == {"target": {"url": "http://127.0.0.1:9/mcp"}}
-    assert "note: http://127.0.0.1:9/mcp is on this machine: elsewhere, such as in CI, add `command`" in done.stderr
+    remark = "note: http://127.0.0.1:9/mcp is on this machine: elsewhere, such as in CI, add `command`"
+    assert remark in done.stderr
+    (tmp_path / "own.yml").write_text(done.stdout, encoding="utf-8")
+    other = "servers: { other: { url: 'http://127.0.0.1:9/mcp' } }\ntools: []\n"
+    (tmp_path / "other.yml").write_text(other, encoding="utf-8")
+    into = ("generate", "suite", "--from", "catalog.json", "--into", "own.yml", "--tools", "get_page", "--server")
+    known = mcptest(*into, "target")
+    assert (known.returncode, remark in known.stderr) == (ExitCode.PASSED, False), "the suite declares it already"
+    added = mcptest(*into, "other", "--config", "other.yml")
+    assert (added.returncode, remark in added.stderr) == (ExitCode.PASSED, True), added.stderr
 
 
 @pytest.mark.parametrize(
