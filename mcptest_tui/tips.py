@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 SECONDS = 15
 TIPS = {
     "failure": (
-        "{0} goes to the failing test; {1} turns to the tab that shows the difference",
+        "{0} goes to the failing test, {1} opens its result; there {2} shows the difference",
         "fail.next",
+        "open.detail",
         "tab.next",
     ),
     "passed": ("{0} lists every action by its name, {1} the keys of the pane you are in", "app.palette", "app.help"),

@@ -33,7 +33,8 @@ class ReviewItem:
 
     `id` is 12 hexadecimal digits and the same as long as the change is. `suite` is the path of the file that would be written,
     relative to the workspace, `line` that of the test in it, from 1. `about` is the assertion path of the value that changes,
-    "" for what is no assertion. `before` and `after` are YAML without indentation: what
+    "" for what is no assertion. `call` is what an existing test calls, and with which arguments.
+    `before` and `after` are YAML without indentation: what
     the item is about, as it stands (comments included) and as it would be. `stability` tells how far the value can be trusted,
     `is_volatile` that it cannot. `loosens` says how a failing test would demand less. `tests` are the full names of those to
     run again, of `run_suite`.
@@ -50,6 +51,7 @@ class ReviewItem:
     before: str
     after: str
     about: str = ""
+    call: str = ""
     why: str = ""
     stability: str = ""
     left_out: tuple[str, ...] = ()

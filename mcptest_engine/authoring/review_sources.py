@@ -151,6 +151,7 @@ class Sources:
             before=piece.shown,
             after="",
             about=change.about,
+            call=_call_of(text.value((change.block, change.place))),
             why=change.why,
             stability=change.stability,
             loosens=change.loosens,
@@ -216,6 +217,7 @@ class Sources:
             item,
             line=text.line(stored.block, index),
             before=piece.shown,
+            call=_call_of(test),
             path=path,
             was=before,
             loosens=demands_lost(was, wanted, threshold=text.value((stored.block, index, "threshold"))),
@@ -312,6 +314,15 @@ def _shown(item: ReviewItem, piece: Piece) -> ReviewItem | None:
         return None
     own_id = item.id or _digest(item.kind, item.suite, item.block, item.test_name, item.path, item.was, item.value)
     return replace(item, id=own_id, after=after)
+
+
+def _call_of(test: Any) -> str:
+    """`quote {"items":[]}`: what a test calls, and with which arguments; "" for what calls nothing itself."""
+    if not isinstance(test, dict):
+        return ""
+    called = next((test[key] for key in ("tool", "uri", "prompt") if isinstance(test.get(key), str)), "")
+    args = test.get("args")
+    return f"{called} {json.dumps(args, ensure_ascii=False, default=str)}" if called and args else called
 
 
 def _of_proposal(stored: StoredProposal) -> ReviewItem:

@@ -32,7 +32,8 @@ class TestItem(NamedTuple):
     `id` is the one that runs and records use. `block` is the key that it stands under ("tools", "compliance", …), `kind` the
     kind of its results. `server` is named also where the suite leaves it out, "" where that cannot be known; `tool` is what is
     called: the tool, the URI, the prompt or the check. `file` is absolute; the test goes from `line` to `end_line`, both
-    included. `digest` changes with all that may change its verdict: its own content with templates replaced, its server's
+    included. `row` is the file, absolute, and the line of the row of data, for one of several `cases`.
+    `digest` changes with all that may change its verdict: its own content with templates replaced, its server's
     settings and local files; "" in a document that is not sound. `calls` are the (server, tool) of every call that it makes,
     also of its nodes and of what it verifies; `spends` says that it asks a model or a scorer that has a price. `strength` is
     what it demands, "" in a document that is not sound; `mutation_score` as in a result of a run.
@@ -48,6 +49,7 @@ class TestItem(NamedTuple):
     line: int
     end_line: int
     tags: tuple[str, ...] = ()
+    row: tuple[str, int] | None = None
     digest: str = ""
     calls: tuple[tuple[str, str], ...] = ()
     spends: bool = False
@@ -102,7 +104,14 @@ class Document(NamedTuple):
             name=data["name"],
             sound=data["sound"],
             tests=tuple(
-                TestItem(**{**item, "tags": tuple(item["tags"]), "calls": tuple(map(tuple, item["calls"]))})
+                TestItem(
+                    **{
+                        **item,
+                        "tags": tuple(item["tags"]),
+                        "row": None if item["row"] is None else tuple(item["row"]),
+                        "calls": tuple(map(tuple, item["calls"])),
+                    }
+                )
                 for item in data["tests"]
             ),
             servers=tuple(
@@ -210,18 +219,19 @@ def read_composition_graph(path: str, test: str, start_dir: Path, environ: Mappi
     return []
 
 
-def _rows_of(entry: TestEntry) -> Iterator[TestEntry]:
-    """A test of one request for each row of its data, any other as it is."""
+def _rows_of(entry: TestEntry) -> Iterator[tuple[TestEntry, tuple[str, int] | None]]:
+    """A test of one request for each row of its data, with the file and the line of the row; any other as it is."""
     from dataclasses import replace
 
     from mcptest_engine.core.kinds import TestKind
     from mcptest_engine.suite.case_rows import requests_of
 
     if "cases" not in entry.data or entry.kind is TestKind.COMPOSITION:
-        yield entry
+        yield entry, None
         return
-    for _, data in requests_of(entry.data):
-        yield replace(entry, data=data)
+    for number, (_, data) in enumerate(requests_of(entry.data)):
+        line = entry.lines.get(("cases", number))
+        yield replace(entry, data=data), None if line is None else (str(entry.data_file or entry.file), line)
 
 
 class _Files:
@@ -305,7 +315,7 @@ class _Making:
         states = {item.name: _digest([told, suite.servers[item.name], _states(item.files)]) for item in servers}
         shared, scorers = Shared.of(suite), {scorer["name"]: scorer for scorer in suite.scorers}
         may_judge = _JUDGE in repr(suite.document)
-        for entry in (row for written in suite.tests for row in _rows_of(written)):
+        for entry, row in (one for written in suite.tests for one in _rows_of(written)):
             data = entry.data
             used = [
                 entry.server,
@@ -334,6 +344,7 @@ class _Making:
                     line=entry.line,
                     end_line=entry.line,
                     tags=tuple(data.get("tags", ())),
+                    row=row,
                     digest=digest,
                     calls=_calls_of(data, entry.server),
                     spends=spends,

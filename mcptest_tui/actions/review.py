@@ -45,7 +45,8 @@ _ITEMS: tuple[Action, ...] = (
         "The whole file, as it is and as it would be.",
     ),
     Action("review.undo", "Undo", "undo", "undo", "Undo the last decision.", idle="nothing was decided yet"),
-    Action("review.test", "Open test", "choose", "open", "The test in the editor."),
+    Action("review.test", "Result", "choose", "open", "The result of the test, in Tests."),
+    Action("review.source", "Open in Edit", "", "source", "The test in the editor.", show=False),
     Action(
         "review.info",
         "Info",

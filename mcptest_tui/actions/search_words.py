@@ -135,6 +135,8 @@ SEARCH_WORDS: dict[str, str] = {
     "review.write": "save apply",
     "review.whole": "full complete diff",
     "review.undo": "revert",
+    "review.test": "answer why details",
+    "review.source": "yaml suite",
     "review.info": "details why",
     "review.accept.rest": "approve all",
     "review.reject.rest": "decline all",

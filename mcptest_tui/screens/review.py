@@ -40,7 +40,19 @@ if TYPE_CHECKING:
     from mcptest_tui.widgets.lines import Lines
 
 CHECK_SECONDS = 0.15
-OF_A_PROPOSAL = ("accept", "reject", "skip", "edit", "whole", "open", "info", "rest", "rest('accept')", "alike")
+OF_A_PROPOSAL = (
+    "accept",
+    "reject",
+    "skip",
+    "edit",
+    "whole",
+    "open",
+    "source",
+    "info",
+    "rest",
+    "rest('accept')",
+    "alike",
+)
 """What is done with the proposal that is shown."""
 INKS = {"pass": "$verdict-pass", "fail": "$verdict-fail", "skip": "$verdict-skip"}
 EMPTY_TITLE = "Nothing to review"
@@ -509,6 +521,15 @@ class ReviewScreen(Working, WorkScreen):
         self.show_item(keep=True)
 
     def action_open(self) -> None:
+        """The result of the test; of one that has none, the suite."""
+        item, rows = self.state.current, self.workbench.store.rows.values()
+        tests = [row.id for row in rows if item is not None and item.is_about(row.path, row.name)]
+        if tests:
+            self.workbench.go("tests", id=tests[0], result=True)
+        else:
+            self.action_source()
+
+    def action_source(self) -> None:
         """The test in the editor."""
         item = self.state.current
         if item is not None:
@@ -548,7 +569,7 @@ class ReviewScreen(Working, WorkScreen):
         if item is None:
             return
         if item.is_cut:
-            self.workbench.say(f"this is too long to be edited here: {key_of('review.test')} opens the suite")
+            self.workbench.say(f"this is too long to be edited here: {key_of('review.source')} opens the suite")
             return
         self._leave_written()
         decision = self.state.decision(item)
@@ -638,7 +659,9 @@ class ReviewScreen(Working, WorkScreen):
         reviews = self.workbench.reviews
         if action.partition("(")[0] in OF_A_PROPOSAL:
             return reviews.state.current is not None and self._editing is None
-        if action in ("undo", "write"):
+        if action == "write":
+            return bool(reviews.state.items) and self._editing is None
+        if action == "undo":
             return bool(reviews.state.decisions) and self._editing is None
         if action == "unwrite":
             return reviews.can_undo and self._editing is None

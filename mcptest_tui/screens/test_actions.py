@@ -215,15 +215,20 @@ class TestActions(TestsBase):
 
     def action_edit(self) -> None:
         """The editor, at the test or the problem."""
-        place = self._place()
+        place, test = self._place(), self.test()
         if place is not None:
             self.workbench.go("edit", path=place[0], line=place[1])
+        if test is not None and test.own_place[0] != test.file:
+            self.workbench.say(
+                f"its row of data is {self.place(test)}; {key_of('open.external')} opens that in $EDITOR"
+            )
 
     def action_edit_outside(self) -> None:
         """The same in $EDITOR."""
         from mcptest_tui.outside import edit_outside
 
-        place = self._place()
+        test = self.test()
+        place = self._place() if test is None else test.own_place
         if place is None:
             return
         if edit_outside(self.app, Path(place[0]), place[1]):

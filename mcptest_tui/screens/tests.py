@@ -152,7 +152,7 @@ class TestsScreen(TestActions, TreeActions, Copying):
         self.entitle()
 
     def arrive(self, **where: Any) -> None:
-        """Show a test."""
+        """Show a test, with `result` also where that has to be opened."""
         name = where.get("id")
         if not isinstance(name, str):
             return
@@ -164,6 +164,8 @@ class TestsScreen(TestActions, TreeActions, Copying):
             self.apply_filter("")
         self.show_test(row)
         self.test_list.focus()
+        if where.get("result"):
+            self.action_open_detail()
 
     def show_test(self, row: TestRow) -> None:
         """The cursor on a test, whatever it is folded into."""
@@ -303,7 +305,14 @@ class TestsScreen(TestActions, TreeActions, Copying):
         elif self.one_pane and test is not None and test.busy and test.answered:
             title += f"   {busy_words(test)}"
         filter_text = rows.filter.text if rows.filter and not self.filter_bar.display else ""
-        show_titles(pane, shown(one_line(title, max(self.size.width - 4, 10))), shown(filter_text, limit=40))
+        heading = any(row.strength for row in self.workbench.store.rows.values()) and "strength time"
+        if heading and self.one_pane and title == "Tests":
+            title += "   at the right: strength, time"
+        show_titles(
+            pane,
+            shown(one_line(title, max(self.size.width - 4, 10))),
+            shown(filter_text, limit=40) if filter_text else Content.styled(heading or "", "$foreground 60%"),
+        )
 
     def hints_first(self) -> dict[str, str]:
         """Stop what runs; turn to another tab in the detail; review what is proposed for the failed test."""
@@ -317,6 +326,8 @@ class TestsScreen(TestActions, TreeActions, Copying):
             first["review.open"] = ""
         if self.detail.has_focus_within and self.detail.has_class("-tabs"):
             first["tabs"] = ""
+        if self.one_pane and self.has_class("-detail"):
+            first["app.back"] = ""
         return first
 
     # The session, and the bars

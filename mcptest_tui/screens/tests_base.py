@@ -72,7 +72,8 @@ class TestsBase(WorkScreen):
 
     def place(self, row: TestRow) -> str:
         """`weather.yml:12`."""
-        return f"{self.relative(row.file)}:{row.line_at_fault}"
+        file, line = row.own_place
+        return f"{self.relative(file)}:{line}"
 
     def nothing_keys(self) -> list[tuple[str, str]]:
         """What the detail says when nothing is under the cursor."""

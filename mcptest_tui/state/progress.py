@@ -30,7 +30,8 @@ class Progress:
     """The state of the status bar's left end.
 
     `done`, `total`, `not_run`, `started` and `spent` are of all runs since none was on: those of 33 suites count together.
-    `not_run` are the tests that were given up when a run was stopped.
+    `took` are the seconds of those that have ended, as their records have them. `not_run` are the
+    tests that were given up when a run was stopped.
     """
 
     clock: Callable[[], float]
@@ -48,6 +49,7 @@ class Progress:
     last: str = ""
     last_failed: bool = False
     last_seconds: float | None = None
+    took: float = 0.0
     ended: float | None = None
     spent: Spent = field(default_factory=Spent)
     heard: float = 0.0
@@ -109,6 +111,7 @@ class Progress:
     def _begin(self) -> None:
         if not self.busy:
             self.done = self.total = self.not_run = 0
+            self.took = 0.0
             self.started = self.clock()
             self.spent = Spent()
             self.asked.clear()
@@ -146,7 +149,9 @@ class Progress:
         elif name == "agent.turn":
             self.spent.apply(event)
         elif name == "run.finished":
-            self._end(run, *_summary(event.get("record") or {}))
+            record = event.get("record") or {}
+            self.took += float(record.get("duration_ms") or 0.0) / 1000
+            self._end(run, *_summary(record))
         elif name == "run.failed":
             cancelled = event.get("kind") == CANCELLED
             self.not_run += self.asked.pop(run, 0) if cancelled else 0
@@ -158,7 +163,7 @@ class Progress:
         self.last, self.last_failed = said, failed
         self.forget(run)
         if not self.busy:
-            self.last_seconds = self.clock() - self.started
+            self.last_seconds = self.took or self.clock() - self.started
 
 
 def _summary(record: dict[str, Any]) -> tuple[str, bool]:

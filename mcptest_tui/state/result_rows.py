@@ -36,7 +36,7 @@ from mcptest_tui.state.judged_rows import (
     spending_lines,
     trial_lines,
 )
-from mcptest_tui.state.run_view import FAULTS, FAULTS_OF, ServerView, Summary, slowest
+from mcptest_tui.state.run_view import FAULTS, FAULTS_OF, ServerView, Summary, needs_arguments, slowest
 from mcptest_tui.state.score_rows import bar, metrics, number, shares
 from mcptest_tui.state.text_lines import BLANK, LIMIT, TextLine, indented, line, readable_text, safe, safe_lines
 from mcptest_tui.state.verdict_notes import words_of
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from mcptest_tui.state.text_lines import Piece
 
 STDERR_SHOWN = 3
+CHECK_FIRST = "review before first run"
+"""How the `skip:` of a generated test begins that a person should check."""
 MOST_CAUSES, NAMED = 12, 3
 MOST_TOOLS, TOOL_WIDTH = 12, 32
 FOLDED, PLACE_WIDTH, MOST_PLACES = 60, 32, 30
@@ -90,8 +92,22 @@ def result_lines(
     """The tab "Result"; `hooks` are those around this test in the last run."""
     lines = [_headline(row, result), *outcome_lines(result, server)]
     lines += _hooks("hooks around this test", hooks)
-    lines += [BLANK, line(("run it again  ", "dim"), repro)]
+    lines += _ways_on(result)
+    if result.get("verdict") != "skip":
+        lines += [BLANK, line(("run it again  ", "dim"), repro)]
     return lines
+
+
+def _ways_on(result: Mapping[str, Any]) -> list[TextLine]:
+    """The keys for a test that a person has to look at before it can pass or fail; [] for others."""
+    edit = key_of("open.edit")
+    if needs_arguments(result):
+        keys = [(key_of("review.open"), "gives it other arguments in Review"), (edit, "opens it in the editor")]
+    elif result.get("verdict") == "skip" and str(result.get("message")).startswith(CHECK_FIRST):
+        keys = [(edit, "opens it in the editor: once you have checked it, remove its `skip:`")]
+    else:
+        return []
+    return [BLANK, *key_lines(keys)]
 
 
 _COMPARED = 60
@@ -548,7 +564,7 @@ def tool_lines(rows: Sequence[TestRow]) -> list[TextLine]:
             times.setdefault(row.tool, []).append(row.own_ms)
     if len(times) < 2:
         return []
-    table: list[Sequence[str]] = [("tool", "calls", "median", "p95", "worst")]
+    table: list[Sequence[str]] = [("tool", "tests", "median", "p95", "worst")]
     for tool, took in sorted(times.items(), key=lambda one: -_quantile(one[1], 0.95))[:MOST_TOOLS]:
         shares = (_quantile(took, 0.5), _quantile(took, 0.95), max(took))
         table.append((one_line(tool, TOOL_WIDTH), str(len(took)), *map(took_shown, shares)))

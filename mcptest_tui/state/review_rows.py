@@ -59,7 +59,7 @@ def item_lines(item: Item, decision: Decision | None, *, info: bool = False, sta
     after = decision.text if decision is not None and decision.text is not None else item.after
     lines += diff_lines(item.before, after) if item.before or after else []
     if item.is_cut:
-        lines.append(line((f"the rest is too long to be shown; {key_of('review.test')} opens the suite", "dim")))
+        lines.append(line((f"the rest is too long to be shown; {key_of('review.source')} opens the suite", "dim")))
     lines.append(BLANK)
     lines += _facts(item, info=info, stability=stability)
     return lines
@@ -133,6 +133,7 @@ def _marked(sign: str, row: str, start: int, end: int) -> TextLine:
 
 def _facts(item: Item, *, info: bool, stability: bool) -> Iterator[TextLine]:
     facts: list[tuple[str, list[str]]] = [
+        ("calls", [item.call] if item.call else []),
         ("why", [told for told in (item.why, item.stability if stability and not info else "") if told]),
         ("arguments", list(item.arguments)),
         ("left out", [", ".join(item.left_out)] if item.left_out and not info else list(item.left_out)),

@@ -60,6 +60,8 @@ class Item:
     stale: str = ""
     """Why it cannot be accepted any more, only rejected."""
     path: tuple[str, ...] = ()
+    call: str = ""
+    """What the test calls, and with which arguments."""
     target: str = ""
     """The assertion path of the value that changes; "" for what is no assertion."""
 
@@ -144,7 +146,21 @@ def item_of(told: Mapping[str, Any]) -> Item:
     )
 
 
-_TEXTS = ("id", "kind", "suite", "file", "title", "before", "after", "why", "stability", "run_suite", "source", "stale")
+_TEXTS = (
+    "id",
+    "kind",
+    "suite",
+    "file",
+    "title",
+    "before",
+    "after",
+    "why",
+    "stability",
+    "run_suite",
+    "source",
+    "stale",
+    "call",
+)
 
 
 class Decision(NamedTuple):

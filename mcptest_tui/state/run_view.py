@@ -14,7 +14,7 @@ from mcptest_tui.state.spending import cost_of, sum_text
 from mcptest_tui.words import duration_shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mcptest_tui.state.store import Store, TestRow
 
@@ -202,7 +202,7 @@ class RunView:
             hooks=_mappings(record.get("hooks")),
             rollups=_mappings(record.get("metric_rollups")),
             deferred=sum(row.deferred and row.standing == "inconclusive" for row in rows),
-            needing=sum(_needs_arguments(row) for row in rows),
+            needing=sum(needs_arguments(row.result or {}) for row in rows),
             models=_mappings(spending.get("models")),
             scorers=_mappings(spending.get("scorers")),
             gates=[str(gate) for gate in record.get("gates") or ()],
@@ -211,10 +211,10 @@ class RunView:
         )
 
 
-def _needs_arguments(row: TestRow) -> bool:
+def needs_arguments(result: Mapping[str, Any]) -> bool:
     """Whether a call with made-up arguments was to succeed and met with an error."""
-    rows = (row.result or {}).get("assertions") or ()
-    return row.verdict == "inconclusive" and any(
+    rows = result.get("assertions") or ()
+    return result.get("verdict") == "inconclusive" and any(
         one.get("implicit") == "outcome" and one.get("passed") is None and one["matcher"] == {"exact": "success"}
         for one in rows
     )

@@ -37,7 +37,7 @@ NOT_RUN = ("not run: ", "interrupted")
 class TestRow:
     """One test. `status` is "new", "queued", "running", "stopped" (its last run ended without running it; `message` says why),
     or a verdict; `verdict` what it came to last, whatever it does now, and `before` what it came to the time before; `path` is
-    its suite's file, `file` its own.
+    its suite's file, `file` its own; `place` is the file and the line of the row of data that it is made of.
 
     `digest` is of the test as it stands, `ran_digest` of the test as it was when its result came to be, `asked_digest` of the
     test as the newest run has it that was asked for and has not decided it ("" for none); that run is `run`. `added` says that
@@ -60,6 +60,7 @@ class TestRow:
     line: int
     end_line: int
     tags: tuple[str, ...]
+    place: tuple[str, int] | None = None
     digest: str = ""
     status: str = "new"
     duration_ms: float | None = None
@@ -113,7 +114,13 @@ class TestRow:
         """The line of the case or the node that failed, else that of the test."""
         failure = None if self.outdated else (self.result or {}).get("failure")
         found = failure.get("line") if isinstance(failure, dict) else None
-        return found if isinstance(found, int) else self.line
+        own = self.place[1] if self.place is not None and self.place[0] == self.file else self.line
+        return found if isinstance(found, int) else own
+
+    @property
+    def own_place(self) -> tuple[str, int]:
+        """The file and the line to look at: of a row of data those of the row."""
+        return self.place if self.place is not None and self.place[0] != self.file else (self.file, self.line_at_fault)
 
     @property
     def busy(self) -> bool:
@@ -246,7 +253,7 @@ class Store:
         for item in document.tests:
             row = self.rows.get(item.id)
             if row is not None:
-                row.line, row.end_line = item.line, item.end_line
+                row.line, row.end_line, row.place = item.line, item.end_line, item.row
 
     def _add(self, row: TestRow) -> None:
         row.folded = f"{row.name}\n{row.tool}".casefold()
@@ -576,6 +583,7 @@ def _row_of(item: TestItem, path: str, *, added: bool) -> TestRow:
         item.line,
         item.end_line,
         item.tags,
+        item.row,
     )
     row.digest, row.added, row.calls, row.spends = item.digest, added, item.calls, item.spends
     row.strength, row.mutation_score = item.strength, item.mutation_score
@@ -585,6 +593,7 @@ def _row_of(item: TestItem, path: str, *, added: bool) -> TestRow:
 def _update(row: TestRow, item: TestItem) -> None:
     row.name, row.block, row.kind, row.server, row.tool = item.name, item.block, item.kind, item.server, item.tool
     row.file, row.line, row.end_line, row.tags = item.file, item.line, item.end_line, item.tags
+    row.place = item.row
     row.calls, row.spends = (item.calls, item.spends) if item.digest else (row.calls, row.spends)
     if item.strength:
         row.strength, row.mutation_score = item.strength, item.mutation_score

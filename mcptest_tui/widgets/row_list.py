@@ -75,8 +75,8 @@ class RowList(Lines):
     Behind a name: c cached, + new; a flaky test passed only after a failed attempt. Before the time: what the test demands
     (answered, valid, shape, value), and the share of wrong answers that it noticed in the last `mcptest mutate`. The time is
     the test's own, without what it waited behind an earlier call.
-    "waits": a save concerns it and did not start it, since it acts or spends; {run.this} runs it. "waits for tools": it is
-    answered, and the server's list of tools is not."""
+    "waits": a save concerns it and did not start it, since it acts or spends; {run.this} runs it. "waits for tools/list":
+    the tool has answered, and the server has not listed its tools yet."""
 
     @dataclass
     class Folded(Message):
@@ -298,7 +298,7 @@ class RowList(Lines):
         if row.cached:
             badges += f" {CACHED}"
         if row.busy and row.answered:
-            badges += f" waits for {row.block}"
+            badges += f" waits for {row.block}/list"
         elif row.waits:
             badges += " waits"
         if row.added:

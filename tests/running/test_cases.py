@@ -116,6 +116,8 @@ def test_a_case_is_selected_by_its_name_and_its_tags_and_has_an_id_and_snapshots
     document = document_of(tmp_path / "mcptest.yml", start_dir=tmp_path, environ={})
     assert [(item.id, item.strength) for item in document.tests] == [(case.id, case.strength) for case in cases]
     assert str(data / "prices.csv") in document.files
+    places = {(Path(item.row[0]).name, item.row[1]) for item in document.tests if item.row is not None}
+    assert {("prices.csv", 2), ("mcptest.yml", 17)} <= places
 
 
 @pytest.mark.parametrize(

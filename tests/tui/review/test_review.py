@@ -42,6 +42,10 @@ async def test_a_failed_test_leads_to_its_proposal(workbench, place, size):
         await pilot.press("k")
         await until(pilot, lambda: "good-bye" in text_of(app))
         assert_picture(app, "proposal", folder="review", masks=MASKS)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "tests" and "run it again" in text_of(app), what="the result")
+        await pilot.press("4")
+        await until(pilot, lambda: app.current_mode == "review")
         before = path.read_text()
         await pilot.press("a")
         assert "1 accepted" in text_of(app)
@@ -296,8 +300,8 @@ async def test_the_list_names_the_tests_before_all_else_and_says_what_its_sign_m
         await reviewing(pilot, 3)
         rows = [row[2:36].rstrip(" │") for row in rows_of(app)]
         assert rows[2:4] == ["○   an echo of hello  …[0].text", "○   record  …id                :11"]
-        assert rows[4] == "○ ! passes  expect         :16"
-        assert any("! loosens" in row[:34] for row in rows_of(app))
+        assert rows[4] == "○ ! passes  expect             :16"
+        assert any("! loosens" in row[:38] for row in rows_of(app))
 
 
 async def test_escape_out_of_the_editor_says_that_the_text_is_kept(workbench, place):

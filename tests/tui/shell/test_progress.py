@@ -20,6 +20,18 @@ def test_a_run_goes_from_asked_to_done():
     assert (progress.busy, progress.last, progress.last_failed, progress.elapsed) == (False, "failed", True, 1.5)
 
 
+def test_what_the_last_run_took_is_what_its_record_says_as_in_its_summary():
+    """And of several suites, their sum."""
+    clock = [0.0]
+    progress = Progress(lambda: clock[0])
+    for run in "ab":
+        progress.ask(run)
+    clock[0] = 9.0
+    for run in "ab":
+        progress.apply({"event": "run.finished", "run": run, "record": {"verdict": "pass", "duration_ms": 1500}})
+    assert progress.elapsed == 3.0
+
+
 def test_a_run_that_could_not_start_is_no_longer_waited_for():
     """Its suite does not load."""
     progress = Progress(lambda: 0.0)

@@ -52,6 +52,19 @@ def test_a_failure_that_was_run_again_alone_says_so():
     assert "late\nrun again alone: fails too\nhint: wait" in shown(result_of(verdict="fail", failure=failure))
 
 
+def test_what_a_person_has_to_look_at_first_names_the_keys():
+    """And a skipped test, which would be skipped again, no command to run it again."""
+    told = shown(result_of(verdict="skip", message="review before first run: it changes something"))
+    assert "e  opens it in the editor: once you have checked it, remove its `skip:`" in told
+    assert "run it again" not in told
+    refused = {"implicit": "outcome", "passed": None, "matcher": {"exact": "success"}, "target": "outcome"}
+    told = shown(
+        result_of(verdict="inconclusive", message="the generated arguments were refused", assertions=[refused])
+    )
+    assert "v  gives it other arguments in Review" in told
+    assert "run it again" in told
+
+
 def test_an_inconclusive_test_says_why_in_one_line_and_on_its_page():
     row = result_of(verdict="inconclusive", message="nothing was checked: every node was skipped")
     assert reason_of(row) == "! inconclusive: nothing was checked: every node was skipped"
@@ -258,7 +271,7 @@ def test_what_waited_for_another_call_is_no_slow_test_and_its_tool_no_slow_tool(
     assert told[slow + 1 : slow + 3] == ["  910 ms  a", "   20 ms  c"]
     assert told[slow + 3] == "   13 ms  b"
     assert [row.split() for row in told[slow + 5 :]] == [
-        ["tool", "calls", "median", "p95", "worst"],
+        ["tool", "tests", "median", "p95", "worst"],
         ["a", "1", *["910", "ms"] * 3],
         ["c", "1", *["20", "ms"] * 3],
         ["b", "1", *["13", "ms"] * 3],
@@ -508,7 +521,7 @@ def test_a_suites_page_says_which_tool_is_slow():
             rows.append(row)
     table = text(group_lines(rows, ())).split("tool")[1].split("\n")
     assert [line.split() for line in table[:3]] == [
-        ["calls", "median", "p95", "worst"],
+        ["tests", "median", "p95", "worst"],
         ["slow", "3", "6", "ms", "900", "ms", "900", "ms"],
         ["fast", "3", "2", "ms", "3", "ms", "3", "ms"],
     ]

@@ -288,6 +288,13 @@ def test_counts_are_those_of_the_rows_whatever_happens():
     assert store.counts == counted
 
 
+def test_a_case_is_found_at_its_row_of_data():
+    """In the suite, which the editor opens there, and in another file."""
+    store = store_of(item("a", row=(PATH, 7)), item("b", row=("/suites/rows.csv", 3)), item("c"))
+    assert [row.own_place for row in store.rows.values()] == [(PATH, 7), ("/suites/rows.csv", 3), (PATH, 1)]
+    assert [row.line_at_fault for row in store.rows.values()] == [7, 1, 1]
+
+
 def test_the_call_that_hangs_is_shown_as_running_and_not_the_one_that_was_answered_before_it():
     """The verdict of the first waits for the server's list, which waits behind the second on a server that answers in turn."""
     store = store_of(item("quick"), item("hangs"), item("waits"))
@@ -301,7 +308,7 @@ def test_the_call_that_hangs_is_shown_as_running_and_not_the_one_that_was_answer
     quick = store.rows[id_of("quick")]
     assert busy_words(quick) == f"answered, waits for the server's list of {quick.block}"
     assert busy_words(store.rows[id_of("waits")]) == "waiting"
-    assert RowList(TreeRows())._badges(quick) == f" waits for {quick.block}"
+    assert RowList(TreeRows())._badges(quick) == f" waits for {quick.block}/list"
     assert parse_filter("is:waiting").select(store.rows.values()) == [quick]
     store.apply_many([finished("u1", id_of("quick"))])
     assert statuses(store) == {"quick": "pass", "hangs": "running", "waits": "queued"}
