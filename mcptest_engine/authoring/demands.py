@@ -29,7 +29,7 @@ def demands_lost(was: Any, wanted: Any, *, threshold: Any = None) -> str | None:
     """
     old, new = rows_of(was), rows_of(wanted)
     lost = [row for row in _apart(old, new) if not _is_kept(row, new)]
-    told = [f"drops {told_row(row)}" for row in lost[:_MOST_TOLD]]
+    told = [f"drops {assertion_text(row)}" for row in lost[:_MOST_TOLD]]
     told += [f"drops {len(lost) - _MOST_TOLD} more"] if len(lost) > _MOST_TOLD else []
     told += [*_accepted_errors(old, new), *_widened(was, wanted)]
     if isinstance(threshold, (int, float)) and threshold < 1 and len(new) > len(old):
@@ -74,7 +74,7 @@ def is_same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def told_row(row: Any) -> str:
+def assertion_text(row: Any) -> str:
     """An assertion in a few words: its target in backticks, its matcher, its argument."""
     if not isinstance(row, dict):
         return "an assertion"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.authoring.demands import ASSERTIONS, bare, budget_of, is_same, rows_of, told_row
+from mcptest_engine.authoring.demands import ASSERTIONS, assertion_text, bare, budget_of, is_same, rows_of
 from mcptest_engine.suite.items import ASSERT_SET
 
 if TYPE_CHECKING:
@@ -105,14 +105,14 @@ class _Merging:
         """What became of rows that a person wrote."""
         wrong = [self._rows[number] for number in self._failing]
         if wrong:
-            yield f"no longer holds, and is replaced or removed: {_told(wrong)}"
+            yield f"no longer holds, and is replaced or removed: {_rows_text(wrong)}"
         if self._unjudged:
-            yield f"cannot be checked here, and stays: {_told([self._rows[number] for number in self._unjudged])}"
+            yield f"cannot be checked here, and stays: {_rows_text([self._rows[number] for number in self._unjudged])}"
 
 
-def _told(rows: Sequence[Any]) -> str:
+def _rows_text(rows: Sequence[Any]) -> str:
     more = f" and {len(rows) - _MOST_TOLD} more" if len(rows) > _MOST_TOLD else ""
-    return ", ".join(told_row(row) for row in rows[:_MOST_TOLD]) + more
+    return ", ".join(assertion_text(row) for row in rows[:_MOST_TOLD]) + more
 
 
 def _holds(row: Mapping[str, Any], observed: Exchange) -> bool | None:

@@ -110,7 +110,7 @@ def compare(
     leaves: list[Leaf] = []
     for path, one, other, media in _pairs(first, second, above, found):
         kind = _kind_of(path, one, other, media, secrets, today, asked)
-        target = _told(path, secrets)
+        target = _path_text(path, secrets)
         if kind == "stable":
             leaves.append(Leaf(path=path, value=one))
         elif kind in places:
@@ -256,7 +256,7 @@ def _order(path: Path) -> tuple[tuple[int, int, str], ...]:
     return tuple((0, part, "") if isinstance(part, int) else (1, 0, part) for part in path)
 
 
-def _told(path: Path, secrets: Secrets) -> str:
+def _path_text(path: Path, secrets: Secrets) -> str:
     """A path as it is told; one that nobody could use is cut off."""
     target = secrets.redact(render(path))
     return target if len(target) <= LONGEST_TARGET else target[:LONGEST_TARGET] + "…"

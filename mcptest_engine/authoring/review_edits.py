@@ -145,7 +145,7 @@ def _with_tests(
             text = _appended(text, one)
             accepted.append(one.item)
         except (McptestError, Unwritable) as wrong:
-            refused.append((one.item, _told(wrong)))
+            refused.append((one.item, _refusal_text(wrong)))
     return text
 
 
@@ -191,7 +191,7 @@ def _places(
         try:
             place = _place_of(text, one)
         except (McptestError, Unwritable) as wrong:
-            refused.append((one.item, _told(wrong)))
+            refused.append((one.item, _refusal_text(wrong)))
             continue
         if any(_overlap(place, other) for other in places):
             later.append(one)
@@ -237,7 +237,7 @@ def _one_by_one(
             text = _text(text, apply(text.text, set_value(text.text, place.path, place.value)))
             accepted.append(place.wanted.item)
         except (McptestError, Unwritable, ValueError) as wrong:
-            refused.append((place.wanted.item, _told(wrong)))
+            refused.append((place.wanted.item, _refusal_text(wrong)))
     return text
 
 
@@ -358,7 +358,7 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other) and repr(one) == repr(other)
 
 
-def _told(wrong: Exception) -> str:
+def _refusal_text(wrong: Exception) -> str:
     if isinstance(wrong, Unreadable):
         return f"the result would not be a suite: {wrong.message}"
     return wrong.message if isinstance(wrong, McptestError) else str(wrong)

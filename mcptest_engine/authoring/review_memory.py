@@ -47,7 +47,9 @@ def forget_rejected(workspace: Workspace, ids: Iterable[str]) -> None:
 
 def save_undo(workspace: Workspace, reviewed: Reviewed) -> None:
     """Keep what takes these decisions back. Raises: OSError."""
-    files = [{"path": file.path, "before": _told(file.before), "after": _told(file.after)} for file in reviewed.written]
+    files = [
+        {"path": file.path, "before": _encoded(file.before), "after": _encoded(file.after)} for file in reviewed.written
+    ]
     _write(workspace, "review-undo.json", {"written": files, "forgotten": list(reviewed.forgotten)})
 
 
@@ -56,7 +58,7 @@ def read_undo(workspace: Workspace) -> Reviewed | None:
     told = _read(workspace, "review-undo.json")
     with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
         files = tuple(
-            WrittenFile(path=str(file["path"]), before=_bytes(file["before"]), after=_bytes(file["after"]))
+            WrittenFile(path=str(file["path"]), before=_decoded(file["before"]), after=_decoded(file["after"]))
             for file in told["written"]
         )
         forgotten = tuple(one for one in told["forgotten"] if isinstance(one, dict))
@@ -100,9 +102,9 @@ def _write(workspace: Workspace, name: str, value: Any) -> None:
     write_atomic(_path(workspace, name), to_json_bytes(value), mode=0o600)
 
 
-def _told(data: bytes | None) -> str | None:
+def _encoded(data: bytes | None) -> str | None:
     return None if data is None else base64.b64encode(data).decode("ascii")
 
 
-def _bytes(told: str | None) -> bytes | None:
+def _decoded(told: str | None) -> bytes | None:
     return None if told is None else base64.b64decode(told, validate=True)

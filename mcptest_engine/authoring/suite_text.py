@@ -123,7 +123,7 @@ def proved(entries: Iterable[Entry]) -> tuple[tuple[Written, ...], tuple[tuple[E
     left_out: list[tuple[Entry, str]] = []
     for one in entries:
         try:
-            written = _written(one)
+            written = _entry_text(one)
         except (Unwritable, RecursionError) as wrong:
             left_out.append((one, str(wrong) if isinstance(wrong, Unwritable) else "it is nested too deeply"))
             continue
@@ -148,7 +148,7 @@ def plain(value: Any) -> Any:
     return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def _written(one: Entry) -> Written:
+def _entry_text(one: Entry) -> Written:
     lines = [f"# {one_line(line)}".rstrip() for line in one.comments]
     known = (0, 0)
     for index, (key, value) in enumerate(one.test.items()):

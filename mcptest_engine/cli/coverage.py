@@ -84,7 +84,7 @@ def command(
     short = [row for row in rows if row.is_short]
     if form == "json":
         told = {row.name: row.to_json() for row in rows}
-        gate = [{"dimension": row.name, "floor": row.floor, "percent": row.percent_told} for row in short]
+        gate = [{"dimension": row.name, "floor": row.floor, "percent": row.shown_percent} for row in short]
         sys.stdout.write(json_text({"run_id": record.get("run_id"), "coverage": told, "below_floor": gate}))
     else:
         _print(rows, str(record.get("run_id")))
@@ -184,7 +184,7 @@ def _print(rows: Sequence[Dimension], run_id: str) -> None:
     sys.stdout.write(f"coverage of run {run_id}\n")
     for row in rows:
         floor = f"  below {row.floor:g} %" if row.is_short else ""
-        figures = f"{row.percent_told:5.1f} %  {row.covered} of {row.total}" if row.total else "none to cover"
+        figures = f"{row.shown_percent:5.1f} %  {row.covered} of {row.total}" if row.total else "none to cover"
         sys.stdout.write(f"  {row.shown_name:<12} {figures}{floor}\n")
         for missing in row.missing[:MISSING_SHOWN]:
             sys.stdout.write(f"      {one_line(missing, 100)}\n")

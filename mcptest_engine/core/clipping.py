@@ -38,8 +38,8 @@ def show_text(value: object, limit: int = LIMIT) -> str:
 def told_error(error: object, redact: Callable[[str], str] | None = None) -> str:
     """A JSON-RPC error in words: `error -32602 "Unknown tool: x"`; `redact` takes secrets out before it is clipped."""
     if isinstance(error, dict):
-        return f"error {_told(error.get('code'), 40, redact)} {_told(error.get('message'), LIMIT, redact)}"
-    return f"error {_told(error, LIMIT, redact)}"
+        return f"error {_redacted_text(error.get('code'), 40, redact)} {_redacted_text(error.get('message'), LIMIT, redact)}"
+    return f"error {_redacted_text(error, LIMIT, redact)}"
 
 
 def compact(value: object, limit: int) -> str:
@@ -48,7 +48,7 @@ def compact(value: object, limit: int) -> str:
         return _scalar(value)
     parts: list[str] = []
     room = limit + 1
-    for part in _written(value, room, 0):
+    for part in _json_parts(value, room, 0):
         parts.append(part)
         room -= len(part)
         if room <= 0:
@@ -133,7 +133,7 @@ def _weight(value: Mapping[str, Any] | list[Any], limit: int) -> int:
     return total
 
 
-def _told(value: object, limit: int, redact: Callable[[str], str] | None) -> str:
+def _redacted_text(value: object, limit: int, redact: Callable[[str], str] | None) -> str:
     if redact is None:
         return show(value, limit)
     text = compact(value, _READ_FOR_SECRETS)
@@ -143,7 +143,7 @@ def _told(value: object, limit: int, redact: Callable[[str], str] | None) -> str
     return one_line(told, limit)
 
 
-def _written(value: Any, room: int, depth: int) -> Iterator[str]:
+def _json_parts(value: Any, room: int, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         yield json.dumps(value[:room], ensure_ascii=False)[: None if len(value) <= room else -1]
     elif isinstance(value, (dict, list)) and depth >= _DEEPEST:
@@ -152,14 +152,14 @@ def _written(value: Any, room: int, depth: int) -> Iterator[str]:
         yield "{"
         for index, (key, member) in enumerate(value.items()):
             yield f"{',' if index else ''}{json.dumps(str(key)[:room], ensure_ascii=False)}:"
-            yield from _written(member, room, depth + 1)
+            yield from _json_parts(member, room, depth + 1)
         yield "}"
     elif isinstance(value, list):
         yield "["
         for index, member in enumerate(value):
             if index:
                 yield ","
-            yield from _written(member, room, depth + 1)
+            yield from _json_parts(member, room, depth + 1)
         yield "]"
     else:
         yield _scalar(value)

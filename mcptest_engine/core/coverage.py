@@ -63,7 +63,7 @@ class Dimension:
         return self.judged and not self.reaches_floor
 
     @property
-    def percent_told(self) -> float:
+    def shown_percent(self) -> float:
         """The percentage with one digit, rounded down where it would else look like its floor, or like everything."""
         told = round(self.percent, 1)
         looks_fine = told >= 100 or (not self.reaches_floor and told >= (self.floor or 0))
@@ -88,7 +88,7 @@ class Dimension:
             return f"{TOLD_AS}{self.shown_name} could not be counted, so {missed}"
         names = ", ".join(f"`{one_line(name, _NAME_LIMIT)}`" for name in self.missing[:_NAMES_TOLD])
         more = len(self.missing) - _NAMES_TOLD
-        figures = f"{self.percent_told:g} % ({self.covered} of {self.total})"
+        figures = f"{self.shown_percent:g} % ({self.covered} of {self.total})"
         return (
             f"{TOLD_AS}{self.shown_name} {figures}, below the floor of {self.floor:g} %; "
             f"{'too weak' if self.name == STRENGTH else 'not covered'}: {names}{f' and {more} more' if more > 0 else ''}"
@@ -97,7 +97,7 @@ class Dimension:
     def to_json(self) -> dict[str, Any]:
         """The row without its name, as it stands under it."""
         out: dict[str, Any] = {"covered": self.covered, "total": self.total}
-        out["percent"] = self.percent_told if self.unknown is None else None
+        out["percent"] = self.shown_percent if self.unknown is None else None
         if self.floor is not None:
             out["floor"] = self.floor
             if self.judged:

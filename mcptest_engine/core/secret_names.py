@@ -14,11 +14,11 @@ from mcptest_engine.core.lazy_patterns import lazy_pattern
 _WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
 
 
-def _words(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_ALONE = _words(
+_ALONE = _word_set(
     "password passwords passwd pwd passphrase passcode secret secrets token jwt bearer apikey apikeys authorization "
     "cookie cookies credential credentials"
 )
@@ -26,19 +26,19 @@ _AS_LAST = frozenset((_ALONE | {"key", "auth"}) - {"bearer"})
 _ANYWHERE = frozenset(("password", "passwd", "passphrase", "secret"))
 _GLUED = ("password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "secretkey", "privatekey")
 _PLURALS = frozenset(("keys", "tokens"))
-_SECRET_PLURAL_OF = _words("api access refresh auth bearer id session secret private signing encryption")
+_SECRET_PLURAL_OF = _word_set("api access refresh auth bearer id session secret private signing encryption")
 
 # `page_token` says where to read on, `primary_key` which row: words that make a key or token harmless.
-_HARMLESS_TOKEN = _words(
+_HARMLESS_TOKEN = _word_set(
     "page next prev previous continuation cursor sync progress pagination max min num count total start end stop pad "
     "eos bos unk mask sep cls special watch resume change first last"
 )
-_HARMLESS_KEY = _words(
+_HARMLESS_KEY = _word_set(
     "primary foreign public partition sort range cache idempotency natural composite unique candidate row lookup map "
     "dict object property column field group project issue space shortcut hot page translation i18n json data"
 )
 # `password_hint`, `secret_name`, `token_count`: the name of something about a secret.
-_ABOUT = _words(
+_ABOUT = _word_set(
     "age algorithm at changed count description enabled endpoint env environment exists expires expiry expiration "
     "field file format hint id ids label length limit manager max min name names path pattern placeholder policy ref "
     "regex required reset rotation rules schema scope scopes status strength title ttl type updated uri url validator "

@@ -97,12 +97,12 @@ def _spliced(text: str, objects: Mapping[tuple[str, ...], _Object], path: tuple[
     unit, spread = _style(text, objects[()])
     if name in holder.members:
         key_at, start, end = holder.members[name]
-        return text[:start] + _written(value, _indent_of(text, key_at), unit, spread=spread) + text[end:]
+        return text[:start] + _json_text(value, _indent_of(text, key_at), unit, spread=spread) + text[end:]
     if holder.members:
         key_at, _, end = max(holder.members.values(), key=lambda place: place[2])
         return _after(text, holder, key_at, end, name, value, unit)
     inner = _indent_of(text, holder.start) + unit
-    told = f"{json.dumps(name, ensure_ascii=False)}: {_written(value, inner, unit, spread=spread)}"
+    told = f"{json.dumps(name, ensure_ascii=False)}: {_json_text(value, inner, unit, spread=spread)}"
     kept = text[holder.start + 1 : holder.end - 1].rstrip()  # a comment, maybe
     newline = _newline(text) if spread or "\n" in kept else ""
     body = f"{kept}{newline}{inner}{told}{newline}{_indent_of(text, holder.start)}" if newline else told
@@ -113,7 +113,7 @@ def _after(text: str, holder: _Object, key_at: int, end: int, name: str, value: 
     """A member after the last one, on a line of its own where that has one."""
     own_line = "\n" in text[holder.start : key_at]
     indent = _indent_of(text, key_at)
-    told = f"{json.dumps(name, ensure_ascii=False)}: {_written(value, indent, unit, spread=own_line)}"
+    told = f"{json.dumps(name, ensure_ascii=False)}: {_json_text(value, indent, unit, spread=own_line)}"
     reading = Reader(text)
     reading.at = end
     trailing = reading.peek() == ","
@@ -131,7 +131,7 @@ def _end_of_remark(text: str, at: int) -> int:
     return at if ending is None else ending.end()
 
 
-def _written(value: Any, indent: str, unit: str, *, spread: bool) -> str:
+def _json_text(value: Any, indent: str, unit: str, *, spread: bool) -> str:
     if not spread:
         return json.dumps(value, ensure_ascii=False)
     lines = json.dumps(value, indent=unit or "  ", ensure_ascii=False).split("\n")

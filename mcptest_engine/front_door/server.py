@@ -283,7 +283,7 @@ async def _read(door: Door, params: Mapping[str, Any], *, stateless: bool) -> di
         text = await asyncio.to_thread(read_resource, door.workspace, uri)
     except McptestError as wrong:
         code = INVALID_PARAMS if stateless else RESOURCE_NOT_FOUND
-        raise RpcError(code, _words(wrong, door), {"uri": uri}) from None
+        raise RpcError(code, _error_text(wrong, door), {"uri": uri}) from None
     return {"contents": [{"uri": uri, "mimeType": "application/json", "text": text}]}
 
 
@@ -325,7 +325,7 @@ async def _called(
     except RpcError:
         raise
     except McptestError as wrong:
-        return _refused(_words(wrong, door))
+        return _refused(_error_text(wrong, door))
     except Exception as bug:  # noqa: BLE001 - one verb that fails must not end the others
         told = door.known_secrets.redact_text(str(bug))
         return _refused(f"this is a bug in mcptest {__version__}: {type(bug).__name__}: {told}")
@@ -375,7 +375,7 @@ def _checked(verb: verbs.Verb, arguments: Mapping[str, Any]) -> Mapping[str, Any
     return arguments
 
 
-def _words(wrong: McptestError, door: Door) -> str:
+def _error_text(wrong: McptestError, door: Door) -> str:
     from mcptest_engine.core.sanitise import sanitise
 
     told = wrong.message if wrong.hint is None else f"{wrong.message}\n{wrong.hint}"

@@ -114,7 +114,7 @@ class Session:
         if "method" not in message:
             return self._answered(message)
         if "id" not in message:
-            return self._noted(message["method"], message.get("params", {}))
+            return self._receive_notification(message["method"], message.get("params", {}))
         if is_stateless(message):
             return self.receive_stateless(message, None)
         return self._guarded(message["id"], lambda: self._request(message, message.get("params", {})))
@@ -178,7 +178,7 @@ class Session:
                 raise RpcError(INVALID_PARAMS, wrong.error["message"], wrong.error["data"]) from None
             raise
 
-    def _noted(self, method: str, params: Any) -> Effect:
+    def _receive_notification(self, method: str, params: Any) -> Effect:
         """A notification of the client."""
         key = params.get("requestId") if isinstance(params, dict) else None
         if method != "notifications/cancelled" or not isinstance(key, str | int | float):

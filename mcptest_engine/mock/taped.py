@@ -33,7 +33,7 @@ class TapeSession:
         if "method" not in message:
             return Silence()
         if "id" not in message:
-            return self._noted(message)
+            return self._receive_notification(message)
         return self._answer(message)
 
     def receive_stateless(
@@ -49,7 +49,7 @@ class TapeSession:
         """Nothing changes on a tape."""
         return None
 
-    def _noted(self, message: Mapping[str, Any]) -> Effect:
+    def _receive_notification(self, message: Mapping[str, Any]) -> Effect:
         params = message.get("params")
         key = params.get("requestId") if isinstance(params, dict) else None
         if message["method"] == "notifications/cancelled" and isinstance(key, str | int | float):

@@ -221,7 +221,7 @@ def _assessed(tool: Mapping[str, Any], texts: Mapping[str, int], show: Callable[
 def measures(tool: Mapping[str, Any]) -> dict[str, float]:
     """Each of `HEURISTICS` for one tool, 0 to 1."""
     text = _text(tool)
-    words = _words(text)
+    words = _count_words(text)
     parameters, described = _parameters(tool, text)
     scores = {
         "purpose": _purpose(tool, text, words),
@@ -268,7 +268,7 @@ def _findings(
     tool: Mapping[str, Any], texts: Mapping[str, int], show: Callable[[str], str]
 ) -> Iterator[tuple[str, str]]:
     text = _text(tool)
-    words = _words(text)
+    words = _count_words(text)
     if not text:
         told = "it has no description" if tool.get("description") in (None, "") else "its description is not a text"
         yield "DESC-002", told
@@ -343,7 +343,7 @@ def _stem(word: str) -> str:
     return word.removesuffix("e") if len(word) > 3 else word
 
 
-def _words(text: str) -> int:
+def _count_words(text: str) -> int:
     """Words; a script that writes none has about one for two characters."""
     ideographs = len(_IDEOGRAPH.findall(text))
     return len(_WORD.findall(_IDEOGRAPH.sub(" ", text))) + (ideographs + 1) // 2

@@ -172,7 +172,7 @@ def _by_hints(hints: Mapping[str, bool], by_name: ToolClass) -> ToolClass:
 @lru_cache(maxsize=4096)
 def classify_name(name: str) -> ToolClass:
     """The class that a name suggests by the documented words alone; a destructive word outranks a mutating one."""
-    return _class_of_words(_words(name))
+    return _class_of_words(_split_words(name))
 
 
 @lru_cache(maxsize=4096)
@@ -183,13 +183,13 @@ def cautious_class(name: str) -> ToolClass:
         from mcptest_engine.safety.unmasking import latin_name  # few names need its patterns
 
         plain = latin_name(name)
-    words = _words(plain)
+    words = _split_words(plain)
     found = [classify_name(name), _class_by_more_words(words)]
     if _mixes_alphabets(plain):
         found.append(ToolClass.MUTATING)
     undisguised = _DISGUISED.sub(lambda letter: _LOOKS_LIKE[letter[0]], plain)
     if undisguised != plain:
-        found.append(_class_by_more_words(_words(undisguised)))
+        found.append(_class_by_more_words(_split_words(undisguised)))
     if _ODD_CASE.search(plain):
         readings = (_CAPITALS_FIRST.findall(plain), _PIECE.findall(plain.lower()))
         found += [_class_by_more_words([word.lower() for word in words]) for words in readings]
@@ -211,7 +211,7 @@ def _class_by_more_words(words: list[str]) -> ToolClass:
     return max(found, key=lambda one: one.severity)
 
 
-def _words(name: str) -> list[str]:
+def _split_words(name: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(name)]
 
 

@@ -284,12 +284,12 @@ def test_names_of_a_server_are_told_on_one_line() -> None:
 @pytest.mark.parametrize(("covered", "floor", "shown"), [(1, 50, 33.3), (2, 66.7, 66.6), (2, 66, 66.7), (3, 100, 100)])
 def test_a_percentage_never_looks_like_a_floor_that_it_misses(covered: int, floor: float, shown: float) -> None:
     row = Dimension(name="tools", covered=covered, total=3, floor=floor, judged=True)
-    assert row.percent_told == shown
+    assert row.shown_percent == shown
     assert row.is_short == (shown < floor)
 
 
 def test_nearly_everything_is_not_told_as_everything() -> None:
-    assert Dimension(name="tools", covered=9_999, total=10_000).percent_told == 99.9
+    assert Dimension(name="tools", covered=9_999, total=10_000).shown_percent == 99.9
 
 
 def test_of_nothing_all_is_covered() -> None:

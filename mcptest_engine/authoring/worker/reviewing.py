@@ -47,8 +47,8 @@ class Reviewing:
         async with self._turn:
             found = await asyncio.to_thread(look, self._surroundings.workspace, wanted)
             self._items = {item.id: item for item in (*found.items, *(item for item, _ in found.stale))}
-        told = [self._told(item) for item in found.items]
-        told += [{**self._told(item), "stale": reason} for item, reason in found.stale]
+        told = [self._item_json(item) for item in found.items]
+        told += [{**self._item_json(item), "stale": reason} for item, reason in found.stale]
         return {"items": told, "problems": list(found.problems), "can_undo": bool(self._done)}
 
     async def check(self, item: str, text: str) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class Reviewing:
         except (KeyError, ValueError) as wrong:
             raise Refused(f"a decision is {{id, choice, text?}}: {wrong}", kind="protocol") from None
 
-    def _told(self, item: ReviewItem) -> dict[str, Any]:
+    def _item_json(self, item: ReviewItem) -> dict[str, Any]:
         told = {key: value for key, value in item.to_json().items() if key not in _NOT_TOLD}
         told["file"] = str(self._surroundings.workspace.root / Path(item.suite))
         for name in ("before", "after"):

@@ -106,7 +106,7 @@ def find_faults(schema: Any, actual: object) -> Iterator[PlacedFault]:
 
     try:
         for error in compile_schema(schema).iter_errors(actual):
-            fault = Fault(pointer(error.instance_path), _words(error), pointer(error.schema_path))
+            fault = Fault(pointer(error.instance_path), _error_text(error), pointer(error.schema_path))
             kind = error.kind.name
             expected = {"required": "property", "enum": "options"}.get(kind, "")
             yield PlacedFault(
@@ -123,13 +123,13 @@ def first_fault(validator: Validator, actual: object) -> Fault | None:
     try:
         validator.validate(actual)  # stops at the first; `iter_errors` makes all of them before it gives one
     except jsonschema_rs.ValidationError as error:
-        return Fault(pointer(error.instance_path), _words(error), pointer(error.schema_path))
+        return Fault(pointer(error.instance_path), _error_text(error), pointer(error.schema_path))
     except ValueError:
         return None
     return None
 
 
-def _words(error: ValidationError) -> str:
+def _error_text(error: ValidationError) -> str:
     """The validator's words, the value in them shown as we show values: it writes out whole megabytes."""
     instance = error.instance
     kind = error.kind.name if hasattr(error.kind, "name") else ""

@@ -233,7 +233,7 @@ class AskedModels:
                 if not trouble.billed and pause is None:
                     call.cancel()
                 if pause is None or (trouble.billed and not call.renew()):
-                    raise _told(trouble, request.model, endpoint, attempts) from None
+                    raise _model_error(trouble, request.model, endpoint, attempts) from None
                 await asyncio.sleep(pause)
             else:
                 return said
@@ -349,7 +349,7 @@ def _capped(wrong: Capped) -> ModelError:
     return ModelError(ModelFault.CAPPED, f"not asked: {wrong.message}", hint=wrong.hint, reason=wrong.message)
 
 
-def _told(trouble: Trouble, model: str, endpoint: Endpoint, attempts: int) -> ModelError:
+def _model_error(trouble: Trouble, model: str, endpoint: Endpoint, attempts: int) -> ModelError:
     """The failure in words, once it is known that it stays one."""
     message = f"`{model}`: the model provider {trouble.message}"
     hint = trouble.hint

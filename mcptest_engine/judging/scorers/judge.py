@@ -284,7 +284,9 @@ async def _opinion(asking: _Asking, variant: str, orders: Sequence[bool]) -> _Op
     (seat,) = asking.seats
     if seat.missing is not None:
         raise ModelError(ModelFault.NO_PROVIDER, seat.missing)
-    told = await asyncio.gather(*(_told(asking, variant, exchanged) for exchanged in orders), return_exceptions=True)
+    told = await asyncio.gather(
+        *(_opinion_in_one_order(asking, variant, exchanged) for exchanged in orders), return_exceptions=True
+    )
     opinions = []
     for one in told:
         if isinstance(one, BaseException):
@@ -304,7 +306,7 @@ async def _opinion(asking: _Asking, variant: str, orders: Sequence[bool]) -> _Op
     return first._replace(score=mean, criteria=criteria)
 
 
-async def _told(asking: _Asking, variant: str, exchanged: bool) -> _Opinion:
+async def _opinion_in_one_order(asking: _Asking, variant: str, exchanged: bool) -> _Opinion:
     """One juror's answers in one order."""
     rubric = asking.rubric
     if rubric.tree is not None:

@@ -123,14 +123,15 @@ def _wrong_word(value: object) -> NoReturn:
 
 def _score(value: object) -> float:
     if not is_score(value):
-        _wrong(f"`score` is {_told(value)}, not a number from 0 to 1", _LEAVE_OUT if value is None else None)
+        _wrong(f"`score` is {_value_text(value)}, not a number from 0 to 1", _LEAVE_OUT if value is None else None)
     return float(value)
 
 
 def _cost(value: object) -> float:
     if not is_cost(value):
         _wrong(
-            f"`cost_usd` is {_told(value)}, not a number from 0 to {MOST_COST:g}", _LEAVE_OUT if value is None else None
+            f"`cost_usd` is {_value_text(value)}, not a number from 0 to {MOST_COST:g}",
+            _LEAVE_OUT if value is None else None,
         )
     return float(value)
 
@@ -152,7 +153,7 @@ def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _told(value: object) -> str:
+def _value_text(value: object) -> str:
     return one_line(compact(value, 60), 60) if _is_number(value) else json_type(value)
 
 

@@ -161,7 +161,7 @@ def _covered(row: Dimension) -> tuple[str, ...]:
     return (
         name,
         bar(0, row.percent, kind, total=100),
-        f"{row.covered} of {row.total}, {row.percent_told:g}\u00a0%",
+        f"{row.covered} of {row.total}, {row.shown_percent:g}\u00a0%",
         _floor(row),
     )
 
