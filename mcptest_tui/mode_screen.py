@@ -37,7 +37,7 @@ class ModeScreen(Sturdy, Screen[None]):
 
     def _decides_styles(self) -> object:
         app = self.app
-        return state_of(app), app._css_update_count, len(app.stylesheet.source)
+        return state_of(app), app._css_update_count
 
     def arrive(self, **where: Any) -> None:
         """Called by `app.go`, also when this screen is on already: show that place."""

@@ -86,12 +86,14 @@ async def test_a_change_of_mode_waits_for_no_clock_and_styles_nothing_anew(
         styled: list[int] = []
         update_nodes = app.stylesheet.update_nodes
         monkeypatch.setattr(app.stylesheet, "update_nodes", lambda *_, **__: styled.append(1) or update_nodes(*_, **__))
-        for mode in ("traffic", "tests", "traffic", "tests"):
+        modes = ("edit", "servers", "review", "traffic", "agents", "tests")
+        for mode in (*modes, *modes):
             styled.clear()
             app.go(mode)
             assert "delay_update" not in {timer.name for timer in app._timers}
             await drawn(pilot)
             assert mode == app.screen.MODE
+            compare(app, plain_sheet(app))  # style sheets of other screens mean nothing here
         assert not styled
 
 
