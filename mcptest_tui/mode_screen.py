@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.content import Content
 from textual.screen import Screen
 
+from mcptest_tui.compositor import SparingCompositor
 from mcptest_tui.problems import Sturdy
 from mcptest_tui.styles.sheet import state_of
 
@@ -24,6 +25,10 @@ class ModeScreen(Sturdy, Screen[None]):
 
     MODE: ClassVar[str] = ""
     _styled_for: object = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compositor = SparingCompositor()
 
     def _on_screen_resume(self, event: events.ScreenResume) -> None:
         """Style everything anew only if what decides about styles has changed since: mostly it has not."""

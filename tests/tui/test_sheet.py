@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rich.console import Console
+from textual._compositor import Compositor
 from textual.css import stylesheet
 from textual.css.stylesheet import Stylesheet
 
-from tests.tui.waiting import until
+from mcptest_tui.compositor import SparingCompositor
+from tests.tui.waiting import draw_every_frame, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,3 +130,51 @@ async def test_the_theme_that_is_chosen_is_seen(workbench: Callable[..., Any], d
             await pilot.pause()
             backgrounds.append(app.screen.styles.background)
         assert backgrounds[0] != backgrounds[1]
+
+
+async def test_what_has_changed_is_drawn_as_textuals_own_compositor_draws_it(
+    workbench: Callable[..., Any], demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the byte, for a row, a pane, a filter, a tab, another mode, and a run."""
+    updates, ours = 0, SparingCompositor.render_partial_update
+    console = Console(force_terminal=True, color_system="truecolor")
+
+    def both(self: SparingCompositor) -> Any:
+        nonlocal updates
+        dirty = self._dirty_regions.copy()
+        theirs = Compositor.render_partial_update(self)
+        self._dirty_regions = dirty
+        found = ours(self)
+        assert (found and found.render_segments(console)) == (theirs and theirs.render_segments(console))
+        updates += 1
+        return found
+
+    draw_every_frame(monkeypatch)
+    monkeypatch.setattr(SparingCompositor, "render_partial_update", both)
+    async with workbench(paths=[str(demo)]) as pilot:
+        app = pilot.app
+        for key in (
+            "j",
+            "j",
+            "enter",
+            "tab",
+            "j",
+            "escape",
+            "slash",
+            "c",
+            "h",
+            "escape",
+            "r",
+            "f3",
+            "j",
+            "tab",
+            "f5",
+            "j",
+            "f1",
+            "a",
+            "k",
+        ):
+            await pilot.press(key)
+        await until(pilot, lambda: app.store.rows and not app.runs.progress.busy)
+        await pilot.pause()
+    assert updates > 10

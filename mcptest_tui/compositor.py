@@ -1,0 +1,39 @@
+"""Textual's compositor without the widgets between two that have changed: the original renders them all, at each key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual._compositor import ChopsUpdate, Compositor
+
+if TYPE_CHECKING:
+    from textual.geometry import Region
+    from textual.widget import Widget
+
+
+class SparingCompositor(Compositor):
+    """Renders the widgets that lie where something has changed. What is drawn is the same."""
+
+    _changed: tuple[Region, ...] = ()
+
+    @property
+    def visible_widgets(self) -> dict[Widget, tuple[Region, Region]]:
+        """All of them; while a part is drawn, those that lie in it."""
+        found = super().visible_widgets
+        changed = self._changed
+        if not changed:
+            return found
+        return {
+            widget: (region, clip)
+            for widget, (region, clip) in found.items()
+            if any(one.overlaps(region) for one in changed)
+        }
+
+    def render_partial_update(self) -> ChopsUpdate | None:
+        """As the base class, of what has changed."""
+        _ = self.cuts  # which are made of all widgets, and kept
+        self._changed = tuple(self._dirty_regions)
+        try:
+            return super().render_partial_update()
+        finally:
+            self._changed = ()
