@@ -833,4 +833,14 @@ def _worth_learning(catalog: Catalog, found: Scaffold) -> list[str] | None:
 
 
 def _say(line: str) -> None:
+    """Write a line, on a terminal over as many rows as it needs, none of them cut within a word."""
+    if sys.stdout.isatty():
+        import shutil
+        import textwrap
+
+        margin = " " * (len(line) - len(line.lstrip()))
+        width = max(shutil.get_terminal_size().columns, 20)
+        line = textwrap.fill(
+            line, width, subsequent_indent=f"{margin}  ", break_long_words=False, break_on_hyphens=False
+        )
     sys.stdout.write(f"{line}\n")

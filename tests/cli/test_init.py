@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shlex
@@ -17,6 +18,7 @@ import yaml
 
 from mcptest_engine.authoring.targets import declared_url, declared_words
 from mcptest_engine.cli.ci_files import own_source
+from mcptest_engine.cli.init import _say
 from tests.conftest import SERVERS
 from tests.tui.terminal import Terminal
 
@@ -1000,3 +1002,20 @@ def test_all_servers_of_a_file_get_a_suite_each(mcptest: Run, tmp_path: Path) ->
     assert "no-such-program" in done.stderr
     one = mcptest("init", "--from-config", "agent.json#oen", "--yes")
     assert "did you mean `one`?" in one.stderr or 'did you mean "one"?' in one.stderr
+
+
+def test_a_long_line_is_broken_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is one line in a pipe."""
+
+    class OnTerminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("COLUMNS", "40")
+    line = "  or allow them: --allow TOOL for one, --presumed for all"
+    written = []
+    for stream in (OnTerminal(), io.StringIO()):
+        monkeypatch.setattr(sys, "stdout", stream)
+        _say(line)
+        written.append(stream.getvalue())
+    assert written == ["  or allow them: --allow TOOL for one,\n    --presumed for all\n", f"{line}\n"]
