@@ -84,7 +84,14 @@ ACTIONS: tuple[Action, ...] = (
     _key("value.close", "Close", "choose", "cancel", "Close the window.", hidden=True),
     _key("difference.close", "Back", "choose", "cancel", "Back to the question.", hidden=True),
     _key("matrix.close", "Close", "matrix", "cancel", "Back to the tests.", hidden=True),
-    _key("process.end", "End", "stop", "end", "End the process and its group.", idle="this ends with the workbench"),
+    _key(
+        "process.end",
+        "End",
+        "stop",
+        "end",
+        "End the process and its group.",
+        idle="it ended, or ends with the workbench",
+    ),
     _key(
         "process.restart",
         "Start again",

@@ -110,7 +110,7 @@ SEARCH_WORDS: dict[str, str] = {
     "test.propose": "generate suggest",
     "suite.new": "create generate scaffold init",
     "server.add": "register new url command",
-    "server.disconnect": "kill end stop close terminate shutdown hang hangs hung stuck",
+    "server.disconnect": "disconnect kill stop close terminate shutdown hang hangs hung stuck",
     "servers.refresh": "refresh update",
     "servers.details": "schema description stderr",
     "servers.raw": "source schema",

@@ -31,12 +31,11 @@ _SCREEN: tuple[Action, ...] = (
     Action("server.add", "Add", "add", "add", "Add a server by its command or URL."),
     Action(
         "server.disconnect",
-        "Disconnect",
+        "End",
         "stop",
         "disconnect",
-        "End the server's session.",
-        show=False,
-        idle="this server is not connected",
+        "End the session with the server, and what runs of it.",
+        idle="nothing runs of this server",
     ),
     Action("servers.refresh", "Reload", "reload", "refresh", "Read the lists of the server again.", show=False),
     Action(

@@ -36,7 +36,7 @@ _SCREEN: tuple[Action, ...] = (
     Action("review.open", "Review", "review", "review", "Review the proposals for this test, or all."),
     Action(
         "run.stop",
-        "Stop",
+        "Stop run",
         "stop",
         "stop",
         "Stop the active run and end its servers; the next run starts.",
@@ -44,7 +44,7 @@ _SCREEN: tuple[Action, ...] = (
     ),
     Action(
         "run.stop.all",
-        "Stop all",
+        "Stop all runs",
         "stop all",
         "stop_all",
         "Stop the active run and all waiting runs.",

@@ -87,6 +87,10 @@ class WorkScreen(ModeScreen):
         self._fit()
         self.workbench.screen_shown(self)
 
+    def on_screen_suspend(self) -> None:
+        """Covered, perhaps by a dialog."""
+        self.query_one(FittedFooter).refresh()
+
     def _fit(self) -> None:
         wanted = size_classes(self.app.size)
         self._focused_before = self.focused or self._focused_before

@@ -27,6 +27,8 @@ class Connecting(ServersBase):
 
     arriving: dict[str, Any] | None = None
     _opening: str | None = None
+    ending: dict[str, bool]
+    """The keys of the servers that are ended from here, and whether it is their processes, without a session."""
 
     async def find(self) -> None:
         """The servers in the settings of the agents on this machine."""
@@ -100,12 +102,14 @@ class Connecting(ServersBase):
             for process in self.servers.processes:
                 if (process.suite, process.name) == (server.path, server.name):
                     self.workbench.engine.tell("end_process", number=process.number)
-            return
-        if server is not None and server.state in ("ready", "starting"):
+        elif server is not None and server.state in ("ready", "starting"):
             server.state = "stopping"
             self.workbench.engine.tell("disconnect", session=server.key)
             self.show_all()
             self.wake()
+        if server is not None:
+            self.ending[server.key] = server.state != "stopping"
+            self.workbench.say(f"ending {server.name} …")
 
     def connect(self, server: Server, *, sends: bool = False) -> None:
         """Start it, after a question if somebody else wrote it down. `sends`: then the call that is arrived at is made."""

@@ -80,7 +80,10 @@ class ProcessList(Lines):
         same = [place for place, one in enumerate(processes) if before is not None and one.key == before.key]
         if again := [place for place, one in enumerate(processes) if one.replaces(self.restarting)]:
             same, self.restarting = again, None
-        if waits and (before is None or not self.is_measured):
+        if before is not None and before.key in self.ended and not same and all(one.role in OURS for one in processes):
+            self.processes = (before, *processes)  # the cursor stays on what has ended, and does not go to ourselves
+            self.changed(cursor=0)
+        elif waits and (before is None or not self.is_measured):
             self.changed(cursor=min(waits)[1])
         elif before is None:
             self.changed(cursor=0)
@@ -157,7 +160,7 @@ class ProcessesWindow(Modal[None], Working):
         if action == "end":
             return one is not None and one.role not in OURS and one.key not in self.list.ended
         if action == "restart":
-            return one is not None and one.role in RESTARTED
+            return one is not None and one.role in RESTARTED and one.key not in self.list.ended
         return one is not None if action == "copy" else super().check_action(action, parameters)
 
     def look(self) -> None:

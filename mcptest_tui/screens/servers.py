@@ -56,6 +56,7 @@ class ServersScreen(Connecting, Calling, Proposing, Asking):
 
     def __init__(self) -> None:
         super().__init__()
+        self.ending = {}
         self.raw = False
         self._tick: Timer | None = None
         self._wanted_key: str | None = None
@@ -113,6 +114,11 @@ class ServersScreen(Connecting, Calling, Proposing, Asking):
             self.show_about(keep=True)
         self.refresh_bindings()
         self.workbench.refresh_status()
+        for key in changed & set(self.ending):
+            one = self.servers.by_key[key]
+            if one.state in ("off", "failed") and not (self.ending[key] and one.runs):
+                del self.ending[key]
+                self.workbench.say(f"{one.name} has ended")
 
     def engine_changed(self, state: str, message: str) -> None:  # noqa: ARG002
         """Every session is gone with the engine that had it."""
@@ -200,7 +206,7 @@ class ServersScreen(Connecting, Calling, Proposing, Asking):
         if server.connected:
             return (
                 server.catalog_problem
-                or f"listing tools, resources and prompts …  {key_of('server.disconnect')} disconnects"
+                or f"listing tools, resources and prompts …  {key_of('server.disconnect')} ends it"
             )
         if server.state == "failed":
             retry, more = key_of("server.connect"), key_of("servers.details")
@@ -230,10 +236,10 @@ class ServersScreen(Connecting, Calling, Proposing, Asking):
                     key_of("server.connect"),
                     "reconnects: ends and starts it" if server.transport != "http" else "reconnects",
                 ),
-                (key_of("server.disconnect"), "disconnects"),
+                (key_of("server.disconnect"), "ends it"),
             ]
         if server.state == "starting":
-            return [(key_of("server.disconnect"), "cancels")]
+            return [(key_of("server.disconnect"), "ends it")]
         verb = (
             "starts it again"
             if server.died and server.transport != "http" and server.state == "failed"
@@ -244,7 +250,7 @@ class ServersScreen(Connecting, Calling, Proposing, Asking):
             else "starts and connects"
         )
         keys = [(key_of("server.connect"), verb)]
-        keys += [(key_of("server.disconnect"), "ends what runs of it")] if server.runs else []
+        keys += [(key_of("server.disconnect"), "ends it")] if server.runs else []
         keys += [(key_of("servers.edit"), "opens its suite")] if server.group == "suite" else []
         return [*keys, (key_of("server.add"), "another command or URL")]
 

@@ -24,6 +24,8 @@ class TestActions(TestsBase):
     """A mixin of `TestsScreen`."""
 
     feed: DetailFeed
+    stayed_at: tuple[str, str] | None = None
+    """The test under the cursor, and the tab of its detail, when all tests were started; its end shows the summary instead."""
 
     # Running
 
@@ -43,12 +45,13 @@ class TestActions(TestsBase):
 
     def action_run_all(self) -> None:
         """Everything that is shown."""
-        if not self.rows.filter:
-            self._run(None, None)
-            return
-        ids = [row.id for row in self.rows.shown_tests(self.workbench.store)]
-        self.workbench.say(f"running the {counted(len(ids), 'test')} that the filter shows")
+        ids = None
+        if self.rows.filter:
+            ids = [row.id for row in self.rows.shown_tests(self.workbench.store)]
+            self.workbench.say(f"running the {counted(len(ids), 'test')} that the filter shows")
         self._run(None, ids)
+        test = self.test()
+        self.stayed_at = None if test is None else (test.id, self.detail.tab)
 
     def action_run_failed(self) -> None:
         """The failed ones that are shown, and only those."""
@@ -102,7 +105,7 @@ class TestActions(TestsBase):
             self.workbench.say("stopped at the first failure; b lets runs go on")
 
     def _run(self, path: str | None, ids: list[str] | None) -> None:
-        self.last_asked = (path, ids)
+        self.last_asked, self.stayed_at = (path, ids), None
         self.workbench.run_tests(path, ids)
         self.test_list.refresh()
         self.refresh_bindings()

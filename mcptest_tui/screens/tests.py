@@ -17,7 +17,7 @@ from mcptest_tui.screens.tree_actions import TreeActions
 from mcptest_tui.state.filters import Known
 from mcptest_tui.state.result_rows import busy_words, reason_of
 from mcptest_tui.state.store import TestRow
-from mcptest_tui.state.tree_rows import ORDER_WORDS
+from mcptest_tui.state.tree_rows import ORDER_WORDS, group_id
 from mcptest_tui.widgets.detail import Detail
 from mcptest_tui.widgets.diff_view import DiffView
 from mcptest_tui.widgets.filter_bar import FilterBar
@@ -56,6 +56,8 @@ class TestsScreen(TestActions, TreeActions, Copying):
         self._wanted: str | None = None
         self._missed = False
         self._page_due = False
+        self._is_restored = False
+        """The filter is that of the last session, and no test was seen with it yet."""
 
     def compose_body(self) -> Iterable[Widget]:
         """Two panes."""
@@ -105,6 +107,14 @@ class TestsScreen(TestActions, TreeActions, Copying):
         if self.following:
             self._follow(delta.finished)
         self._refresh_detail(delta)
+        if delta.ended and not self.following and not self.workbench.runs.progress.busy:
+            self._show_summary()
+
+    def _show_summary(self) -> None:
+        """Of a run of all: from the test under the cursor to the page of its suite, unless a person has moved meanwhile."""
+        test, stayed_at, self.stayed_at = self.test(), self.stayed_at, None
+        if test is not None and self.detail_open and stayed_at == (test.id, self.detail.tab):
+            self.test_list.select(group_id(test.path))
 
     def caught_up(self) -> None:
         """Shown again."""
@@ -121,6 +131,10 @@ class TestsScreen(TestActions, TreeActions, Copying):
         self.test_list.dimmed = set(store.stale)
         self.test_list.marked &= store.rows.keys()
         self.rebuild()
+        if self._is_restored and self.rows.total:
+            self._is_restored = False
+            if not self.rows.entries:
+                self.apply_filter("")  # of the last session, and nothing is left of it
         self.refresh_bindings()
         if self._wanted is not None and self.test_list.select(self._wanted):
             self._wanted = None
@@ -392,6 +406,7 @@ class TestsScreen(TestActions, TreeActions, Copying):
         if isinstance(memory.get("filter"), str) and memory["filter"]:
             self.rows.use_filter(memory["filter"])
             self.filter_bar.put(memory["filter"])
+            self._is_restored = True
         if isinstance(memory.get("current"), str):
             self._wanted = memory["current"]
         self.documents_read()

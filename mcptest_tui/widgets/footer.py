@@ -114,7 +114,9 @@ class FittedFooter(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """The row."""
+        """The row; empty under a dialog, which has keys of its own."""
+        if self.app.screen is not self.screen:
+            return Content("")
         if self._is_stale and self.screen.is_current:
             self._is_stale = False
             self._hints = hints_of(self.screen)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mcptest_tui.state.processes import OURS
-from tests.tui.pictures import assert_picture, text_of
+from tests.tui.pictures import assert_picture, rows_of, text_of
 from tests.tui.servers.driving import at_servers, connected
 from tests.tui.waiting import until
 
@@ -84,10 +84,12 @@ async def test_a_spare_server_is_counted_listed_and_ended(workbench, place):
             assert title in text_of(pilot.app)
         await pilot.press("x")
         window = pilot.app.screen
-        await until(pilot, lambda: all(one.role != "spare" for one in window.list.processes), what="its end")
+        await until(pilot, lambda: "spare" not in roles_of(pilot), what="its end")
         assert window.list.cursor == 0
         await pilot.press("x")
-        await until(pilot, lambda: "this ends with the workbench" in text_of(pilot.app), what="why x ends no row")
+        await until(
+            pilot, lambda: "it ended, or ends with the workbench" in text_of(pilot.app), what="why x ends no row"
+        )
         assert "x end" not in text_of(pilot.app)
         await pilot.press("escape")
         assert "not started" in text_of(pilot.app)
@@ -124,17 +126,38 @@ async def test_the_cursor_stays_at_the_place_of_a_server_that_was_ended(workbenc
         assert window.list.process == ours[0]
         window.show(ours)
         assert window.list.cursor == 0
+        window.show((third, *ours))
+        window.list.move_to(0)
+        await pilot.press("x")
+        window.show(ours)
+        assert window.list.process == third  # not what of ours is next, which `r` would start again
+        assert not window.check_action("restart", ())
+        window.show((first, *ours))
+        assert window.list.processes == (first, *ours)
 
 
-async def test_a_spare_server_is_ended_from_its_row(workbench, place):
-    """What is not connected but runs is ended by the key that disconnects."""
+async def test_a_spare_server_is_ended_from_its_row(workbench, place, monkeypatch):
+    """What is not connected but runs is ended by the key that ends a session, which is shown, and said when it is done."""
     write_suite(place, "say")
     async with workbench() as pilot:
         await pilot.press("a")
         await until(pilot, lambda: "spare" in roles_of(pilot), what="the spare server")
         screen = await at_servers(pilot, "shed")
-        screen.action_disconnect()
-        await until(pilot, lambda: "spare" not in roles_of(pilot), what="its end")
+        await until(pilot, lambda: "x end" in rows_of(pilot.app)[-1] and "x  ends it" in text_of(pilot.app))
+        told, say = [], pilot.app.say
+        monkeypatch.setattr(pilot.app, "say", lambda message, *more: told.append(message) or say(message, *more))
+        await pilot.press("x")
+        await until(pilot, lambda: "spare" not in roles_of(pilot) and "shed has ended" in told, what="its end")
+        await pilot.press("r")
+        await until(pilot, lambda: screen.server.connected)
+        await pilot.press("escape", "x")
+        await until(pilot, lambda: told.count("shed has ended") == 2)
+        assert [text for text in told if "shed" in text] == ["ending shed …", "shed has ended"] * 2
+        await pilot.press("colon")
+        await until(pilot, lambda: pilot.app.screen is not screen)
+        pilot.app.say("a message")
+        await until(pilot, lambda: "a message" in text_of(pilot.app))
+        assert rows_of(pilot.app)[-1].strip() == ""  # those keys do nothing under the dialog
 
 
 async def test_without_spare_servers_nothing_runs_after_a_run(workbench, place, tmp_path):

@@ -100,6 +100,7 @@ async def test_failures_only_is_a_filter_that_one_sees(workbench, mixed):
 
 
 async def test_a_filter_stays_over_a_run_and_a_restart(workbench, mixed):
+    """Unless nothing is left of it; and the test that comes back under the cursor doesn't hide the summary of a first run."""
     async with workbench() as pilot:
         await typed(pilot, "echo")
         await pilot.press("enter")
@@ -110,3 +111,18 @@ async def test_a_filter_stays_over_a_run_and_a_restart(workbench, mixed):
         await until(pilot, lambda: shown(pilot) == ["echo gives back what was said"])
         await pilot.press("escape")
         assert len(shown(pilot)) == 6
+        screen = pilot.app.screen
+        screen.apply_filter("is:stopped")
+        assert shown(pilot) == []
+        pilot.app.save_session()
+    async with workbench() as pilot:
+        await until(pilot, lambda: len(shown(pilot)) == 6)
+        screen = pilot.app.screen
+        assert (screen.rows.filter.text, screen.filter_bar.text) == ("", "")
+        test = next(row for row in pilot.app.store.rows.values() if row.name.startswith("echo"))
+        screen.show_test(test)
+        await ran(pilot, "a")
+        await until(pilot, lambda: screen.test() is None and "6 tests" in text_of(pilot.app))
+        screen.show_test(test)
+        await ran(pilot, "r")
+        assert screen.test() is test  # only a run of all has a summary to show
