@@ -223,7 +223,7 @@ class TestActions(TestsBase):
             self.workbench.go("edit", path=place[0], line=place[1])
         if test is not None and test.own_place[0] != test.file:
             self.workbench.say(
-                f"its row of data is {self.place(test)}; {key_of('open.external')} opens that in $EDITOR"
+                f"its row of data is {self.place(test)}; in Tests {key_of('open.external')} opens it in $EDITOR"
             )
 
     def action_edit_outside(self) -> None:
