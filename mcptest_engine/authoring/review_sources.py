@@ -22,7 +22,7 @@ from mcptest_engine.core.errors import McptestError, UsageError
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.suite.edit import append_test
 from mcptest_engine.suite.edit_steps import keep_form
-from mcptest_engine.suite.short_assertions import has_short_form
+from mcptest_engine.suite.short_assertions import has_short_form, with_long_assertions
 from mcptest_engine.suite.text_edits import EditRefused, apply
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_text import Unwritable, block
@@ -197,8 +197,11 @@ class Sources:
             return item, f"there is no test `{one_line(stored.test_name, 80)}` any more"
         was = text.value((stored.block, index, "expect"))
         if has_short_form(was):
-            return item, SHORT_FORM
-        wanted = keep_form(was, _in_form_of(was, stored.expect))
+            wanted = _added_to_short(was, stored.expect, stored.block)
+            if wanted is None:
+                return item, SHORT_FORM
+        else:
+            wanted = keep_form(was, _in_form_of(was, stored.expect))
         if was == wanted and repr(was) == repr(wanted):
             return item, "the test already expects that"
         shared = shared_expect(text.text, index, block=stored.block)
@@ -363,6 +366,18 @@ def _in_form_of(was: Any, wanted: Any) -> Any:
     """An `expect` that says nothing but assertions, as a list where one stands."""
     only_assertions = isinstance(wanted, dict) and list(wanted) == [ASSERTIONS]
     return wanted[ASSERTIONS] if only_assertions and (was is None or isinstance(was, list)) else wanted
+
+
+def _added_to_short(was: Mapping[str, Any], wanted: Any, block: str) -> dict[str, Any] | None:
+    """`was` in the short form with the further assertions of `wanted` as `assertions`; None where something else differs."""
+    tests = [{"expect": was}, {"expect": wanted if isinstance(wanted, dict) else {ASSERTIONS: wanted}}]
+    tree = with_long_assertions(read_tree(json.dumps({block: tests}, default=str), file=""))
+    old, new = (dict(test["expect"]) for test in tree.value[block])
+    rows, further = rows_of(old), rows_of(new)
+    if any(row not in further for row in rows) or {**old, ASSERTIONS: 0} != {**new, ASSERTIONS: 0}:
+        return None
+    added = [row for row in further if row not in rows]
+    return {**was, ASSERTIONS: [*was.get(ASSERTIONS, ()), *added]} if added else dict(was)
 
 
 def _test_text(stored: StoredProposal) -> str:

@@ -45,6 +45,17 @@ def test_a_score_below_the_threshold_exits_with_6_and_review_has_the_assertions(
     assert "mutation_score" not in test  # it was written otherwise when it was measured
 
 
+def test_review_adds_assertions_beside_those_in_the_short_form(mcptest: Run, tmp_path: Path) -> None:
+    suite = tmp_path / "mcptest.yml"
+    suite.write_text(SUITE.replace("{ item: tea }", "{ item: tea }, expect: { structured.price: { gt: 0 } }"))
+    mcptest("mutate")
+    accepted = mcptest("review", "--accept-all")
+    assert "1 accepted" in accepted.stdout, accepted.stderr
+    assert "expect: { structured.price: { gt: 0 }, assertions: [{ target: " in suite.read_text()
+    again = mcptest("mutate", "--threshold", "100")
+    assert again.returncode == 0, again.stdout
+
+
 def test_a_suite_without_a_mutant_exits_with_7_and_an_unknown_operator_with_2(mcptest: Run, tmp_path: Path) -> None:
     (tmp_path / "mcptest.yml").write_text(SUITE.replace("price, args", "price, skip: later, args"))
     skipped = mcptest("mutate")
