@@ -30,7 +30,7 @@ check: setup  ## before a commit: lint, types, layers and the fast tests (QUICK)
 	@$(MAKE) --no-print-directory --jobs 2 lint types layers quick
 
 bench: setup  ## measure the figures, as ratios against a bare client in the same run
-	@$(BIN)/python tests/bench/run.py
+	@$(BIN)/python -m tests.bench.run
 
 soak: setup  ## thousands of calls with faults at random: make soak [SECONDS=3600] [SEED=7]
 	@$(BIN)/python -m tests.soak.run --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))

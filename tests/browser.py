@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Dialog, Page
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PATIENCE_MS = 60_000
@@ -55,8 +55,12 @@ class Watched:
         self.asked: list[str] = []
         page.on("console", lambda message: self.said.append(message.text))
         page.on("pageerror", lambda error: self.said.append(str(error)))
-        page.on("dialog", lambda dialog: (self.said.append(dialog.message), dialog.dismiss())[1])
+        page.on("dialog", self._dismiss)
         page.on("request", lambda request: self.asked.append(request.url))
+
+    def _dismiss(self, dialog: Dialog) -> None:
+        self.said.append(dialog.message)
+        dialog.dismiss()
 
     def open(self, file: Path, fragment: str = "") -> Page:
         """Show a file; what it asked for before is forgotten."""

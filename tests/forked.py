@@ -299,8 +299,9 @@ def _serve(asked: socket.socket, listening: socket.socket, servers: Sequence[str
     signal.signal(signal.SIGCHLD, lambda *_: None)  # what matters is the byte that it writes
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     told_of: dict[int, int] = {}
+    sources: list[socket.socket | int] = [asked, ended, listening]
     while True:
-        ready = select.select([asked, ended, listening], [], [])[0]
+        ready = select.select(sources, [], [])[0]
         if ended in ready:
             os.read(ended, 4096)
             _tell_of_ended(told_of)
@@ -449,7 +450,7 @@ class WarmPopen(subprocess.Popen[Any]):
         args, executable, preexec_fn, _, pass_fds, cwd, env, _, _, shell = given[: len(names)]
         stdin, _, _, stdout, _, stderr = given[len(names) : len(names) + 6]
         start_new_session = given[-2]
-        argv = [args] if isinstance(args, str | os.PathLike) else [os.fspath(word) for word in args]
+        argv: list[str] = [os.fspath(word) for word in ([args] if isinstance(args, str | os.PathLike) else args)]
         main = (
             None
             if executable or preexec_fn or pass_fds or shell
@@ -574,4 +575,4 @@ def _warm_main(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[list[st
 
 
 if __name__ == "__main__":
-    _serve(*(socket.socket(fileno=int(word)) for word in sys.argv[1:3]), servers=sys.argv[3:])
+    _serve(socket.socket(fileno=int(sys.argv[1])), socket.socket(fileno=int(sys.argv[2])), sys.argv[3:])

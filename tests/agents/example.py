@@ -32,7 +32,7 @@ def main() -> None:
         script(endpoint)
         environ = {**os.environ, **endpoint.anthropic}
         mcptest = Path(sys.executable).parent / "mcptest"
-        command = [mcptest, "run", SUITE.relative_to(ROOT), "--record", CASSETTE.stem, "--workers", "1"]
+        command = [str(mcptest), "run", str(SUITE.relative_to(ROOT)), "--record", CASSETTE.stem, "--workers", "1"]
         subprocess.run(command, cwd=place, env=environ, check=True)
         shutil.copy(Path(place) / ".mcptest" / "cassettes" / CASSETTE.name, CASSETTE)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from typing import Any
 
 import pytest
 
@@ -506,7 +507,7 @@ def test_a_large_conversation_is_put_aside_and_its_outline_kept(agent, models, t
 
 def test_turns_are_told_as_they_happen(run_of, models):
     models.answers(Reply("let me see", uses=[Use("say", {"text": "a"})]), "done")
-    events = []
+    events: list[Any] = []
     suite = {
         "servers": {"s": {"command": json.loads(shed())}},
         "agents": [{"name": "asks", "model": CLAUDE, "prompt": "go"}],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mcptest_engine.core.results import FailureKind, Verdict
@@ -9,7 +11,11 @@ from mcptest_engine.running.kinds.agent.distractors import distractors_of
 from tests.agents.conftest import holds
 from tests.servers.model_endpoint import Reply, Use
 
-SAY = {"name": "say", "description": "Says it.", "inputSchema": {"type": "object", "required": ["text"]}}
+SAY: dict[str, Any] = {
+    "name": "say",
+    "description": "Says it.",
+    "inputSchema": {"type": "object", "required": ["text"]},
+}
 LISTED = {"shed": [SAY, {"name": "die"}]}
 
 

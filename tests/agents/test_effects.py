@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,12 @@ from tests.authoring.scripts import Scripted
 from tests.servers.model_endpoint import Reply, Use
 
 CASE = {"server": "store", "model": "gpt-5.4"}
+
+
+def effects_of(ledger, limits=None):
+    effects = ledger.effects(replayed=False, limits=limits)
+    assert effects is not None
+    return effects
 
 
 def digest(text):
@@ -65,6 +72,7 @@ def test_a_run_that_sees_no_list_says_so_and_asks_for_none(record_of, suite, sto
     tools = [{"name": "t", "tool": "create_thing", "args": {"b": 1, "a": "é"}}]
     record = record_of(suite(tools=tools, run_options={"catalog": "off"}))
     assert rows_of(record) == [("create_thing", "unlisted", "executed", "suite", 1)]
+    assert record.effects is not None
     assert record.effects.calls[0].arguments == (digest('{"a":"é","b":1}'),)
     assert record.exit_code == 0
 
@@ -87,7 +95,7 @@ def test_many_different_arguments_have_a_hash_up_to_a_limit_and_are_all_counted(
     ledger = EffectLedger(lambda value: value)
     for number in range(MOST_ARGUMENTS + 50):
         ledger.note("s", "create_thing", {"n": number})
-    (row,) = ledger.effects(replayed=False, limits=None).calls
+    (row,) = effects_of(ledger).calls
     assert (row.count, len(row.arguments)) == (MOST_ARGUMENTS + 50, MOST_ARGUMENTS)
 
 
@@ -150,7 +158,7 @@ def test_an_unlisted_tool_counts_by_what_its_name_suggests(record_of, suite):
 def test_the_name_of_an_unlisted_tool_counts_by_all_the_words_that_the_policy_knows(tool, counts_as):
     ledger = EffectLedger(lambda value: value)
     ledger.note("s", tool, {})
-    (row,) = ledger.effects(replayed=False, limits={}).calls
+    (row,) = effects_of(ledger, limits={}).calls
     assert (row.tool_class, row.limited_as) == ("unlisted", counts_as)
 
 
@@ -172,7 +180,7 @@ def test_no_list_of_later_changes_the_class_that_a_tool_had_when_it_was_called()
     ledger.learn_classes("s", [WIPING])
     ledger.note("s", "wipe", {"a": 1})
     ledger.learn_classes("s", [READING])
-    effects = ledger.effects(replayed=False, limits={"destructive": 0})
+    effects = effects_of(ledger, limits={"destructive": 0})
     (row,) = effects.calls
     assert (row.tool_class, len(row.arguments)) == ("destructive", 1)
     assert effects.exceeded() == ["effects: 1 call of destructive tools, 0 are allowed: `wipe` (1)"]
@@ -183,9 +191,7 @@ def test_calls_before_the_first_list_and_after_it_are_one_row():
     ledger.note("s", "wipe", {})
     ledger.learn_classes("s", [WIPING])
     ledger.note("s", "wipe", {})
-    assert [(row.tool_class, row.count) for row in ledger.effects(replayed=False, limits={}).calls] == [
-        ("destructive", 2)
-    ]
+    assert [(row.tool_class, row.count) for row in effects_of(ledger, limits={}).calls] == [("destructive", 2)]
 
 
 def test_a_call_under_a_gate_has_the_class_that_it_was_decided_by():
@@ -193,9 +199,10 @@ def test_a_call_under_a_gate_has_the_class_that_it_was_decided_by():
     ledger = EffectLedger(lambda value: value)
     policy = SimpleNamespace(is_allowed=lambda *_: False)
     gate = SimpleNamespace(policy=policy, last_class=lambda *_: ToolClass.DESTRUCTIVE)
-    with ledger.note_call(SimpleNamespace(gate=gate), "s", "gadget", {}) as note_sending:
+    session: Any = SimpleNamespace(gate=gate)
+    with ledger.note_call(session, "s", "gadget", {}) as note_sending:
         note_sending(ToolClass.READ_ONLY)
-    (row,) = ledger.effects(replayed=False, limits=None).calls
+    (row,) = effects_of(ledger).calls
     assert (row.tool_class, row.decision, row.decided_by) == ("read_only", CallDecision.EXECUTED, DecidedBy.POLICY)
 
 
@@ -213,10 +220,8 @@ def test_a_call_under_a_gate_has_the_class_that_it_was_decided_by():
 )
 def test_a_call_is_counted_from_when_it_may_have_been_sent(wrong, is_sending, decision):
     ledger = EffectLedger(lambda value: value)
-    with (
-        pytest.raises(type(wrong)),
-        ledger.note_call(SimpleNamespace(gate=None), "s", "gadget", {}) as note_sending,
-    ):
+    session: Any = SimpleNamespace(gate=None)
+    with pytest.raises(type(wrong)), ledger.note_call(session, "s", "gadget", {}) as note_sending:
         if is_sending:
             note_sending(None)
         raise wrong
@@ -274,5 +279,6 @@ def test_shards_are_judged_together():
     one, other = part(2, "aa", "bb"), part(2, "bb", "cc")
     assert one.exceeded() == other.exceeded() == []
     merged = merged_effects([one, other])
+    assert merged is not None
     assert (merged.calls[0].count, merged.calls[0].arguments) == (4, ("aa", "bb", "cc"))
     assert merged.exceeded() == ["effects: 4 calls of mutating tools, 3 are allowed: `create_thing` (4)"]

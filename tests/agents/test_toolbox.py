@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -46,10 +47,11 @@ def test_names_of_one_server_stay_bare_and_of_several_carry_the_server():
 
 
 def test_tools_of_two_servers_that_would_go_by_one_name_are_told_apart_in_any_order():
+    listed: dict[str, list[dict[str, Any]]]
     listed = {"a": [{"name": "b__look"}], "a__b": [{"name": "look", "annotations": {"destructiveHint": True}}]}
     for servers in (listed, dict(reversed(listed.items()))):
         box = Toolbox(servers)
-        found = {offer.name: box.get(offer.name) for offer in box.offers}
+        found = {offer.name: tool for offer in box.offers if (tool := box.get(offer.name)) is not None}
         assert all(re.fullmatch("a__b__look_[0-9a-f]{8}", name) for name in found)
         assert sorted((tool.server, tool.name, tool.told) for tool in found.values()) == [
             ("a", "b__look", "a__b__look_7739c7a8"),
@@ -60,11 +62,14 @@ def test_tools_of_two_servers_that_would_go_by_one_name_are_told_apart_in_any_or
 def test_a_tool_that_is_listed_anew_is_answered_for_by_its_new_schema():
     box = Toolbox({"a": [{"name": "x", "outputSchema": {"type": "object"}}]})
     box.relist("a", [{"name": "x", "outputSchema": {"type": "object", "required": ["id"]}}])
-    assert box.get("x").descriptor["outputSchema"]["required"] == ["id"]
+    offered = box.get("x")
+    assert offered is not None
+    assert offered.descriptor["outputSchema"]["required"] == ["id"]
 
 
 def test_a_tool_with_a_schema_that_no_provider_takes_is_offered_with_one_for_any_object():
-    for schema in (None, [], {"type": "string"}, "no schema"):
+    wrong: tuple[Any, ...] = (None, [], {"type": "string"}, "no schema")
+    for schema in wrong:
         (offer,) = Toolbox({"a": [{"name": "x", "inputSchema": schema, "title": "the title"}]}).offers
         assert offer.input_schema == {"type": "object", "properties": {}}
         assert offer.description == "the title"

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    Of = Callable[..., Proposed]
+
 # The example of agent-interface.md, its indentation as YAML needs it.
 EXAMPLE = """\
   - name: "get_status: proposed assertions"
@@ -62,8 +64,6 @@ EXAMPLE = """\
       # latency budget: 2x the slowest observed call, rounded up to the nearest 50 ms, floor 100 ms
       max_duration_ms: 100
 """
-
-Of = "Callable[..., Proposed]"
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from run import Bench
+    from tests.bench.run import Bench
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -46,7 +46,7 @@ TOOLS: list[Any] = [{"name": name, "description": "", "input_schema": SCHEMA} fo
 
 
 def agent_turns(bench: Bench) -> Iterator[Any]:
-    from rows import Row
+    from tests.bench.rows import Row
 
     told = subprocess.run(
         [sys.executable, str(HERE / "agents.py")], cwd=bench.directory, capture_output=True, text=True, check=True

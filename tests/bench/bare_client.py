@@ -16,12 +16,14 @@ PARAMS = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"n
 
 class Client:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.process = process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self.process, self.writer, self.reader = process, process.stdin, process.stdout
         self.waiting: dict[int, asyncio.Future] = {}
         self.next_id = 0
 
     def send(self, message: dict) -> None:
-        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self.writer.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
     async def request(self, method: str, params: dict) -> dict:
         self.next_id += 1
@@ -30,7 +32,7 @@ class Client:
         return await future
 
     async def read(self) -> None:
-        while line := await self.process.stdout.readline():
+        while line := await self.reader.readline():
             message = json.loads(line)
             self.waiting.pop(message["id"]).set_result(message["result"])
 
@@ -49,7 +51,7 @@ async def main(calls: int, in_flight: int, argv: list[str]) -> None:
             assert "o" in result["content"][0]["text"]
 
     await asyncio.gather(*(worker() for _ in range(min(in_flight, calls))))
-    client.process.stdin.close()
+    client.writer.close()
     await client.process.wait()
     await reading
 

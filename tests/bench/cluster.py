@@ -8,17 +8,18 @@ from __future__ import annotations
 import json
 import statistics
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from processes import in_turns
-from report import record
-from rows import Row
+from tests.bench.processes import in_turns
+from tests.bench.report import record
+from tests.bench.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from run import Bench
+    from tests.bench.run import Bench
 
 SHARDS, SHARD_TESTS = 8, 1_250
 TESTS, CALL_MS, WORKERS = 400, 100, 2
@@ -81,7 +82,7 @@ def on_a_cluster(bench: Bench) -> Iterator[Row]:
         )
         for at_once, most in ((1, 1.3), (8, None)):
             flags = (*asked, "--workers", str(at_once))
-            (results,) = in_turns(1 if at_once == 1 else 3, lambda flags=flags: bench.mcptest(*flags))
+            (results,) = in_turns(1 if at_once == 1 else 3, partial(bench.mcptest, *flags))
             took = statistics.median(result.wall_ms for result in results)
             ideal = TESTS * CALL_MS / WORKERS / at_once
             what = f"run --executor dask, {TESTS} tests of {CALL_MS} ms, {at_once} at once on each of {WORKERS} workers"

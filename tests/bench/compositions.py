@@ -13,13 +13,13 @@ from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
-from rows import Row
+from tests.bench.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from processes import Finished
-    from run import Bench
+    from tests.bench.processes import Finished
+    from tests.bench.run import Bench
 
 HERE = Path(__file__).parent
 DELAY_MS = 50
@@ -81,7 +81,8 @@ def planning(bench: Bench) -> Iterator[Row]:
 def fanning_out(bench: Bench) -> Iterator[Row]:
     items = [f"hello {number}" for number in range(1_000)]
     each = {"id": "each", "needs": ["list"], "for_each": "${list}", "max_concurrency": 50, "tool": "slow"}
-    nodes = [{"id": "list", "tool": "list", "mock": {"result": items}}, {**each, "args": {"text": "${item}"}}]
+    listing = {"id": "list", "tool": "list", "mock": {"result": items}}
+    nodes: list[dict[str, Any]] = [listing, {**each, "args": {"text": "${item}"}}]
     suite = write_nodes(bench.directory / "fan.yml", nodes, "slow")
     yield Row(
         what="1,000 elements of 50 ms, 50 at once",

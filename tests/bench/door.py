@@ -12,13 +12,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from processes import ENVIRON, Finished, in_turns
-from rows import Row
+from tests.bench.processes import ENVIRON, Finished, in_turns
+from tests.bench.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from run import Bench
+    from tests.bench.run import Bench
 
 SDK_SERVER = Path(__file__).parents[1] / "servers" / "sdk_server.py"
 MCPTEST = str(Path(sys.executable).with_name("mcptest"))

@@ -14,14 +14,14 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from processes import in_turns, run_once
-from rows import Row
+from tests.bench.processes import in_turns, run_once
+from tests.bench.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from processes import Finished
-    from run import Bench
+    from tests.bench.processes import Finished
+    from tests.bench.run import Bench
 
 COUNT, AT_ONCE, ROUNDS = 200, 8, 3
 PLATFORM_SECONDS = 0.25

@@ -15,13 +15,13 @@ from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING
 
-from processes import in_turns
-from rows import Row
+from tests.bench.processes import in_turns
+from tests.bench.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from run import Bench
+    from tests.bench.run import Bench
 
 TESTS, ROUNDS = 100, 5
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from processes import in_turns, run_once
-from rows import Row
+from tests.bench.processes import in_turns, run_once
+from tests.bench.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from processes import Finished
-    from run import Bench
+    from tests.bench.processes import Finished
+    from tests.bench.run import Bench
 
 TESTS, ROUNDS, SUITE_ROUNDS = 1_000, 9, 5
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]

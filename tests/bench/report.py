@@ -10,14 +10,14 @@ import shutil
 import statistics
 from typing import TYPE_CHECKING, Any
 
-from processes import in_turns
-from rows import Row
+from tests.bench.processes import in_turns
+from tests.bench.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from run import Bench
+    from tests.bench.run import Bench
 
 TESTS = 10_000
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")

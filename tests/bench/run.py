@@ -1,7 +1,7 @@
 """`make bench`: each figure of the design as one row, measured beside its floor in the same run.
 
-    python tests/bench/run.py [--only WORD]… [--json]
-    python tests/bench/run.py --only workbench
+    python -m tests.bench.run [--only WORD]… [--json]
+    python -m tests.bench.run --only workbench
 
 The subject is the installed `mcptest`, started anew for every measurement as a user starts it; the floor is a bare client
 that makes the same calls and does nothing else. Subject and floor take turns, so that a busy machine slows both. Figures are
@@ -18,24 +18,16 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import asdict
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-import agents
-import cluster
-import compositions
-import door
-import evals
-import mutation
-import plugin
-import report
-import viewer
-import workbench
-from processes import Finished, in_turns, kill_test, run_once, watch_times
-from rows import Row
-from suites import write_suite
+from tests.bench import agents, cluster, compositions, door, evals, mutation, plugin, report, viewer, workbench
+from tests.bench.processes import Finished, in_turns, kill_test, run_once, watch_times
+from tests.bench.rows import Row
+from tests.bench.suites import write_suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -87,7 +79,7 @@ def start_up(bench: Bench) -> Iterator[Row]:
 def validate(bench: Bench) -> Iterator[Row]:
     for tests, limit, times in ((10, 110, 7), (1_000, 300, 5), (10_000, 1_800, 3)):
         suite = bench.suite(f"validate{tests}", tests, "echo")
-        (results,) = in_turns(times, lambda suite=suite: bench.mcptest("validate", suite))
+        (results,) = in_turns(times, partial(bench.mcptest, "validate", suite))
         yield Row(what=f"validate, {tests:,} tests", measured=wall(results), limit=limit)
 
 
@@ -227,8 +219,8 @@ def http_costs(bench: Bench, url: str, in_flight: int) -> tuple[float, float]:
     client = [PYTHON, str(HERE / "bare_http_client.py")]
     measures: list[Callable[[], Finished]] = []
     for calls, suite in zip((few, many), suites, strict=True):
-        measures.append(lambda suite=suite: bench.mcptest("run", suite, "--workers", str(in_flight)))
-        measures.append(lambda calls=calls: run_once([*client, str(calls), str(in_flight), url], bench.directory))
+        measures.append(partial(bench.mcptest, "run", suite, "--workers", str(in_flight)))
+        measures.append(partial(run_once, [*client, str(calls), str(in_flight), url], bench.directory))
     small, small_bare, large, large_bare = (min(one.wall_ms for one in results) for results in in_turns(3, *measures))
     return (large - small) / (many - few), (large_bare - small_bare) / (many - few)
 

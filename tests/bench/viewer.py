@@ -12,14 +12,14 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
-import report
-from processes import ENVIRON
-from rows import Row
+from tests.bench import report
+from tests.bench.processes import ENVIRON
+from tests.bench.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from run import Bench
+    from tests.bench.run import Bench
 
 MCPTEST = str(Path(sys.executable).with_name("mcptest"))
 RUNS = 500

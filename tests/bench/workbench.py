@@ -14,17 +14,16 @@ from pathlib import Path
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING, NamedTuple
 
-from processes import is_alive
-from rows import Row
-from suites import write_suite
-from terminal import Terminal, command_of, family
-
 from mcptest_tui.tips import TIPS
+from tests.bench.processes import is_alive
+from tests.bench.rows import Row
+from tests.bench.suites import write_suite
+from tests.bench.terminal import Terminal, command_of, family
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from run import Bench
+    from tests.bench.run import Bench
 
 HERE = Path(__file__).parent
 PYTHON = sys.executable
@@ -49,6 +48,10 @@ class Figures(NamedTuple):
     letters: list[float]
 
 
+def _shows(text: str) -> Callable[[str], bool]:
+    return lambda drawn: text in drawn
+
+
 def workbench_start(bench: Bench) -> Iterator[Row]:
     """First content, with 120 tests and with 33 suites; what it keeps in memory; what it does when nobody does anything."""
     place, many = _place(bench, "start"), _place(bench, "start-33")
@@ -58,7 +61,7 @@ def workbench_start(bench: Bench) -> Iterator[Row]:
     seen = {place: "echo 3", many: "suite00.yml"}
     for folder, text in seen.items():
         with _open(folder) as terminal:  # the caches of a second start
-            terminal.until(lambda drawn, text=text: text in drawn)
+            terminal.until(_shows(text))
             terminal.drain(3.0)
             terminal.press(CTRL_Q)
             terminal.ended()
@@ -67,7 +70,7 @@ def workbench_start(bench: Bench) -> Iterator[Row]:
     for _ in range(STARTS):
         for folder, text in seen.items():
             with _open(folder) as terminal:
-                found = terminal.until(lambda drawn, text=text: text in drawn, since=terminal.started)
+                found = terminal.until(_shows(text), since=terminal.started)
                 ours[folder].append(found)
                 terminal.drain(2.0)
                 terminal.press(CTRL_Q)
@@ -96,7 +99,7 @@ def workbench_start(bench: Bench) -> Iterator[Row]:
         for _ in range(7):
             for key, text in shown.items():
                 terminal.press(key)
-                switches.append(terminal.until(lambda drawn, text=text: text in drawn, 10.0))
+                switches.append(terminal.until(_shows(text), 10.0))
                 terminal.drain(0.5)
     yield Row(
         what="  from mode to mode",

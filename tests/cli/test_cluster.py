@@ -10,6 +10,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -127,7 +128,7 @@ def test_tests_are_told_while_their_batch_goes_on(cluster):
         file.write(TEST.format(number="late", tool="fetch_late", word="hi"))
     workspace = find_here()
     suite = load(Path("mcptest.yml"), workspace, {})
-    watching = Watching(enough=3)
+    watching: Any = Watching(enough=3)
     record = run_on_cluster(
         suite, RunSettings(), workspace, scheduler=cluster.scheduler_address, variables={}, progress=watching
     )
@@ -222,8 +223,9 @@ def test_a_worker_of_another_version_is_refused(cluster, monkeypatch, capsys):
 
 def test_every_setting_of_a_run_is_sent_refused_or_of_the_asking_side():
     """A setting that was forgotten would be ignored on the workers, and nobody would see it."""
-    suite = SimpleNamespace(path="mcptest.yml", sha256="0")
-    asked = _Run(suite, RunSettings(), None, 1, ".", {})._asked(1)["settings"]
+    suite: Any = SimpleNamespace(path="mcptest.yml", sha256="0")
+    plan: Any = None
+    asked = _Run(suite, RunSettings(), plan, 1, ".", {})._asked(1)["settings"]
     refused = {"bail", "update_snapshots", "record", "replay", "cache", "cache_dir", "cost_gate", "max_cost_usd"}
     of_this_side = {"interactive", "environ", "requested_by", "earlier_runs", "policy"}  # `init` has one, and runs here
     assert set(RunSettings._fields) - set(asked) == refused | of_this_side

@@ -908,7 +908,7 @@ def test_what_changes_from_call_to_call_is_not_pinned(mcptest: Run, tmp_path: Pa
     tests = {test["name"]: test for test in suite_of(tmp_path)["tools"]}
 
     def rows(tool: str) -> list[Any]:
-        return tests[f"{tool}: valid arguments"]["expect"][1:]  # type: ignore[no-any-return]
+        return tests[f"{tool}: valid arguments"]["expect"][1:]
 
     status = {"target": "result.content[0].text", "transform": {"jq": "fromjson"}}
     assert rows("status")[0] == {**status, "matcher": {"subset": {"service": "restless", "state": "up"}}}

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -83,7 +83,7 @@ def start(mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str]) -
         *words: str, silent: bool = False, wrapper: tuple[str, ...] = (), patient: bool = False, **streams: int
     ) -> Started:
         write_suite(tmp_path, fifo, silent=silent, grace_ms=MOST_GRACE_MS if patient else 50)
-        given: dict[str, int] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        given: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         process = subprocess.Popen(
             [*wrapper, mcptest_command, *words],
             cwd=tmp_path,

@@ -6,7 +6,7 @@ import json
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
@@ -49,10 +49,10 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]
     """The paths of the nine suites, below the current directory; one test fails in each of `FAILING`."""
     monkeypatch.chdir(tmp_path)
     with contextmanager(serving)("http_echo") as address:
-        web: dict[str, object] = {"url": f"{address}/json"}
+        web = {"url": f"{address}/json"}
         shop = {"command": [sys.executable, "-S", str(SERVERS / "shop.py")]}
         echo = {"command": [sys.executable, "-S", str(SERVERS / "echo.py")]}
-        suites = {
+        suites: dict[str, tuple[str, dict[str, Any], str, dict[str, str], str]] = {
             "packages/shop/mcptest.yml": ("shop", shop, "stock", {"item": "tea"}, "tea"),
             "packages/shop/more/mcptest.yml": ("shop", shop, "stock", {"item": "milk"}, "milk"),
             "packages/echo/mcptest.yml": ("echo", echo, "echo", {"text": "hello"}, "hello"),

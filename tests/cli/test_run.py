@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     Write = Callable[..., Path]
 
 
-def record(done: subprocess.CompletedProcess[str]) -> dict[str, object]:
+def record(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     assert done.stdout, done.stderr
     return json.loads(done.stdout)
 
 
 def verdicts(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
-    return {test["name"]: test["verdict"] for test in record(done)["tests"]}  # type: ignore[attr-defined,index]
+    return {test["name"]: test["verdict"] for test in record(done)["tests"]}
 
 
 def test_a_run_judges_tools_resources_and_prompts(mcptest: Command, write: Write) -> None:
@@ -151,7 +151,7 @@ def test_a_retried_test_that_passes_is_flaky(mcptest: Command, suite_with: Write
     )
     done = mcptest("run", "--retries", "2", "--reporter", "json")
     assert done.returncode == 0
-    (test,) = record(done)["tests"]  # type: ignore[misc,attr-defined]
+    (test,) = record(done)["tests"]
     assert test["flaky"] is True
     assert [attempt["verdict"] for attempt in test["attempts"]] == ["fail", "pass"]
 
@@ -169,7 +169,7 @@ def test_an_unknown_tool_gets_the_nearest_name_that_the_suite_uses(mcptest: Comm
     """Issue 2: hints for the nearest tool name."""
     suite_with("tools:\n  - { name: good, tool: get_status }\n  - { name: bad, tool: get_statsu }\n")
     done = mcptest("run", "--reporter", "json")
-    failure = record(done)["tests"][1]["failure"]  # type: ignore[index]
+    failure = record(done)["tests"][1]["failure"]
     assert failure["hint"] == "did you mean `get_status`?"
 
 
@@ -187,7 +187,7 @@ def test_shards_merge_into_one_report(mcptest: Command, write: Write, tmp_path: 
         mcptest("run", "--shard", f"{index}/2", "--reporter", f"json=s{index}.json")
     whole = record(mcptest("report", "--merge", "s1.json", "s2.json", "--format", "json"))
     alone = record(mcptest("run", "--reporter", "json"))
-    assert [test["id"] for test in whole["tests"]] == [test["id"] for test in alone["tests"]]  # type: ignore[attr-defined]
+    assert [test["id"] for test in whole["tests"]] == [test["id"] for test in alone["tests"]]
     assert whole["totals"] == alone["totals"]
     assert whole["exit_code"] == 1
 
@@ -217,8 +217,8 @@ def test_shards_of_runs_and_repeats_merge_into_the_order_of_the_whole_run(
         mcptest("run", "--repeat", "2", "--shard", f"{index}/{shards}", "--reporter", f"json={name}")
     whole = record(mcptest("report", "--merge", *names[::-1], "--format", "json"))
     alone = record(mcptest("run", "--repeat", "2", "--reporter", "json"))
-    assert len(alone["tests"]) == 32  # type: ignore[arg-type]
-    assert [test["id"] for test in whole["tests"]] == [test["id"] for test in alone["tests"]]  # type: ignore[attr-defined]
+    assert len(alone["tests"]) == 32
+    assert [test["id"] for test in whole["tests"]] == [test["id"] for test in alone["tests"]]
     assert "places" not in whole
 
 
@@ -280,7 +280,7 @@ def test_timeouts_are_one_clear_failure_and_the_session_stays_usable(mcptest: Co
         "  - { name: after, tool: get_status, serial: true }\n"
     )
     done = mcptest("run", "--reporter", "json")
-    late, after = record(done)["tests"]  # type: ignore[misc,attr-defined]
+    late, after = record(done)["tests"]
     assert (late["verdict"], late["failure"]["kind"]) == ("fail", "timeout")
     assert after["verdict"] == "pass"
 
@@ -298,4 +298,4 @@ def test_the_repro_line_repeats_what_changes_the_test(mcptest: Command, write: W
         *("--var", "want=not there", "--protocol", "2025-06-18"),
     ]
     again = mcptest(*command[1:], "--reporter", "json")
-    assert "`not there` not found" in record(again)["tests"][0]["message"]  # type: ignore[index]
+    assert "`not there` not found" in record(again)["tests"][0]["message"]

@@ -554,7 +554,7 @@ def test_a_golden_is_one_more_assertion_beside_the_others(run: Run) -> None:
     record = run({"nodes": nodes, "cases": cases, "expect": [wants("composition.ran", True)]})
     assert [test.name for test in record.tests] == ["c0 [good]", "c0 [bad]"]
     assert [test.verdict for test in record.tests] == [Verdict.PASS, Verdict.FAIL]
-    names = [item.name for item in record.tests[1].assertions]  # type: ignore[union-attr]
+    names = [item.name for item in record.tests[1].assertions]
     assert names == [None, "golden.matched"]
 
 

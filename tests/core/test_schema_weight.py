@@ -1,5 +1,7 @@
 """Whether judging a value by a schema is too much work, told before it is tried."""
 
+from typing import Any
+
 from mcptest_engine.core.schema_weight import weighing
 
 TREE = {
@@ -18,7 +20,7 @@ def doubled(levels):
 
 
 def chained(levels):
-    value = {}
+    value: dict[str, Any] = {}
     for _ in range(levels):
         value = {"next": value}
     return value
@@ -40,7 +42,7 @@ def test_a_loop_that_doubles_is_too_much_for_a_deep_value_alone():
 def test_a_tree_is_judged_however_large():
     """Each of its values is visited once: a loop of references alone is no fault."""
     heavy = weighing(TREE)
-    value = {}
+    value: dict[str, Any] = {}
     for _ in range(10):
         value = {"left": value, "right": dict(value)}
     assert heavy is not None

@@ -22,9 +22,9 @@ TIMEOUT_SECONDS = 840
 )
 def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
     """Sphinx warns of each link whose page or section is missing."""
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", "-d", tmp_path / "cache"]
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", "-d", str(tmp_path / "cache")]
     built = subprocess.run(
-        [*command, ".", tmp_path / "site"],
+        [*command, ".", str(tmp_path / "site")],
         cwd=ROOT,
         capture_output=True,
         text=True,

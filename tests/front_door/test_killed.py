@@ -8,7 +8,7 @@ import select
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -80,12 +80,12 @@ def test_a_client_that_is_killed_takes_front_door_and_servers_with_it(
     open_door: Callable[..., Door], mcptest_command: str, tmp_path: Path, hanging: Callable[[], int]
 ) -> None:
     (tmp_path / ".mcptest").mkdir()
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}}},
         {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/call", "params": {"name": "trigger_run", "arguments": {}}},
     ]
-    messages[0]["params"]["clientInfo"] = {"name": "client", "version": "1"}  # type: ignore[index]
+    messages[0]["params"]["clientInfo"] = {"name": "client", "version": "1"}
     lines = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
     client = (
         "import subprocess, sys, threading\n"

@@ -287,15 +287,14 @@ def test_a_run_of_a_thousand_tests_is_answered_within_what_a_client_takes(writer
     assert answer["failed"] == 1_000
     assert len(json.dumps(answer)) < 75_000
     seen: set[str] = set()
-    cursor = None
+    more: dict[str, str] = {}
     while True:
-        more = {} if cursor is None else {"cursor": cursor}
         page = writer.call("get_run", run_id=answer["run_id"], **more)
         assert len(json.dumps(page)) < 75_000
         seen.update(test["name"] for test in page["tests"])
-        cursor = page.get("next_cursor")
-        if cursor is None:
+        if page.get("next_cursor") is None:
             break
+        more = {"cursor": page["next_cursor"]}
     assert len(seen) == 1_000
 
 

@@ -35,8 +35,8 @@ def test_the_sdks_client_drives_it(mcptest_command: str, tmp_path: Path, clean_e
     )
     heard: list[float] = []
 
-    async def progress(done: float, total: float | None, message: str | None) -> None:
-        heard.append(done)
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append(progress)
 
     async def drive() -> None:
         with anyio.fail_after(60):
@@ -44,7 +44,7 @@ def test_the_sdks_client_drives_it(mcptest_command: str, tmp_path: Path, clean_e
                 await session.initialize()
                 assert "run_tool_test" in {tool.name for tool in (await session.list_tools()).tools}
                 suite = SUITE.replace("degraded", "operational")
-                ran = await session.call_tool("run_tool_test", {"suite": suite}, progress_callback=progress)
+                ran = await session.call_tool("run_tool_test", {"suite": suite}, progress_callback=hear)
                 assert not ran.is_error
                 assert ran.structured_content is not None
                 assert ran.structured_content["verdict"] == "pass"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.judging.assertions import judge_assertions
 from mcptest_engine.judging.snapshots import SnapshotStore
 
-ANSWER = {
+ANSWER: dict[str, Any] = {
     "result": {
         "content": [{"type": "text", "text": "status: degraded"}, {"type": "text", "text": '{"id": 9007199254740993}'}]
     },
@@ -30,6 +31,11 @@ REPORTED = {**ANSWER, "result": {"content": [{"type": "text", "text": "no such c
 
 def row(target, matcher, envelope=ANSWER, **more):
     return judge_assertions([{"target": target, "matcher": matcher, **more}], envelope)[0]
+
+
+def message_of(result):
+    assert result.message is not None
+    return result.message
 
 
 def test_the_message_names_the_assertion_the_target_and_why():
@@ -155,11 +161,11 @@ def test_clipping_leaves_no_half_of_a_secret():
     ]
     rows = judge_assertions(assertions, answer, redact=redact)
     assert all(one.passed is False for one in rows)
-    assert "correct" not in rows[0].message
-    assert secret not in rows[1].message
+    assert "correct" not in message_of(rows[0])
+    assert secret not in message_of(rows[1])
     reported = {**REPORTED, "result": {"isError": True, "content": [{"text": "y" * 100 + secret}]}}
     told = judge_assertions([{"target": "result.x", "matcher": {"exact": 1}}], reported, redact=redact)[0]
-    assert "correct" not in told.message
+    assert "correct" not in message_of(told)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +185,7 @@ def test_any_result_is_judged(result):
         [{"target": target, "matcher": {"contains": "zzz"}} for target in targets], {**ANSWER, "result": result}
     )
     assert all(
-        one.message.startswith(f"assertion {index + 1} (`{one.target}`) failed: ") for index, one in enumerate(rows)
+        message_of(one).startswith(f"assertion {index + 1} (`{one.target}`) failed: ") for index, one in enumerate(rows)
     )
 
 

@@ -12,6 +12,11 @@ def answer(duration_ms=612.0, result=None):
     return {"duration_ms": duration_ms, "result": result}
 
 
+def failure_of(outcome):
+    assert outcome.failure is not None
+    return outcome.failure
+
+
 @pytest.mark.parametrize(
     ("duration", "budget", "message"),
     [
@@ -24,8 +29,8 @@ def answer(duration_ms=612.0, result=None):
 def test_a_duration_beyond_its_budget_fails(duration, budget, message):
     """Upstream facts 2.4: the wording."""
     outcome = judge_budgets({"max_duration_ms": budget}, answer(duration))
-    assert outcome.failure.kind is FailureKind.BUDGET
-    assert outcome.failure.message == message
+    assert failure_of(outcome).kind is FailureKind.BUDGET
+    assert failure_of(outcome).message == message
 
 
 def test_what_equals_the_budget_fits():
@@ -38,19 +43,19 @@ def test_a_response_of_too_many_tokens_fails():
     """Decisions 14: a quarter of the characters, rounded up."""
     texts = {"content": [{"type": "text", "text": "x" * 40}, {"type": "text", "text": "y"}]}
     outcome = judge_budgets({"max_response_tokens": 10}, answer(1.0, texts))
-    assert outcome.failure.message == "response token budget exceeded: 11 > 10 (max_response_tokens)"
+    assert failure_of(outcome).message == "response token budget exceeded: 11 > 10 (max_response_tokens)"
 
 
 def test_a_budget_that_only_warns_is_a_warning():
     expect = {"max_duration_ms": {"budget": 1, "mode": "warn"}, "max_response_tokens": {"budget": 0, "mode": "fail"}}
     outcome = judge_budgets(expect, answer(2.0, {"content": [{"text": "x"}]}))
     assert outcome.warnings == ("duration budget exceeded: 2ms > 1ms (max_duration_ms)",)
-    assert outcome.failure.message == "response token budget exceeded: 1 > 0 (max_response_tokens)"
+    assert failure_of(outcome).message == "response token budget exceeded: 1 > 0 (max_response_tokens)"
 
 
 def test_two_budgets_exceeded_are_told_together():
     outcome = judge_budgets({"max_duration_ms": 1, "max_response_tokens": 0}, answer(2.0, {"content": [{"text": "x"}]}))
-    assert outcome.failure.message == (
+    assert failure_of(outcome).message == (
         "duration budget exceeded: 2ms > 1ms (max_duration_ms);"
         " response token budget exceeded: 1 > 0 (max_response_tokens)"
     )

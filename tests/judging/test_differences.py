@@ -6,7 +6,20 @@ import random
 
 import pytest
 
-from mcptest_engine.judging.differences import NOTHING, aligned_difference, unified_diff
+from mcptest_engine.judging import differences
+from mcptest_engine.judging.differences import NOTHING
+
+
+def unified_diff(expected, actual):
+    diff = differences.unified_diff(expected, actual)
+    assert diff is not None
+    return diff
+
+
+def aligned_difference(expected, actual):
+    difference = differences.aligned_difference(expected, actual)
+    assert difference is not None
+    return difference
 
 
 def test_a_diff_of_objects_shows_the_lines_that_differ():

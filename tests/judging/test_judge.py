@@ -317,7 +317,7 @@ def test_jurors_that_have_spoken_before_an_interruption_are_paid_for() -> None:
     paid: list[Any] = []
 
     async def interrupted() -> None:
-        models = LastIsSilent()
+        models: Any = LastIsSilent()
         asking = asyncio.create_task(grade(models, input="", output="a", rubric="x", judge=SEVERAL, cut=paid.extend))
         async with asyncio.timeout(30):
             await models.waiting.wait()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -50,7 +51,7 @@ def test_two_of_three_clear_a_set_at_six_tenths():
     found = judged_set(0, {"name": "keyword-coverage", "threshold": 0.6}, rows(True, True, False))
     assert found.passed is True
     assert found.set is not None
-    assert round(found.set.score, 3) == 0.667
+    assert found.set.score == pytest.approx(2 / 3)
     assert found.message is None
 
 
@@ -136,7 +137,7 @@ def test_a_deferred_assertion_leaves_a_set_open_only_where_it_matters(passed, th
 
 def test_the_rows_of_a_set_are_numbered_within_it():
     """decisions 14: `#2.1`."""
-    items = [
+    items: list[dict[str, Any]] = [
         {"target": "result", "matcher": {"exists": True}},
         {"assert-set": {"assertions": [{"target": "result", "matcher": {"exact": 1}}] * 2, "weight": 2.5}},
     ]

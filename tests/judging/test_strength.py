@@ -83,6 +83,7 @@ def test_what_does_not_have_to_hold_demands_nothing() -> None:
 
 
 def test_a_further_assertion_never_makes_a_test_weaker() -> None:
+    rows: list[tuple[str, dict[str, Any]]]
     rows = [("duration_ms", {"lt": 5}), ("error", {"exists": False}), (TEXT, {"exists": True}), (TEXT, {"exact": "a"})]
     levels = [list(Strength).index(of(*rows[:count], outcome=Wanted.ANY)) for count in range(len(rows) + 1)]
     assert all(one <= other for one, other in pairwise(levels))

@@ -17,9 +17,12 @@ from tests.viewer.kept import viewing
 
 if TYPE_CHECKING:
     import subprocess
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.servers.model_endpoint import ModelEndpoint, Question
+
+    Run = Callable[..., subprocess.CompletedProcess[str]]
 
 COMMAND = f"{sys.executable} {REFLECTING}"
 SUITE = """\
@@ -71,9 +74,6 @@ tools:
     args: { q: x }
     expect: [{ target: "result.content", matcher: { snapshot: {} } }]
 """
-
-
-Run = "Callable[..., subprocess.CompletedProcess[str]]"
 
 
 def assert_nothing_leaks(process: subprocess.CompletedProcess[str], folder: Path, log: Path) -> None:
@@ -190,11 +190,11 @@ def test_a_run_and_all_that_is_made_of_it_holds_no_value_of_the_environment(
     assert "echo" in served.stdout + served.stderr
     assert_nothing_leaks(served, tmp_path, log)
     with viewing(tmp_path) as viewed:
-        pages, new = {"/": viewed.get("/").text}, True
+        pages: dict[str, str] = {}
+        new = {"/"}
         while new:
-            links = {link for text in pages.values() for link in re.findall(r'href="(/[^"#]*)"', text)}
-            new = {link: viewed.get(unescape(link)).text for link in links - set(pages)}
-            pages |= new
+            pages |= {link: viewed.get(unescape(link)).text for link in new}
+            new = {link for text in pages.values() for link in re.findall(r'href="(/[^"#]*)"', text)} - set(pages)
     assert len(pages) > 5
     assert {link: found for link, text in pages.items() if (found := found_in(text))} == {}
 

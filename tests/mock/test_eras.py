@@ -170,6 +170,7 @@ def test_in_the_stateless_era_nothing_is_logged_unasked(transport: str, talk: Ca
 def test_what_the_client_answers_stands_in_the_result(mode: str, transport: str, talk: Callable[..., Any]) -> None:
     """`ask`: a request of the server until 2025-11-25, an `input_required` result from 2026-07-28 on."""
     from mcp import types
+    from pydantic import FileUrl
 
     async def sample(_context: Any, params: Any) -> Any:
         asked = params.messages[0].content
@@ -181,7 +182,7 @@ def test_what_the_client_answers_stands_in_the_result(mode: str, transport: str,
         return types.ElicitResult(action="accept", content={"sure": True})
 
     async def roots(_context: Any) -> Any:
-        return types.ListRootsResult(roots=[types.Root(uri="file:///data")])
+        return types.ListRootsResult(roots=[types.Root(uri=FileUrl("file:///data"))])
 
     async def use(client: Any) -> None:
         assert text_of(await client.call_tool("summarise", {"text": "tea"})) == "in short: SUMMARISE: TEA"

@@ -261,7 +261,7 @@ def test_the_sdk_client_agrees_with_the_mock(tmp_path):
     """A cross-check by another implementation of the protocol: the `mcp` package."""
 
     async def look() -> None:
-        from mcp import ClientSession, StdioServerParameters
+        from mcp import ClientSession, StdioServerParameters, types
         from mcp.client.stdio import stdio_client
 
         argv = ["-m", "mcptest_engine.mock", "--preset", "demo"]
@@ -276,9 +276,13 @@ def test_the_sdk_client_agrees_with_the_mock(tmp_path):
             assert answer.structured_content["temperature"] == 19
             refused = await session.call_tool("get_weather", {"city": ""})
             assert refused.is_error
-            assert (await session.read_resource("demo://records/7")).contents[0].text == "record 7"
+            (record,) = (await session.read_resource("demo://records/7")).contents
+            assert isinstance(record, types.TextResourceContents)
+            assert record.text == "record 7"
             prompt = await session.get_prompt("summarise", {"text": "a story", "tone": "dry"})
-            assert "tone: dry" in prompt.messages[0].content.text
+            content = prompt.messages[0].content
+            assert isinstance(content, types.TextContent)
+            assert "tone: dry" in content.text
 
     async def bounded() -> None:
         async with asyncio.timeout(90):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 
@@ -214,7 +215,9 @@ def test_first_questions_that_come_at_once_share_one_provider_which_is_closed(mo
     import_provider = asking._imported
 
     def import_counted(sdk):
-        class Counted(import_provider(sdk)):
+        provider: Any = import_provider(sdk)
+
+        class Counted(provider):
             def __init__(self, *arguments):
                 super().__init__(*arguments)
                 made.append(self)

@@ -229,7 +229,8 @@ def test_a_price_is_found_by_id_then_by_longest_prefix_then_as_listed():
         return {"input_usd_per_mtok": amount, "output_usd_per_mtok": amount}
 
     prices = PriceList({"gpt-*": usd(1), "gpt-5*": usd(2), "gpt-5.4": usd(3), "claude-opus-5": usd(0)})
-    assert [prices.price(name).tokens_in for name in ("gpt-5.4", "gpt-5.4-mini", "gpt-4o")] == [3, 2, 1]
+    found = [prices.price(name) for name in ("gpt-5.4", "gpt-5.4-mini", "gpt-4o")]
+    assert [price and price.tokens_in for price in found] == [3, 2, 1]
     assert prices.cost("claude-opus-5", 10, 10) == 0.0
     assert prices.price("claude-sonnet-5-5") == PRICES["claude-sonnet-5-5"]
 

@@ -182,7 +182,7 @@ def test_a_tape_without_models_defers_as_its_run_did(models):
     assert models.questions == []
 
 
-_GOOD = {
+_GOOD: dict[str, Any] = {
     "request": {"model": "m"},
     "answer": {"text": "", "stop": "end", "tokens_in": 0, "tokens_out": 0, "cost_usd": None},
     "duration_ms": 1,

@@ -18,6 +18,7 @@ from mcptest_engine.mutation.operators import (
     MISSING,
     OPERATORS,
     Change,
+    Path,
     Source,
     apply,
     assertion_path,
@@ -98,7 +99,7 @@ def test_each_mutant_differs_in_exactly_the_change_that_it_names(result: dict[st
 
 
 def test_the_operators_by_what_they_make_of_one_answer() -> None:
-    result = {
+    result: dict[str, Any] = {
         "content": [{"type": "text", "text": json.dumps({"paid": True, "ids": [3, 4]})}],
         "isError": False,
     }
@@ -211,7 +212,7 @@ def test_what_lies_in_a_list_whose_order_changes_is_left_alone() -> None:
 
 def test_volatile_paths_are_left_alone() -> None:
     result = {"content": [{"type": "text", "text": '{"at": 17, "n": 3}'}]}
-    at = ("result", "content", 0, "text", FROM_JSON, "at")
+    at: Path = ("result", "content", 0, "text", FROM_JSON, "at")
     paths = {one.path for one in changes_of(Source("tools/call", {"result": result}), volatile={at})}
     assert at not in paths
     assert (*at[:-1], "n") in paths

@@ -107,7 +107,7 @@ class Shop:
         return replay_for(self.suite, self.workspace, options, redactor=Redactor(), **more)
 
     def test(self, name: str) -> dict[str, Any]:
-        return next(one for one in self.report["tests"] if one["name"] == name)  # type: ignore[no-any-return]
+        return next(one for one in self.report["tests"] if one["name"] == name)
 
     def mutants(self, name: str, status: Status) -> list[dict[str, Any]]:
         return [one for one in self.report["mutants"] if one["test"] == name and one["status"] == status]

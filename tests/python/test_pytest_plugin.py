@@ -15,6 +15,8 @@ import yaml  # noqa: F401 - its C part cannot be loaded twice, and pytester forg
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    Run = Callable[..., pytest.RunResult]
+
 SERVERS = Path(__file__).parent.parent / "servers"
 SHOP = f"[{sys.executable}, -S, {SERVERS / 'shop.py'}]"
 SUITE = f"""\
@@ -62,11 +64,10 @@ def test_plain(mcp_server):
 def test_stored(mcp_server):
     mcp_server.call("stock", item="tea").expect("text", snapshot=True)
 """
-Run = "Callable[..., pytest.RunResult]"
 
 
 @pytest.fixture
-def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., pytest.RunResult]:
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
     """pytest in this process, in the folder of the test, with no other plugin than those that pytest loads by itself."""
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.run_record import RunRecord
 
-READ = {
+READ: dict[str, dict[str, Any]] = {
     "search_books": {"count": 2, "first": "The Sea Around Us"},
     "get_book": {"id": "bk-104", "title": "The Sea Around Us", "year": 1951},
     "list_branches": {"branches": ["Harbour", "Old Town"]},
@@ -28,6 +28,7 @@ READ = {
     "price_of": {"price": 30, "currency": "EUR"},
     "stock_of": {"copies": 3},
 }
+CHANGE: dict[str, dict[str, Any]]
 CHANGE = {"reserve_book": {"reservation": "r-88", "days": 14}, "cancel_reservation": {"cancelled": True}}
 UNTOUCHED = ("delete_account", "export_orders", "refund_order", "send_newsletter")
 WEAKENED = "a reservation lasts three weeks"

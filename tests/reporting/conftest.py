@@ -29,6 +29,7 @@ def make_test(name: str, verdict: str = "pass", **more: Any) -> TestResult:
     found = Verdict(verdict)
     if found is Verdict.FAIL and "failure" not in more:
         row = make_assertion()
+        assert row.message is not None
         more = {"assertions": (row,), "failure": Failure(kind=FailureKind.ASSERTION, message=row.message), **more}
     if "failure" in more and "message" not in more:
         more["message"] = more["failure"].message

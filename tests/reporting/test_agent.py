@@ -131,6 +131,7 @@ def test_a_server_that_died_shows_its_last_words_and_the_hint(build):
     )
     (shown,) = agent_failures(build.record(build.test("a", "fail", failure=failure)))
     assert shown.assert_ == "exited with code 1 (hint: try x)"
+    assert shown.actual is not None
     assert shown.actual.startswith("stderr: …a")
     assert shown.actual.endswith("a\\nboom")
     assert shown.clipped

@@ -65,11 +65,11 @@ def record(build: Any) -> RunRecord:
 
     def composed(name: str, verdict: str = "pass", **more: Any) -> Any:
         full = name if more.get("case") is None else f"{name} [{more['case']}]"
-        about = {"kind": TestKind.COMPOSITION, "tool": None, "request": None, "output": None}
+        about: dict[str, Any] = {"kind": TestKind.COMPOSITION, "tool": None, "request": None, "output": None}
         return build.test(full, verdict, id=f"mcptest.yml::composition::{full}", **about, **more)
 
     told = "node `a` failed: the tool reported an error: no"
-    spent = {"cost_usd": 0.018, "tokens": 300, "trace": trace(node("s", args={}), models=MODELS)}
+    spent: dict[str, Any] = {"cost_usd": 0.018, "tokens": 300, "trace": trace(node("s", args={}), models=MODELS)}
     return build.record(
         build.test("status answers"),
         composed("render", case="common", line=20, **spent),

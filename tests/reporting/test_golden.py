@@ -95,9 +95,9 @@ def test_every_report_can_tell_of_an_agent_whose_test_failed(name, build):
     assert "not found in" in render(name, build.record(replace(test, kind=TestKind.AGENT))).text
 
 
-def test_an_unknown_format_is_refused_with_the_nearest_one():
+def test_an_unknown_format_is_refused_with_the_nearest_one(build):
     """style 5: what happened and how to go on."""
     with pytest.raises(UsageError) as refused:
-        render("junti", None)
+        render("junti", build.record())
     assert str(refused.value) == 'unknown report format "junti"'
     assert refused.value.hint == "did you mean `junit`?"

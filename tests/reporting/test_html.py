@@ -78,7 +78,9 @@ def resolved(told, values):
 
 def shown(line):
     """[text], or [beginning, length] of a value that was cut."""
-    length, plain, text = re.fullmatch(r"(?:~(\d+)~)?(T?)(.*)", line, re.DOTALL).groups()
+    found = re.fullmatch(r"(?:~(\d+)~)?(T?)(.*)", line, re.DOTALL)
+    assert found is not None
+    length, plain, text = found.groups()
     signs = re.sub(r"\\(?:u00(26|3c|3e)|.)", lambda one: chr(int(one[1], 16)) if one[1] else one[0], text)
     return [json.loads(text) if plain else signs, *([int(length)] if length else [])]
 
@@ -87,8 +89,8 @@ def test_the_policy_allows_exactly_the_style_and_the_script_of_the_page(rich_rec
     """CSP level 3: by their hashes, and nothing else but a picture in the page itself."""
     page = page_of(rich_record)
     policy = tree(page).xpath("//meta[@http-equiv='Content-Security-Policy']/@content")[0]
-    style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)[1]
-    script = re.search(r"<script>(.*?)</script>", page, re.DOTALL)[1]
+    (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     hashes = [f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in (style, script)]
     assert policy.split("; ") == [
         "default-src 'none'",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from mcptest_engine.core.results import Failure, FailureKind, TestKind
 from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
+from mcptest_engine.reporting.registry import render
 from tests.reporting.conftest import make_assertion, make_record, make_test
-from tests.reporting.test_scored import render
 
 MODELS = [{"model": "claude-x", "calls": 1, "tokens": 120, "cost_usd": 0.0002}]
 BASE = {
@@ -33,7 +34,7 @@ CRITERIA = [
 ]
 FAILED = {**BASE, "verdict": "fail", "score": 0.4, "reasoning": "kind 0.1", "criteria": CRITERIA, "models": MODELS}
 PATH = [{"ask": "Is it kind?", "answer": "no", "score": 0.2, "reasoning": "rude"}]
-JURY = [
+JURY: list[dict[str, Any]] = [
     {"model": "claude-x", "score": 1.0, "passed": True, "reasoning": "fine"},
     {"model": "claude-x", "score": 0.0, "passed": False, "reasoning": "rude"},
     {"model": "claude-x", "score": None, "passed": None, "reasoning": "no grade"},

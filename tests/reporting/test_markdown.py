@@ -18,12 +18,13 @@ def markdown(record):
 
 def table_rows(text):
     """The cells of the last table, as text without Markdown and HTML tags of ours."""
-    rows, cells = [], []
+    rows: list[list[str]] = []
+    cells: list[str] = []
     for token in MARKDOWN.parse(text):
         if token.type == "tr_open":
             cells = []
         elif token.type == "inline" and token.level >= 3:
-            cells.append("".join(child.content for child in token.children if child.type != "html_inline"))
+            cells.append("".join(child.content for child in token.children or () if child.type != "html_inline"))
         elif token.type == "tr_close":
             rows.append(cells)
     return rows

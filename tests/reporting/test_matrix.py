@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 from mcptest_engine.core.results import DerivedMetric, Failure, FailureKind, TestKind
 from mcptest_engine.reporting.grid import NO_MODEL, grid_of
@@ -29,7 +30,10 @@ class Balanced(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.elements, self.attributes, self.texts = [], [], [], []
+        self.open: list[str] = []
+        self.elements: list[str] = []
+        self.attributes: list[Any] = []
+        self.texts: list[str] = []
         self.feed(text)
         self.close()
         assert self.open == []
@@ -49,7 +53,7 @@ class Balanced(HTMLParser):
 
 def cells(text):
     """The cells of the grid: their class, and the texts in them."""
-    table = re.search(r"<tbody>.*?</tbody>", text, re.DOTALL)[0]
+    table, *_ = re.findall(r"<tbody>.*?</tbody>", text, re.DOTALL)
     return [
         (kind, " ".join(re.sub(r"<[^>]+>", " ", body).split()))
         for kind, body in re.findall(r'<td class="(\w+)">(.*?)</td>', table, re.DOTALL)

@@ -45,7 +45,7 @@ def by_name(found, name):
 
 def check_tree(found):
     """Ids of the right shape, unique; every parent came before its children; one trace, one root."""
-    known = set()
+    known: set[str | None] = set()
     for span in found:
         assert re.fullmatch("[0-9a-f]{32}", span["trace_id"])
         assert re.fullmatch("[0-9a-f]{16}", span["span_id"])

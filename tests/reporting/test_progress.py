@@ -177,10 +177,10 @@ def test_a_terminal_that_is_gone_ends_the_block_and_not_the_run(build):
     bench.progress.close()
 
 
-def test_the_thread_draws_by_itself_and_is_gone_afterwards(build):
+def test_the_thread_draws_by_itself_and_is_gone_afterwards(build, monkeypatch):
     """The block that users see: drawn from its own thread, taken away by the last event."""
     drawn, terminal = threading.Event(), Terminal()
-    terminal.flush = drawn.set
+    monkeypatch.setattr(terminal, "flush", drawn.set)
     moments = iter([0.0])
     progress = Progress(terminal, color=False, width=lambda: 80, clock=lambda: next(moments, 1.0))
     record = build.record()
@@ -192,11 +192,16 @@ def test_the_thread_draws_by_itself_and_is_gone_afterwards(build):
     progress.close()
 
 
-def test_a_terminal_that_has_been_stopped_does_not_stop_the_run(build):
+def test_a_terminal_that_has_been_stopped_does_not_stop_the_run(build, monkeypatch):
     """Ctrl-S blocks whoever writes; events are taken note of all the same."""
     writing, resumed = threading.Event(), threading.Event()
     bench = Bench(build)
-    bench.terminal.flush = lambda: (writing.set(), resumed.wait(5))
+
+    def flush():
+        writing.set()
+        resumed.wait(5)
+
+    monkeypatch.setattr(bench.terminal, "flush", flush)
     drawing = threading.Thread(target=bench.frame)
     drawing.start()
     assert writing.wait(5)

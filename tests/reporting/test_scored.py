@@ -25,6 +25,7 @@ def scored(build: Any) -> RunRecord:
     held = build.assertion(0, passed=True, message=None, weight=3.0)
     missed = build.assertion(1, weight=0.5)
     part = judged_set(2, {"name": "cover|age", "threshold": 0.9}, (held, build.assertion(1)))
+    assert part.message is not None
     metric = DerivedMetric(name=HTML, value=2 / 3, threshold=0.7, passed=False, missing=("cites",))
     reported = DerivedMetric(name=HTML, value=1.0)
     below = Failure(kind=FailureKind.SCORE, message="score 0.125 is below the threshold 0.7 (1 of 3 hold)")

@@ -154,7 +154,7 @@ def test_a_call_that_was_lost_to_the_fault_of_another_test_fails_nothing(record_
 
 
 def test_every_report_says_that_a_test_fails_alone_too(record_of: Callable[..., RunRecord]) -> None:
-    wrong = {"expect": [{"target": "result.content[0].text", "matcher": {"exact": "no"}}]}
+    wrong: dict[str, Any] = {"expect": [{"target": "result.content[0].text", "matcher": {"exact": "no"}}]}
     record = record_of(suite(row("wrong", "linger", **wrong), row("other", "linger")))
     assert verdicts(record) == {"wrong": "fail", "other": "pass"}
     failure = record.tests[0].failure
@@ -170,14 +170,14 @@ def test_every_report_says_that_a_test_fails_alone_too(record_of: Callable[..., 
 
 
 def test_what_runs_alone_is_not_tried_again(record_of: Callable[..., RunRecord]) -> None:
-    wrong = {"expect": [{"target": "result.content[0].text", "matcher": {"exact": "no"}}]}
+    wrong: dict[str, Any] = {"expect": [{"target": "result.content[0].text", "matcher": {"exact": "no"}}]}
     record = record_of(suite(row("a", "look", **wrong), row("b", "look", **wrong)), workers=1)
     assert record.effects is not None
     assert [effect.count for effect in record.effects.calls] == [2]
 
 
 def test_a_call_that_is_made_again_counts_among_the_effects(record_of: Callable[..., RunRecord]) -> None:
-    wrong = {"expect": [{"target": "result.content[0].text", "matcher": {"exact": "no"}}]}
+    wrong: dict[str, Any] = {"expect": [{"target": "result.content[0].text", "matcher": {"exact": "no"}}]}
     record = record_of(suite(row("a", "linger", **wrong), row("b", "linger")))
     assert record.effects is not None
     assert [effect.count for effect in record.effects.calls] == [3]
@@ -421,7 +421,10 @@ def test_a_failure_is_told_while_others_go_on_and_its_cause_when_it_is_known(
     assert any(isinstance(event, CaseStarted) for event in events[at:])
     (explained,) = (event for event in events[at:] if isinstance(event, CaseExplained))
     assert explained.result.name == wrong
-    assert explained.result.failure.cause.kind == "interference"
+    failure = explained.result.failure
+    assert failure is not None
+    assert failure.cause is not None
+    assert failure.cause.kind == "interference"
     assert explained.result == next(test for test in record.tests if test.name == wrong)
 
 

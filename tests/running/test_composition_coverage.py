@@ -42,7 +42,7 @@ def test_calls_of_a_model_count_once_and_those_without_a_result_do_not() -> None
         {"name": "bare", "server": "s", "args": None, "result": {}, "is_error": False},
     ]
     trace = {"tool_calls": calls}
-    tests = [
+    tests: list[dict[str, Any]] = [
         {"kind": "agent", "server": "s", "trace": trace, "trials": [{"trace": {**trace, "models": []}}, {}]},
         {"kind": "eval", "server": "s", "trace": {**trace, "models": []}},
         {"kind": "eval", "server": "s", "trace": trace},

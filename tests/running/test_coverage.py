@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -375,7 +375,7 @@ def test_values_that_the_record_keeps_to_itself_are_not_missed() -> None:
         {"request": {"params": 1}},
     ],
 )
-def test_a_tool_that_never_succeeded_in_a_passing_test_is_not_covered(left_out: dict[str, object]) -> None:
+def test_a_tool_that_never_succeeded_in_a_passing_test_is_not_covered(left_out: dict[str, Any]) -> None:
     rows = coverage_of({"s": Offered(tools=[{"name": "t"}])}, [call({}, **left_out)])
     assert rows[0].missing == ("t",)
 

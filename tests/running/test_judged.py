@@ -696,7 +696,7 @@ def test_a_run_of_models_judges_and_scorers_spends_no_more_than_its_cap_and_one_
     book = tmp_path / "book"
     bank = {"command": [sys.executable, "-S", str(SERVERS / "ledger.py"), str(book)]}
     call = {"call": {"server": "bank", "tool": "transfer", "args": {"amount": 1}}, "serial": False}
-    answers = [{"output": "x"}, {"model": "claude-test"}, call]
+    answers: list[dict[str, Any]] = [{"output": "x"}, {"model": "claude-test"}, call]
     evals = [
         {
             "name": f"e{at}",

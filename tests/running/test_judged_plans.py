@@ -226,8 +226,9 @@ def test_namesakes_keep_answers_of_their_own(suite_of: Load) -> None:
     """An eval of one run may be called as the run of another is."""
     text = SERVERS + "evals: [{ name: a, output: x, runs: 2, rubric: r }, { name: 'a #2', output: y, rubric: r }]"
     rows = [case.body for case in planned(suite_of(text)).cases]
-    assert [row.candidate.output for row in rows if row is not None] == ["x", "x", "y"]
-    assert len({row.candidate.key for row in rows if row is not None}) == 3
+    candidates = [row.candidate for row in rows if isinstance(row, EvalRow)]
+    assert [one.output for one in candidates] == ["x", "x", "y"]
+    assert len({one.key for one in candidates}) == 3
 
 
 def test_a_test_called_as_a_repeat_of_another_has_an_id_of_its_own(suite_of: Load) -> None:

@@ -95,7 +95,10 @@ def told(record: RunRecord) -> dict[str, tuple[str, str | None]]:
     data = json.loads(json.dumps(record.to_json()))
     assert record_fault(data) is None
     assert RunRecord.from_json(data).to_json() == record.to_json()
-    return {test.name: (test.verdict.value, test.failure and test.failure.kind.value) for test in record.tests}
+    return {
+        test.name: (test.verdict.value, None if test.failure is None else test.failure.kind.value)
+        for test in record.tests
+    }
 
 
 @pytest.mark.parametrize(

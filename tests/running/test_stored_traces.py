@@ -92,7 +92,7 @@ def test_a_node_that_is_called_like_a_secret_is_still_there() -> None:
 def test_a_large_trace_is_put_aside_whole_and_its_outline_stays() -> None:
     """Decisions 8: large outputs go to a side file; what reporters tell stays in the record."""
     text = "x" * 9_000
-    calls = [
+    calls: list[dict[str, Any]] = [
         {"item": n, "status": "err" if n == 90 else "ok", "started_ms": 0, "duration_ms": 1, "args": {}, "output": text}
         for n in range(100)
     ]

@@ -23,7 +23,7 @@ Rows = list[dict[str, Any]]
 
 def row(target: str, **more: Any) -> dict[str, Any]:
     """row(SUM, exact=4): an assertion; `transform` and `weight` stand beside the matcher."""
-    beside = {key: more.pop(key) for key in ("transform", "weight") if key in more}
+    beside: dict[str, Any] = {key: more.pop(key) for key in ("transform", "weight") if key in more}
     ((name, operand),) = more.items()
     return {"target": target, "matcher": {name.replace("_", "-"): operand}, **beside}
 

@@ -86,7 +86,7 @@ def test_a_jq_program_that_fails_on_a_secret_quotes_none_of_it() -> None:
 def test_a_failed_assertion_and_an_exceeded_budget_are_both_told() -> None:
     """The kind is the assertion's, and nothing of either is lost."""
     case = CASE._replace(expect={"assertions": [{"target": "result.a", "matcher": {"exact": 2}}], "max_duration_ms": 5})
-    envelope = {
+    envelope: dict[str, Any] = {
         "error": None,
         "duration_ms": 9.0,
         "attempt": 1,

@@ -30,7 +30,7 @@ END = "<!-- end of calls -->"
 UPDATE = "MCPTEST_UPDATE_GOLDEN"
 READ, FIND, CREATE, DELETE = "read_note", "find_note", "create_note", "delete_note"
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
-TOOLS = [
+TOOLS: list[dict[str, Any]] = [
     {"name": READ, "inputSchema": TEXT, "annotations": {"readOnlyHint": True}},
     {"name": FIND, "inputSchema": TEXT},
     {"name": CREATE, "inputSchema": TEXT},
@@ -263,10 +263,10 @@ class Bench:
         elif row.verb is not None:
             self._ask_door(row, command, environ)
         else:
-            words = [*row.words, *(("--command", shlex.join(self.argv)) if row.target else ())]
+            options = ["--command", shlex.join(self.argv)] if row.target else []
             if row.words[0] == "init":
-                words += ["--output", "made.yml"]
-            done = mcptest(*words, cwd=self.folder, **models.environ)
+                options += ["--output", "made.yml"]
+            done = mcptest(*row.words, *options, cwd=self.folder, **models.environ)
             assert done.returncode != ExitCode.INVALID, done.stderr
             assert "Traceback" not in done.stderr, done.stderr
         return Counter(self.diary.read_text().split() if self.diary.exists() else ())
@@ -283,7 +283,7 @@ class Bench:
         name, arguments = row.verb
         opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
         call = {"name": name, "arguments": self._filled(arguments)}
-        opening_messages = [
+        opening_messages: list[dict[str, Any]] = [
             {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": opening},
             {"jsonrpc": "2.0", "method": "notifications/initialized"},
         ]
@@ -330,8 +330,8 @@ class Bench:
             for messages, wanted in ((opening, is_open), ([asked], is_answer)):
                 process.stdin.write("".join(f"{json.dumps(message)}\n" for message in messages))
                 process.stdin.flush()
-                answer = next((read for read in map(json.loads, process.stdout) if wanted(read)), None)
-                assert answer is not None, "it ended without an answer"
+                answer: dict[str, Any] = next((read for read in map(json.loads, process.stdout) if wanted(read)), {})
+                assert answer, "it ended without an answer"
             process.stdin.close()
             process.stdout.read()
         process.wait(LIMIT_SECONDS)

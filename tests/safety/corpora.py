@@ -95,7 +95,6 @@ def rule_table() -> str:
         found = sum(rule in rules_on(line["tool"]) for line in poisoned)
         benign = sum(rule in rules_on(line["tool"]) for line in lines("benign"))
         alarms = sum(rule in rules_on(tool) for tool in public)
-        precision = found / (found + benign + alarms)
         rows.append(
             (
                 rule,
@@ -105,7 +104,7 @@ def rule_table() -> str:
                 f"{found / len(poisoned):.3f}",
                 benign,
                 alarms,
-                f"{precision:.3f}",
+                f"{found / (found + benign + alarms):.3f}",
             )
         )
     poisoned_all, found_all = sum(row[2] for row in rows), sum(row[3] for row in rows)

@@ -5,8 +5,8 @@ Made from the parse tree of the standard library's `re`, which is private; only 
 
 from __future__ import annotations
 
-import re._constants as op
-import re._parser as parser
+import re._constants as op  # type: ignore[import-not-found]
+import re._parser as parser  # type: ignore[import-not-found]
 from typing import Any
 
 MOST = 3000

@@ -8,6 +8,7 @@ import codecs
 import json
 import time
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -270,7 +271,8 @@ def test_an_order_is_found_wherever_it_stands(tool: dict[str, object]) -> None:
 )
 @pytest.mark.parametrize("kind", ["prompts", "resources", "templates"])
 def test_an_order_is_found_wherever_it_stands_in_what_is_no_tool(kind: str, entry: dict[str, object]) -> None:
-    assert "SEC-001" in [found.rule for found in inspect(Surface(**{kind: (entry,)}))]
+    entries: dict[str, Any] = {kind: (entry,)}
+    assert "SEC-001" in [found.rule for found in inspect(Surface(**entries))]
 
 
 def percent(text: str) -> str:

@@ -12,7 +12,7 @@ from mcptest_engine.safety.saved_catalog import surfaces_in
 from mcptest_engine.safety.schema_lint import lint_tool
 from mcptest_engine.safety.tool_surface import Surface, inspect
 
-SOUND = {
+SOUND: dict[str, Any] = {
     "name": "get_x",
     "description": "Gets x.",
     "inputSchema": {
@@ -121,7 +121,9 @@ def test_a_weak_schema_is_told(rule: str, schema: object) -> None:
     """upstream-facts 11, Schema lint."""
     findings = lint_tool({"name": "t", "inputSchema": schema})
     assert [found.rule for found in findings] == [rule]
-    assert findings[0].severity.rank > Level.HIGH.rank, "a weak schema is valid: it does not fail the default gate"
+    assert Level(findings[0].severity).rank > Level.HIGH.rank, (
+        "a weak schema is valid: it does not fail the default gate"
+    )
 
 
 @pytest.mark.parametrize(

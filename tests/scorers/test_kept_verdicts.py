@@ -38,7 +38,7 @@ class Bench:
         return Scorers(environ=ENVIRON, redactor=Redactor(("hunter2-hunter2",)), budget=self.budget, cache=self.cache)
 
     def grade(self, scorer: Scorer, **more: Any) -> Graded:
-        asked = {"prompt": "q", "output": "a", "criteria": "c", "metadata": {"eval": "e"}, **more}
+        asked: dict[str, Any] = {"prompt": "q", "output": "a", "criteria": "c", "metadata": {"eval": "e"}, **more}
         return asyncio.run(self.scorers().grade(scorer, **asked))
 
     @property
@@ -120,7 +120,7 @@ def test_where_mcptest_was_started_decides_where_no_directory_is_named(
 
 def test_equal_requests_at_the_same_time_start_one_program(bench: Bench) -> None:
     scorer, scorers = bench.wrappers.scorer(f"sleep 0.1; {SAYS}"), bench.scorers()
-    asked = {"prompt": "q", "output": "a", "criteria": "c", "metadata": {"eval": "e"}}
+    asked: dict[str, Any] = {"prompt": "q", "output": "a", "criteria": "c", "metadata": {"eval": "e"}}
 
     async def all_at_once() -> list[Graded]:
         return await asyncio.gather(*(scorers.grade(scorer, **asked) for _ in range(6)))
@@ -133,7 +133,7 @@ def test_equal_requests_at_the_same_time_start_one_program(bench: Bench) -> None
 
 def test_a_caller_that_is_cancelled_leaves_the_others_their_verdict(bench: Bench) -> None:
     scorer, scorers = bench.wrappers.scorer(f'read line < "$0.pipe"; {SAYS}'), bench.scorers()
-    asked = {"prompt": "q", "output": "a", "criteria": "c", "metadata": {"eval": "e"}}
+    asked: dict[str, Any] = {"prompt": "q", "output": "a", "criteria": "c", "metadata": {"eval": "e"}}
     pipe = bench.wrappers.path / "wrapper.pipe"
     os.mkfifo(pipe)
 
@@ -151,7 +151,7 @@ def test_a_caller_that_is_cancelled_leaves_the_others_their_verdict(bench: Bench
 
 def test_an_error_is_every_callers(bench: Bench) -> None:
     scorer, scorers = bench.wrappers.scorer(f"{SAYS}; exit 3"), bench.scorers()
-    asked = {"prompt": "q", "output": "a", "criteria": "c", "metadata": {"eval": "e"}}
+    asked: dict[str, Any] = {"prompt": "q", "output": "a", "criteria": "c", "metadata": {"eval": "e"}}
 
     async def all_at_once() -> list[object]:
         return await asyncio.gather(*(scorers.grade(scorer, **asked) for _ in range(3)), return_exceptions=True)
@@ -233,7 +233,7 @@ def test_a_kept_verdict_that_is_none_counts_as_not_there(bench: Bench, wrong: di
 def test_a_disk_that_refuses_costs_a_warning_and_no_verdict(bench: Bench) -> None:
     bench.cache.folder.write_text("in the way")
     scorers = bench.scorers()
-    asked = {"prompt": "q", "output": "a", "criteria": "c", "metadata": {}}
+    asked: dict[str, Any] = {"prompt": "q", "output": "a", "criteria": "c", "metadata": {}}
     graded = asyncio.run(scorers.grade(bench.wrappers.scorer(SAYS), **asked))
     assert graded.verdict.verdict == "pass"
     assert len(scorers.warnings) == 1
@@ -248,8 +248,8 @@ def test_no_more_than_concurrency_run_at_once(wrappers: Wrappers) -> None:
     scorers = Scorers(environ=ENVIRON, redactor=Redactor(()), budget=CostBudget())
 
     async def all_at_once() -> list[Graded]:
-        asked = ({"prompt": "q", "output": str(at), "criteria": "c", "metadata": {}} for at in range(8))
-        return await asyncio.gather(*(scorers.grade(scorer, **one) for one in asked))
+        asked: dict[str, Any] = {"prompt": "q", "criteria": "c", "metadata": {}}
+        return await asyncio.gather(*(scorers.grade(scorer, output=str(at), **asked) for at in range(8)))
 
     assert [graded.verdict.verdict for graded in asyncio.run(all_at_once())] == ["pass"] * 8
 

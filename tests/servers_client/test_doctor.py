@@ -285,10 +285,12 @@ def test_json_that_is_no_answer_fails_at_the_protocol(hostile: HostileServer, lo
 class _Guarded(http.server.BaseHTTPRequestHandler):
     """401 to everything; the metadata where RFC 9728 puts them."""
 
+    server: http.server.HTTPServer
+
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
         self.send_response(401)
-        where = f"http://127.0.0.1:{self.server.server_address[1]}/.well-known/oauth-protected-resource"
+        where = f"http://127.0.0.1:{self.server.server_port}/.well-known/oauth-protected-resource"
         self.send_header("WWW-Authenticate", f'Bearer realm="mcp", resource_metadata="{where}"')
         self.send_header("Content-Length", "0")
         self.end_headers()

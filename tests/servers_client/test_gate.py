@@ -27,7 +27,8 @@ class Clock:
     """A clock that goes on only when somebody sleeps, and writes down how long."""
 
     def __init__(self) -> None:
-        self.now, self.slept = 0.0, []
+        self.now = 0.0
+        self.slept: list[float] = []
 
     def __call__(self) -> float:
         return self.now
@@ -43,7 +44,7 @@ class Wire:
     gate = None
     stateless = False
     tool_list_changes = 0
-    capabilities: ClassVar = {"tools": {}}
+    capabilities: ClassVar[dict[str, Any]] = {"tools": {}}
     spec = ServerSpec(name="wire", command=("none",))
 
     def __init__(self, transport: str, clock: Clock, takes: float = 0.0) -> None:
@@ -57,7 +58,7 @@ class Wire:
         self.started.append(round(self._clock(), 3))
         self.running += 1
         self.most = max(self.most, self.running)
-        for _ in range(5):
+        for _turn in range(5):
             await asyncio.sleep(0)
         self._clock.now += self._takes
         self.running -= 1
@@ -194,7 +195,7 @@ def test_a_shared_budget_is_used_up_by_all_and_a_refused_call_costs_none(tmp_pat
 
 READ_ONLY = {"annotations": {"readOnlyHint": True}}
 DESTRUCTIVE = {"annotations": {"destructiveHint": True}}
-OK = {"result": {"content": []}}
+OK: dict[str, Any] = {"result": {"content": []}}
 
 
 def test_a_session_with_a_gate_sends_no_call_without_it(tmp_path: Path) -> None:

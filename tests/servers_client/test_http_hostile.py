@@ -328,11 +328,11 @@ def test_a_bomb_is_seen_before_it_fills_the_memory(hostile: HostileServer, with_
     """10 GiB of zeros in 10 MB: given up after 16 MiB, for JSON, an event stream and the body of an error."""
     packed = {"Content_Encoding": "gzip", "Transfer_Encoding": "chunked"}
     size = 10 * 1024**3
-    scripts = [
+    scripts: list[list[Step]] = [
         [{"send": head(kind=kind, **packed)}, {"bomb": size}, CLOSE]
         for kind in ("application/json", "text/event-stream")
     ]
-    error = [{"send": head("500 Oops", **packed)}, {"bomb": size}, CLOSE]
+    error: list[Step] = [{"send": head("500 Oops", **packed)}, {"bomb": size}, CLOSE]
 
     async def use(session: Session) -> None:
         before = peak_mib()

@@ -551,7 +551,7 @@ def test_a_cut_connection_waits_for_the_final_answer(
 
 def test_looking_up_headers_takes_no_more_than_the_call_has(hostile: HostileServer, with_session: Callable) -> None:
     """Each of 50 pages once had the whole rest of the call's time, and the repeated call as well."""
-    pages = [
+    pages: list[list[Step]] = [
         [
             {"send": head(Connection="close") + '{"jsonrpc":"2.0","id":<id>,"result":{"tools":[],"x":"'},
             {"fill": 500_000},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -76,7 +76,7 @@ def test_every_post_names_its_revision_its_method_and_what_it_is_about(
     ]
 
 
-REQUESTS = [
+REQUESTS: list[tuple[str, dict[str, Any] | None]] = [
     ("tools/call", {"name": "add"}),
     ("tools/call", {"name": "r\u00fchren"}),
     ("tools/call", {"name": " a"}),

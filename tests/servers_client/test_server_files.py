@@ -68,7 +68,7 @@ def test_what_an_editor_would_ask_for_is_asked_for(tmp_path: Path) -> None:
     assert read(tmp_path / "x.json", content, key="v").servers[0].target["env"] == {"K": "v"}
 
 
-PACKAGES = [
+PACKAGES: list[dict[str, Any]] = [
     {"registryType": "npm", "identifier": "@me/s", "version": "1.2.0", "transport": {"type": "stdio"}},
     {
         "registryType": "pypi",

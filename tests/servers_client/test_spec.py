@@ -77,7 +77,7 @@ def test_a_bearer_token_is_looked_up_and_never_shown() -> None:
     """Secrets never reach a log: not even through a repr."""
     spec = make({"url": "https://x", "auth": {"bearer_token_env": "API_TOKEN"}})
     assert spec.headers == {"Authorization": "Bearer tok-123"}
-    assert (spec.auth, spec.secret_headers) == ("bearer", {"authorization"})
+    assert (spec.auth, spec.secret_headers) == ("bearer", frozenset({"authorization"}))
     assert "tok-123" not in repr(spec)
 
 
@@ -92,7 +92,7 @@ def test_a_header_comes_as_written_or_from_a_variable() -> None:
     """Server `headers:`."""
     spec = make({"url": "https://x", "headers": {"X-Team": "qa", "X-Key": {"env": "API_TOKEN"}}})
     assert spec.headers == {"X-Team": "qa", "X-Key": "tok-123"}
-    assert (spec.auth, spec.secret_headers) == ("headers", {"x-key"})
+    assert (spec.auth, spec.secret_headers) == ("headers", frozenset({"x-key"}))
 
 
 def test_a_header_from_a_variable_that_is_not_set_is_refused_at_its_place() -> None:

@@ -14,7 +14,7 @@ from mcptest_engine.suite.edit import append_test, place_of_test, replace_expect
 from mcptest_engine.suite.load import LoadOptions, check_text
 from mcptest_engine.suite.merge import merge
 from mcptest_engine.suite.model import Suite
-from mcptest_engine.suite.model.compliance import Check, SpecVersion
+from mcptest_engine.suite.model.compliance import Check, ComplianceCheck, SpecVersion
 from mcptest_engine.suite.text_edits import apply
 
 GROUPED = """\
@@ -72,7 +72,7 @@ def test_checks_in_a_mapping_share_its_revision() -> None:
         (TestKind.COMPLIANCE, "/compliance/checks/1", 8),
     ]
     assert [test.data["spec_version"] for test in suite.tests] == ["2025-06-18", "v2024-11-05"]
-    assert [check.name for check in suite.model.compliance] == ["opens", "pings"]
+    assert [isinstance(check, ComplianceCheck) and check.name for check in suite.model.compliance] == ["opens", "pings"]
 
 
 def test_both_shapes_are_models() -> None:

@@ -22,7 +22,10 @@ def checked(hooks: Any, top: str = "", root: Path = Path("/nonexistent"), **envi
 
 
 def told(hooks: Any, top: str = "", **environ: str) -> list[str]:
-    return [f"{problem.pointer}: {problem.message}" for problem in checked(hooks, top, **environ).problems]
+    return [
+        f"{problem.pointer}: {problem.message}"
+        for problem in checked(hooks, top, root=Path("/nonexistent"), **environ).problems
+    ]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcptest_engine.core.errors import Problem, Span, SuiteError
+from mcptest_engine.core.schemas import refuse_to_fetch
 from mcptest_engine.suite import problems as suite_problems
 from mcptest_engine.suite.known_words import ALIASES, LATER, PLACES
 from mcptest_engine.suite.problems import structural_problems
@@ -133,7 +134,7 @@ def test_looking_at_a_good_suite_imports_no_pydantic() -> None:
 def test_the_schema_fetches_nothing() -> None:
     """Neither over the network nor from a file."""
     with pytest.raises(ValueError, match="is fetched"):
-        suite_problems.refuse_to_fetch("http://127.0.0.1:9/schema.json")
+        refuse_to_fetch("http://127.0.0.1:9/schema.json")
 
 
 def test_a_foreign_word_means_a_key_of_its_place() -> None:

@@ -79,9 +79,8 @@ def _published() -> Any:
 
 def test_an_editor_accepts_a_template_for_a_number_but_a_loaded_suite_does_not() -> None:
     """A template that stands alone takes its value's type."""
-    suite = {"run_options": {"concurrency": "${var.many}", "bail": "${var.bail}"}, "tools": []}
     test = {"name": "a", "tool": "b", "args": "${var.args}", "tags": "${var.tags}", "timeout_ms": "${var.t}"}
-    suite["tools"] = [test]
+    suite = {"run_options": {"concurrency": "${var.many}", "bail": "${var.bail}"}, "tools": [test]}
     assert _published().is_valid(suite)
     assert not _strict().is_valid(suite)
     assert not _published().is_valid({"run_options": {"concurrency": "many ${var.many}"}})

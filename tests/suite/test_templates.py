@@ -19,13 +19,13 @@ def templates_of(variables: dict[str, Any], *, given: dict[str, str] | None = No
 
 
 def expanded(document: Any, variables: dict[str, Any] | None = None, **environ: str) -> Any:
-    value, faults = templates_of(variables or {}, **environ).expand_document(document, config_dir="/suite")
+    value, faults = templates_of(variables or {}, given=None, **environ).expand_document(document, config_dir="/suite")
     assert faults == []
     return value
 
 
 def faults_of(document: Any, variables: dict[str, Any] | None = None, **environ: str) -> list[Fault]:
-    return templates_of(variables or {}, **environ).expand_document(document, config_dir="/suite")[1]
+    return templates_of(variables or {}, given=None, **environ).expand_document(document, config_dir="/suite")[1]
 
 
 def arg(text: Any, variables: dict[str, Any] | None = None, **environ: str) -> Any:
@@ -244,7 +244,7 @@ def test_a_given_text_of_another_type_is_refused(declared: Any, text: str, messa
 )
 def test_a_variable_can_come_from_the_environment(variable: Any, environ: dict[str, str], value: Any) -> None:
     """A default that is no text also says how to read what is set."""
-    assert templates_of({"a": variable}, **environ).variables == {"a": value}
+    assert templates_of({"a": variable}, given=None, **environ).variables == {"a": value}
 
 
 def test_a_variable_whose_source_is_not_set_is_told_at_its_place() -> None:

@@ -7,7 +7,7 @@ import json
 import math
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml as pyyaml
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def _read(text: str) -> object:
+def _read(text: str) -> Any:
     return read_tree(text, file="suite.yaml").value
 
 
@@ -331,7 +331,7 @@ def _walk(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | i
 
 @settings(max_examples=100, deadline=None)
 @given(_JSON)
-def test_every_value_is_placed_at_its_own_text(value: object) -> None:
+def test_every_value_is_placed_at_its_own_text(value: Any) -> None:
     """Reading the text on from a place gives the value again."""
     text = json.dumps(value, ensure_ascii=False)
     tree = read_tree(text, file="f")
@@ -340,9 +340,13 @@ def test_every_value_is_placed_at_its_own_text(value: object) -> None:
         expected = value
         for part in path:
             expected = expected[part]
-        assert decoder.raw_decode(text, tree.index(path))[0] == expected
+        place = tree.index(path)
+        assert place is not None
+        assert decoder.raw_decode(text, place)[0] == expected
         if path and isinstance(path[-1], str):
-            assert decoder.raw_decode(text, tree.index(path, key=True))[0] == path[-1]
+            key_place = tree.index(path, key=True)
+            assert key_place is not None
+            assert decoder.raw_decode(text, key_place)[0] == path[-1]
 
 
 @pytest.mark.parametrize("indent", [None, 2])

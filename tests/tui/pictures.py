@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from textual._compositor import visible_screen_stack
+from textual._context import visible_screen_stack
 
 PICTURES = Path(__file__).parent / "pictures"
 UPDATE = "MCPTEST_UPDATE_GOLDEN"

@@ -122,7 +122,7 @@ async def test_letters_behind_a_key_that_takes_long_wait_for_it(monkeypatch: pyt
 
 async def test_a_screen_that_is_not_ready_gets_its_keys_later() -> None:
     async with Fields().run_test() as pilot:
-        app = pilot.app
+        app: Any = pilot.app
         for key in ("f4", "x", "y"):
             app.post_message(events.Key(key, key if len(key) == 1 else None))
         await until(pilot, lambda: isinstance(app.screen, Holding) and app.screen.query("#late"))

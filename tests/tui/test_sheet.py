@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 from textual._compositor import Compositor
 from textual.css import stylesheet
+from textual.css.parse import parse
 from textual.css.stylesheet import Stylesheet
 
 from mcptest_tui.compositor import SparingCompositor
@@ -88,7 +89,12 @@ async def test_a_change_of_mode_waits_for_no_clock_and_styles_nothing_anew(
         app = pilot.app
         styled: list[int] = []
         update_nodes = app.stylesheet.update_nodes
-        monkeypatch.setattr(app.stylesheet, "update_nodes", lambda *_, **__: styled.append(1) or update_nodes(*_, **__))
+
+        def count_update(*args: Any, **rest: Any) -> None:
+            styled.append(1)
+            update_nodes(*args, **rest)
+
+        monkeypatch.setattr(app.stylesheet, "update_nodes", count_update)
         modes = ("edit", "servers", "review", "traffic", "agents", "tests")
         for mode in (*modes, *modes):
             styled.clear()
@@ -105,7 +111,7 @@ async def test_no_source_is_parsed_twice(
 ) -> None:
     """Neither when another class of widgets comes, nor for the next app with the same theme."""
     parsed: list[tuple[Any, ...]] = []
-    real = stylesheet.parse
+    real = parse
 
     def counted(scope: str, css: str, read_from: Any, **rest: Any) -> Any:
         parsed.append((css, read_from, scope, rest["tie_breaker"], tuple(sorted(rest["variable_tokens"]))))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import textual.app
 import textual.pilot
-from textual._compositor import Compositor, visible_screen_stack
+from textual._compositor import Compositor
+from textual._context import visible_screen_stack
 from textual.geometry import Region
 
 from tests.tui.pictures import Drawings, text_of
@@ -29,6 +30,16 @@ BUSY_SECONDS, MOST_FRAMES = 0.5, 30
 """What never rests is left after so much work of this thread, and after so many timers. A busy machine may take any time over
 them: a bound in seconds of the clock would leave what isn't done yet, and a test would look too early.
 """
+
+
+async def until_shown(pilot: Any, text: str) -> None:
+    """Let the app work until the screen shows `text`."""
+    await until(pilot, lambda: text in text_of(pilot.app), what=text)
+
+
+async def until_mode(pilot: Any, mode: str) -> None:
+    """Let the app work until it is in `mode`, whatever is open above it."""
+    await until(pilot, lambda: pilot.app.work_screen is not None and mode == pilot.app.work_screen.MODE, what=mode)
 
 
 async def until(pilot: Any, condition: Callable[[], Any], *, seconds: float = PATIENCE_SECONDS, what: str = "") -> Any:

@@ -95,7 +95,7 @@ def put(
 
 @lru_cache(maxsize=1)
 def _read() -> dict[str, Any]:
-    return json.loads(RECORD.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+    return json.loads(RECORD.read_text(encoding="utf-8"))
 
 
 def _record() -> dict[str, Any]:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -135,6 +136,7 @@ def test_large_outputs_of_a_killed_run_go_with_the_next_run_and_those_of_one_tha
     run_id = new_ulid()
     command = [sys.executable, "-c", HOLD, str(tmp_path), run_id]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
         place = tmp_path / ".mcptest" / process.stdout.readline().strip()
         minutes_ago = time.time() - 300
         os.utime(place.parent, (minutes_ago, minutes_ago))
@@ -293,7 +295,7 @@ def test_a_disk_that_takes_no_more_is_one_clear_error_and_leaves_nothing_torn(tm
 
 
 def test_a_result_nested_too_deeply_is_one_clear_error(tmp_path):
-    deep = []
+    deep: list[Any] = []
     for _ in range(50_000):
         deep = [deep]
     with pytest.raises(McptestError, match="nested too deeply"):

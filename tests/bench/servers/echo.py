@@ -3,7 +3,7 @@
 import json
 import sys
 
-RESULTS = {
+RESULTS: dict[str, dict[str, object]] = {
     "initialize": {
         "protocolVersion": "2025-11-25",
         "capabilities": {"tools": {}},
@@ -18,7 +18,7 @@ for line in sys.stdin.buffer:
         continue
     if request["method"] == "tools/call":
         text = request["params"]["arguments"].get("text", "")
-        result = {"content": [{"type": "text", "text": text}], "isError": False}
+        result: dict[str, object] = {"content": [{"type": "text", "text": text}], "isError": False}
     else:
         result = RESULTS.get(request["method"], {})
     sys.stdout.buffer.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode() + b"\n")

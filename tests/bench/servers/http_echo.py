@@ -7,7 +7,7 @@ import asyncio
 import json
 import sys
 
-INITIALIZED = {
+INITIALIZED: dict[str, object] = {
     "protocolVersion": "2025-11-25",
     "capabilities": {"tools": {}},
     "serverInfo": {"name": "http-echo", "version": "1"},
@@ -16,6 +16,7 @@ INITIALIZED = {
 
 class Http(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
         self.transport, self.buffer = transport, b""
 
     def data_received(self, data: bytes) -> None:

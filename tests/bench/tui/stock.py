@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import sys
+from asyncio.subprocess import PIPE
 from pathlib import Path
 
 os.environ.setdefault("TEXTUAL_FPS", "120")
@@ -37,9 +38,13 @@ class Stock(App[None]):
         self.run_worker(self.read())
 
     async def read(self):
-        pipes = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE}
-        self.child = await asyncio.create_subprocess_exec(sys.executable, CHILD, *sys.argv[1:], limit=1 << 26, **pipes)
-        async for line in self.child.stdout:
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, CHILD, *sys.argv[1:], limit=1 << 26, stdin=PIPE, stdout=PIPE
+        )
+        assert child.stdin is not None
+        assert child.stdout is not None
+        self.asked = child.stdin
+        async for line in child.stdout:
             event = json.loads(line)
             if event.get("event") == "case.finished":
                 self.waiting.append(event["result"])
@@ -53,7 +58,7 @@ class Stock(App[None]):
         self.waiting = []
 
     def action_run(self):
-        self.child.stdin.write(b'{"do":"run","run":"u","path":"mcptest.yml"}\n')
+        self.asked.write(b'{"do":"run","run":"u","path":"mcptest.yml"}\n')
 
     def action_filter(self):
         self.query_one(Input).focus()

@@ -133,7 +133,10 @@ def test_what_is_no_schema_is_a_problem_and_never_an_exception(junk: Any) -> Non
     synthesize(junk)
     arguments_for(tool)
     for case in (edge_case(tool), violation_case(tool), *probe_cases(tool)):
-        assert case is None or readable(junk)[1].is_valid(case.arguments) is case.valid
+        if case is not None:
+            validator = readable(junk)[1]
+            assert validator is not None
+            assert validator.is_valid(case.arguments) is case.valid
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

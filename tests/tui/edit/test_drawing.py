@@ -59,7 +59,9 @@ async def test_what_a_key_leaves_undrawn_looks_as_before() -> None:
             area._line_cache.clear()
             area._styles_cache.clear()
             assert kept == drawn(area), key
-        for marks in ({"squiggles": {1: [(2, 3, "error")]}}, {"hits": {0: [(0, 1)]}}, {"squiggles": {}, "hits": {}}):
+        looks: tuple[dict[str, Any], ...]
+        looks = ({"squiggles": {1: [(2, 3, "error")]}}, {"hits": {0: [(0, 1)]}}, {"squiggles": {}, "hits": {}})
+        for marks in looks:
             area.mark(**marks)
             kept = drawn(area)
             area._line_cache.clear()
@@ -86,11 +88,20 @@ async def test_a_letter_draws_its_row_and_lays_nothing_out(
         app, area = pilot.app, await edited(pilot)
         await pilot.press("x")  # the first one marks the file as unsaved
         await until(pilot, lambda: app.screen.current.checked == area.text)
-        layouts, rows, lay_out, draw = [], [], Screen._refresh_layout, area._render_line
-        monkeypatch.setattr(
-            Screen, "_refresh_layout", lambda *args, **rest: layouts.append(args) or lay_out(*args, **rest)
-        )
-        monkeypatch.setattr(area, "_render_line", lambda y: rows.append(y) or draw(y))
+        layouts: list[Any] = []
+        rows: list[int] = []
+        lay_out, draw = Screen._refresh_layout, area._render_line
+
+        def count_layout(*args: Any, **rest: Any) -> None:
+            layouts.append(args)
+            lay_out(*args, **rest)
+
+        def count_row(y: int) -> Any:
+            rows.append(y)
+            return draw(y)
+
+        monkeypatch.setattr(Screen, "_refresh_layout", count_layout)
+        monkeypatch.setattr(area, "_render_line", count_row)
         for key in ("x", "backspace", "backspace", "x"):
             drawn(area)
             rows.clear()

@@ -13,7 +13,7 @@ from mcptest_tui.config import config_file
 from mcptest_tui.keymap import diagnose_keymap, keymap_file, keymap_template
 from tests.tui.edit.typing import checked, messages, opened, text_of_file, typed
 from tests.tui.pictures import assert_picture, rows_of, text_of
-from tests.tui.waiting import until
+from tests.tui.waiting import until, until_shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -507,7 +507,7 @@ async def test_a_server_that_another_file_of_the_suite_names_is_not_renamed_in_o
             screen = await opened(pilot, file, line=line)
             screen.current.area.move_cursor((line - 1, screen.current.area.lines[line - 1].index("demo") + 1))
             await screen.run_action("screen.rename")
-            await until(pilot, lambda other=other: f"not renamed: {other}" in text_of(pilot.app), what="the refusal")
+            await until_shown(pilot, f"not renamed: {other}")
         screen = await opened(pilot, suite, line=2)
         screen.current.area.move_cursor((1, screen.current.area.lines[1].index("own") + 1))
         await screen.run_action("screen.rename")

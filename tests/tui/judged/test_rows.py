@@ -76,7 +76,7 @@ def test_the_matrix_has_a_row_for_a_test_and_a_column_for_a_model() -> None:
     assert several.paths(store) == {PATH}
     ids = [id_of(name, "agents") for name in names]
     store.apply_many([started("r", *ids)])
-    spent = {"kind": "agent", "tokens": 5, "cost_usd": 0.001}
+    spent: dict[str, Any] = {"kind": "agent", "tokens": 5, "cost_usd": 0.001}
     store.apply_many([finished("r", ids[0], **spent), finished("r", ids[1], "fail", **spent)])
     store.apply_many([finished("r", ids[2], "inconclusive", message="deferred: no model provider: X is not set")])
     matrix = matrix_of(store, PATH)

@@ -380,7 +380,7 @@ async def test_text_from_elsewhere_is_shown_as_text(workbench, place):
         "args": {"text": evil},
         "expect": [{"target": "result.isError", "matcher": {"exact": False}}],
     }
-    stored(place, test["name"], test=test, why=evil, stability=evil, left_out=(evil,), notes=(evil,))
+    stored(place, f"x {evil}", test=test, why=evil, stability=evil, left_out=(evil,), notes=(evil,))
     async with workbench() as pilot:
         app = pilot.app
         await reviewing(pilot)

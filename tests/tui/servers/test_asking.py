@@ -129,10 +129,16 @@ async def test_arguments_are_completed_by_the_server(workbench, place):
         assert "prolog" in text_of(pilot.app)
 
 
+def named(form, name):
+    field = form.named(name)
+    assert field is not None
+    return field
+
+
 def test_a_completion_names_the_prompt_and_what_else_is_typed():
     form = form_of(Item("prompts", {"name": "review", "arguments": [{"name": "language"}, {"name": "style"}]}))
-    form.named("style").raw = "terse"
-    assert completion_of(form, form.named("language")) == {
+    named(form, "style").raw = "terse"
+    assert completion_of(form, named(form, "language")) == {
         "ref": {"type": "ref/prompt", "name": "review"},
         "argument": {"name": "language", "value": ""},
         "context": {"arguments": {"style": "terse"}},
@@ -141,8 +147,8 @@ def test_a_completion_names_the_prompt_and_what_else_is_typed():
 
 def test_a_completion_of_a_template_names_its_uri():
     form = form_of(Item("templates", {"uriTemplate": "memo:/{name}"}))
-    form.named("name").raw = "x"
-    asked = completion_of(form, form.named("name"))
+    named(form, "name").raw = "x"
+    asked = completion_of(form, named(form, "name"))
     assert asked == {
         "ref": {"type": "ref/resource", "uri": "memo:/{name}"},
         "argument": {"name": "name", "value": "x"},
@@ -151,7 +157,7 @@ def test_a_completion_of_a_template_names_its_uri():
 
 def test_a_tool_has_no_completion():
     form = form_of(Item("tools", {"name": "t", "inputSchema": {"type": "object", "properties": {"a": {}}}}))
-    assert completion_of(form, form.named("a")) is None
+    assert completion_of(form, named(form, "a")) is None
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcptest_tui.state.catalog import Catalog, Item
-from mcptest_tui.state.forms import REST, WHOLE, as_json, form_of, pasted
+from mcptest_tui.state.fields import REST, WHOLE
+from mcptest_tui.state.forms import as_json, form_of, pasted
 from tests.tui.servers.test_signatures import JSON
 
 
@@ -213,6 +215,7 @@ def test_a_text_that_no_line_can_show_becomes_json():
 def test_json_that_is_no_object_is_not_turned_into_fields():
     """Said, and nothing lost."""
     form = as_json(of({"a": {}}))
+    assert form.whole is not None
     form.whole.raw = "[1]"
     with pytest.raises(ValueError, match="a JSON object is wanted"):
         as_json(form)
@@ -272,7 +275,7 @@ def test_a_format_is_checked_as_it_is_typed(format_name, typed, problem):
     assert form.check().get("due", "") == problem
 
 
-ORDER = {
+ORDER: dict[str, Any] = {
     "type": "object",
     "properties": {
         "customer": {
@@ -379,7 +382,7 @@ def test_a_schema_that_refers_to_itself_or_is_deep_is_one_field_of_json_there():
         "type": "object",
         "properties": {"name": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}},
     }
-    deep = {"type": "string"}
+    deep: dict[str, Any] = {"type": "string"}
     for _ in range(9):
         deep = {"type": "object", "properties": {"in": deep}}
     form = of({"tree": {"$ref": "#/$defs/Tree"}, "deep": deep}, **{"$defs": {"Tree": tree}})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -167,7 +168,14 @@ def test_a_new_suite_has_the_server_and_the_test(tmp_path):
 def test_a_masked_secret_of_a_server_that_was_found_is_written_as_a_variable(tmp_path):
     """Issue: `[REDACTED]` was written, and the suite sent just that as the token."""
     servers = Servers()
-    found = {"key": "k", "name": "db", "client": "Cursor", "source": "/x", "transport": "stdio", "digest": "d"}
+    found: dict[str, Any] = {
+        "key": "k",
+        "name": "db",
+        "client": "Cursor",
+        "source": "/x",
+        "transport": "stdio",
+        "digest": "d",
+    }
     found |= {key: [] for key in ("env_names", "header_names", "variables", "missing")}
     servers.put_found({"servers": [{**found, "target": "db", "argv": ["db", "--token", "[REDACTED]"], "cwd": None}]})
     saving = saving_of("tools/call", {"name": "t"}, None, servers.named("db"), [], str(tmp_path / "new.yml"))
@@ -191,6 +199,7 @@ def test_the_server_is_named_where_a_suite_has_several(tmp_path):
     document = document_of(path, start_dir=tmp_path, environ={})
     servers = Servers()
     typed = servers.add("a x")
+    assert typed is not None
     saving = saving_of("tools/call", {"name": "t"}, None, typed, [document], str(tmp_path / "new.yml"))
     assert [(place.path, place.server, place.new) for place in saving.places] == [
         (str(path), "a", False),

@@ -15,7 +15,7 @@ from mcptest_tui.screens.scaffold import ScaffoldScreen
 from mcptest_tui.widgets.modals import Ask, Question, keys_that_fit
 from tests.tui.pictures import assert_picture, rows_of, text_of
 from tests.tui.servers.driving import at_servers, connected, form_of, odd, suite_of
-from tests.tui.waiting import until
+from tests.tui.waiting import until, until_shown
 
 pytestmark = pytest.mark.anyio
 SERVERS = Path(__file__).parents[2] / "servers"
@@ -213,7 +213,8 @@ async def test_escape_on_the_text_goes_back_to_the_list_where_there_is_room_for_
         screen = await scaffolding(pilot)
         for turn, said in (((), "Include it in the suite, or not."), (("t",), "Undo the last edit.")):
             await pilot.press(*turn, "question_mark")
-            await until(pilot, lambda said=said: app.screen is not screen and said in text_of(app), what="the help")
+            await until(pilot, lambda: app.screen is not screen, what="the help")
+            await until_shown(pilot, said)
             await pilot.press("escape")
             await until(pilot, lambda: app.screen is screen)
         assert screen.preview.has_focus

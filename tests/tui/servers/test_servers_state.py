@@ -15,6 +15,20 @@ def text_of(lines):
     return "\n".join("".join(text for text, _ in told.pieces) for told in lines)
 
 
+def typed_in(servers, text, **more):
+    """The server of what was typed."""
+    server = servers.add(text, **more)
+    assert server is not None
+    return server
+
+
+def named(servers, name):
+    """The server that goes by a name."""
+    server = servers.named(name)
+    assert server is not None
+    return server
+
+
 def names(servers):
     """The rows: a heading's title, a server's name."""
     return [row.title if isinstance(row, Heading) else row.name for row in servers.rows]
@@ -73,7 +87,7 @@ def test_a_connected_server_stays_when_its_suite_is_gone(tmp_path):
     path.write_text("servers:\n  one: { command: [a] }\n  two: { command: [b] }\ntools: []\n")
     servers = Servers()
     servers.put_suites([document_of(path, start_dir=tmp_path, environ={})])
-    one = servers.named("one")
+    one = named(servers, "one")
     servers.apply([state(one.key, "ready")], 0.0)
     servers.put_suites([])
     assert names(servers) == ["Suites", "one"]
@@ -82,7 +96,7 @@ def test_a_connected_server_stays_when_its_suite_is_gone(tmp_path):
 def test_states_follow_the_engine():
     """Starting, ready, failed with everything that helps; closed is off again."""
     servers = Servers()
-    server = servers.add("x")
+    server = typed_in(servers, "x")
     servers.apply([state(server.key, "starting")], 10.0)
     assert state_words(server, 13.2) == "starting 3 s"
     servers.apply([state(server.key, "ready", server_info={"name": "n", "version": 1}, protocol="2025-11-25")], 11.0)
@@ -122,7 +136,7 @@ def test_commands_that_others_wrote_are_asked_about_once():
     """Found ones, and those of an earlier session; never what was typed now."""
     servers = Servers()
     servers.put_found({"servers": [FOUND]})
-    found, typed, restored = servers.named("db"), servers.add("a"), servers.add("b", ask=True)
+    found, typed, restored = named(servers, "db"), typed_in(servers, "a"), typed_in(servers, "b", ask=True)
     assert [servers.needs_asking(one) for one in (found, typed, restored)] == [True, False, True]
     servers.agree(found.consent)
     assert not servers.needs_asking(found)
@@ -171,19 +185,19 @@ def test_what_looks_like_a_secret_is_not_remembered():
 def test_a_secret_that_was_typed_is_in_nothing_that_is_shown_or_kept(typed, name, shown):
     """Issue: it became the server's name and stood in the session's file; the server itself gets it."""
     servers = Servers()
-    server = servers.add(typed)
+    server = typed_in(servers, typed)
     assert (server.name, server.shown) == (name, shown)
     assert "hidden-1" in repr(server.target)
     kept = (server.key, server.name, server.shown, server.origin, server.argv, server.consent, servers.recent())
     assert "hidden-1" not in repr(kept)
-    again = servers.add(typed.replace("hidden-1", "hidden-2"))
+    again = typed_in(servers, typed.replace("hidden-1", "hidden-2"))
     assert "hidden-2" in repr(again.target)
 
 
 def test_typed_servers_are_kept_up_to_a_number():
     """Newest first; one that is connected is kept."""
     servers = Servers()
-    first = servers.add("first")
+    first = typed_in(servers, "first")
     servers.apply([state(first.key, "ready")], 0.0)
     for at in range(20):
         servers.add(f"c{at}")
@@ -210,7 +224,7 @@ def test_a_url_is_typed_with_the_variable_that_holds_its_token():
     """The name alone is kept, in the session too; the value stays where it is."""
     servers = Servers()
     for typed in ("https://x.test/mcp $MY_TOKEN", "https://x.test/mcp  ${MY_TOKEN}"):
-        server = servers.add(typed)
+        server = typed_in(servers, typed)
         assert server.target == {"url": "https://x.test/mcp", "bearer_token_env": "MY_TOKEN"}
         assert server.shown == "https://x.test/mcp"
         assert typed in servers.recent()
@@ -225,7 +239,7 @@ def test_an_address_of_another_kind_is_no_command(typed):
 def test_typed_servers_of_one_host_are_told_apart():
     """By what was typed, which stands beside the name."""
     servers = Servers()
-    origins = {servers.add(f"http://127.0.0.1:{port}/mcp").origin for port in (8000, 8001)}
+    origins = {typed_in(servers, f"http://127.0.0.1:{port}/mcp").origin for port in (8000, 8001)}
     assert origins == {"http://127.0.0.1:8000/mcp", "http://127.0.0.1:8001/mcp"}
 
 

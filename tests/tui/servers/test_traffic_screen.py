@@ -369,6 +369,8 @@ def url():
                 found.append("http://" + line.split("http://")[1].split()[0].rstrip("/.,"))
                 told.set()
 
+    assert process.stderr is not None
+    assert process.stdout is not None
     for stream in (process.stderr, process.stdout):
         threading.Thread(target=read, args=(stream,), daemon=True).start()
     assert told.wait(60)

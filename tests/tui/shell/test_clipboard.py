@@ -28,7 +28,7 @@ def tools(tmp_path):
 
 async def test_a_local_terminal_uses_the_systems_own_tool(place, tools, tmp_path):
     """And nothing goes through the terminal."""
-    sent = []
+    sent: list[str] = []
     done = await copy("text", place, sent.append, tools)
     assert (done.way, sent) == ("xclip", [])
     assert (tmp_path / "held").read_bytes() == b"text"
@@ -37,14 +37,14 @@ async def test_a_local_terminal_uses_the_systems_own_tool(place, tools, tmp_path
 
 async def test_a_remote_terminal_uses_osc_52(place, tools):
     """The tool would fill the wrong machine's clipboard."""
-    sent = []
+    sent: list[str] = []
     done = await copy("text", place, sent.append, {**tools, "SSH_TTY": "/dev/pts/1"})
     assert (done.way, sent) == ("OSC 52", ["text"])
 
 
 async def test_what_is_too_large_becomes_a_file(place):
     """And its path is copied."""
-    sent = []
+    sent: list[str] = []
     done = await copy("x" * (OSC52_MOST + 1), place, sent.append, {})
     assert done.file is not None
     assert done.file.read_text() == "x" * (OSC52_MOST + 1)
@@ -55,7 +55,7 @@ async def test_what_is_too_large_becomes_a_file(place):
 async def test_a_tool_that_fails_is_not_believed(place, tools, tmp_path):
     """A display that is gone."""
     (tmp_path / "bin" / "xclip").write_text("#!/bin/sh\nexit 1\n")
-    sent = []
+    sent: list[str] = []
     assert (await copy("text", place, sent.append, tools)).way == "OSC 52"
 
 
@@ -73,7 +73,7 @@ async def test_a_tool_that_waits_keeps_nobody_waiting(place, tools, tmp_path, mo
     held = tmp_path / "answer"
     os.mkfifo(held)
     (tmp_path / "bin" / "xclip").write_text(f"#!/bin/sh\ncat {held}\n")
-    sent = []
+    sent: list[str] = []
     copying = asyncio.create_task(copy("text", place, sent.append, tools))
     await asyncio.sleep(0)  # its turn: it waits for the tool
     await asyncio.to_thread(held.write_text, "the display answers, because this loop could go on")

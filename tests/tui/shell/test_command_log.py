@@ -6,6 +6,7 @@ import os
 import shlex
 from itertools import count
 
+import click
 import pytest
 
 from mcptest_engine.cli.main import group
@@ -66,7 +67,9 @@ def test_a_call(target, options):
     ]
     for line in commands:
         _, name, *words = shlex.split(line)
-        group.get_command(None, name).make_context(name, words, **group.context_settings)
+        command = group.get_command(click.Context(group), name)
+        assert command is not None
+        command.make_context(name, words, **group.context_settings)
 
 
 def test_what_no_command_does_is_left_out():

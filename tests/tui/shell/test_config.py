@@ -146,4 +146,4 @@ def test_the_files_in_the_docs_can_be_taken(own, tmp_path):
 )
 def test_an_editor_is_told_the_line_in_its_own_way(editor, command):
     """Most take `+7`."""
-    assert list(map(str, editor_command(editor, "s.yml", 7))) == command
+    assert list(map(str, editor_command(editor, Path("s.yml"), 7))) == command

@@ -17,7 +17,7 @@ from mcptest_tui.words import MARKS
 from tests.tui.pictures import UPDATE, drawn, text_of
 from tests.tui.shell.test_docs_pictures import FONTS, IMAGES
 from tests.tui.tests_screen.conftest import MIXED
-from tests.tui.waiting import until
+from tests.tui.waiting import until, until_mode
 
 pytestmark = pytest.mark.anyio
 SHEET = IMAGES / "workbench-sheet.svg"
@@ -58,7 +58,7 @@ def cells_of(strips):
 def picture(strips, width, height):
     """The screen as SVG, as small as can be: one rectangle a ground, one text a run of the same ink."""
     cells = list(cells_of(strips))
-    common = Counter()
+    common: Counter[str] = Counter()
     for _, _, text, _, ground, _ in cells:
         common[ground] += len(text)
     base = common.most_common(1)[0][0]
@@ -85,7 +85,7 @@ async def draw_look(workbench, size, look):
         await until(pilot, lambda: app.reviews.state.items)
         for mode in MODES:
             app.go(mode)
-            await until(pilot, lambda mode=mode: app.work_screen is not None and mode == app.work_screen.MODE)
+            await until_mode(pilot, mode)
             app.clear_notifications()
             await until(pilot, lambda: not app.screen.query("Toast"))
             strips = drawn(app)

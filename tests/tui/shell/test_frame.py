@@ -25,7 +25,7 @@ from mcptest_tui.widgets.mode_bar import ModeBar
 from mcptest_tui.widgets.splitter import Splitter
 from tests.tui.pictures import assert_picture, rows_of, text_of
 from tests.tui.review.reviewing import new_test, suite_in
-from tests.tui.waiting import until
+from tests.tui.waiting import until, until_mode
 
 pytestmark = pytest.mark.anyio
 SIZES = [(20, 5), (40, 10), (80, 24), (120, 40), (200, 60)]
@@ -51,7 +51,8 @@ async def test_every_mode_shows_at_every_size(workbench, demo):
             await pilot.resize_terminal(*size)
             for mode in ("tests", "edit", "servers", "review", "traffic"):
                 pilot.app.go(mode)
-                await until(pilot, lambda mode=mode: mode == pilot.app.screen.MODE and pilot.app.screen.is_mounted)
+                await until_mode(pilot, mode)
+                await until(pilot, lambda: pilot.app.screen.is_mounted)
                 await pilot.pause()
                 rows = rows_of(pilot.app)
                 assert len(rows) == size[1]
@@ -214,7 +215,9 @@ async def test_a_theme_is_shown_while_choosing_and_given_back_on_escape(workbenc
         assert config_file().read_text(encoding="utf-8") == "# mine\nwatch: all  # and kept\ntheme: paper\n"
         assert [row.help for row in settings_of(pilot.app) if "`theme` in the settings file" in row.help]
     session = SessionFile(place)
-    session.save(session.text_of({"theme": "harbour", "mode": "tests"}))
+    text = session.text_of({"theme": "harbour", "mode": "tests"})
+    assert text is not None
+    session.save(text)
     async with workbench() as pilot:
         assert (pilot.app.theme, pilot.app.session_file.complaint) == ("paper", "")
 

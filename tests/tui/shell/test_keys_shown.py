@@ -63,8 +63,8 @@ def is_of_the_app(row):
 
 def check_what_is_listed(app):
     """What works is in the help of the pane, and the footer names no key that would be typed."""
-    assert isinstance(app.screen, WorkScreen)
     listed = {row.binding.id for row in rows_of(app.screen).values()}
+    assert isinstance(app.screen, WorkScreen)
     works = {
         found.binding.id
         for key, found in app.screen.active_bindings.items()

@@ -10,8 +10,7 @@ def test_a_run_goes_from_asked_to_done():
     clock = [10.0]
     progress = Progress(lambda: clock[0])
     progress.ask("a")
-    assert progress.busy
-    assert progress.run is None
+    assert (progress.busy, progress.run) == (True, None)
     progress.apply({"event": "run.started", "run": "a", "path": "x.yml", "tests": [{}, {}]})
     clock[0] = 11.5
     progress.apply({"event": "case.finished", "run": "a", "id": "t", "result": {}})

@@ -15,7 +15,7 @@ from mcptest_tui.session import theme_at_start
 from mcptest_tui.themes import ThemeError, _carefully, _plain, in_256_colours, read_theme, theme_files, token_defaults
 from tests.tui.pictures import text_of
 from tests.tui.tests_screen.conftest import MIXED
-from tests.tui.waiting import until
+from tests.tui.waiting import until, until_mode
 
 OURS = sorted(shipped("themes").glob("*.yml"))
 
@@ -100,7 +100,7 @@ async def test_a_terminal_with_sixteen_colours_is_drawn_with_its_own(workbench, 
         await until(pilot, lambda: app.store.counts["fail"] == 2 and not app.runs.progress.busy)
         for mode in ("tests", "edit", "servers", "review", "traffic"):
             app.go(mode)
-            await until(pilot, lambda mode=mode: app.work_screen is not None and mode == app.work_screen.MODE)
+            await until_mode(pilot, mode)
             await pilot.pause()
             wrong = {
                 (segment.text.strip(), str(color))
@@ -156,10 +156,10 @@ def test_in_256_colours_a_ground_stays_as_light_and_is_grey(path):
         shown = Color.parse(getattr(few, name)).rich_color.downgrade(ColorSystem.EIGHT_BIT).get_truecolor()
         assert abs(own.brightness - Color(*shown).brightness) < 0.08
         assert len(set(shown)) == 1
-    shown = [
+    verdicts = [
         Color.parse(few.variables[f"verdict-{verdict}"]).rich_color for verdict in ("pass", "fail", "inconclusive")
     ]
-    assert len({color.downgrade(ColorSystem.EIGHT_BIT).number for color in shown}) == 3
+    assert len({color.downgrade(ColorSystem.EIGHT_BIT).number for color in verdicts}) == 3
 
 
 @pytest.mark.anyio
@@ -173,7 +173,7 @@ async def test_no_text_is_left_to_the_terminals_own_colours(workbench, mixed, mo
         await until(pilot, lambda: app.store.counts["fail"] == 2 and not app.runs.progress.busy)
         for mode in ("tests", "edit", "servers", "review", "traffic"):
             app.go(mode)
-            await until(pilot, lambda mode=mode: app.work_screen is not None and mode == app.work_screen.MODE)
+            await until_mode(pilot, mode)
             await pilot.pause()
             left = [
                 (segment.text, segment.style)

@@ -10,7 +10,7 @@ from mcptest_tui.title import GIVE_BACK, NO_PROGRESS, Title, takes_progress
 
 def told(*, progress):
     """A title, the state that it shows, and what it wrote."""
-    written = []
+    written: list[str] = []
     return Title(progress=progress), Progress(lambda: 0.0), written
 
 

@@ -91,10 +91,10 @@ def test_a_save_that_breaks_the_suite_runs_nothing_and_the_next_one_runs_the_edi
 
 
 def test_what_destroys_or_spends_waits_for_a_key_and_what_changes_something_for_the_first():
-    destroying = {"calls": (("demo", "get_note"), ("demo", "delete_note"))}
+    destroying = (("demo", "get_note"), ("demo", "delete_note"))
     tests = (
         item("reads", calls=(("demo", "get_note"),)),
-        item("destroys", **destroying),
+        item("destroys", calls=destroying),
         item("changes", calls=(("demo", "create_note"),)),
         item("asks", spends=True),
     )

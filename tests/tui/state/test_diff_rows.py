@@ -38,7 +38,7 @@ def test_elements_with_a_name_are_compared_with_their_namesakes():
     """Also where one came and another went, so that both lists are as long."""
     before, after = ([{"name": name, "n": 1} for name in names] for names in (["a", "b", "c"], ["x", "a", "b"]))
     rows = [row for row in compare(before, after) if row.kind == "changed"]
-    assert [(row.left, row.right) for row in rows if "name" in (row.left or row.right)] == [
+    assert [(row.left, row.right) for row in rows if "name" in (row.left or row.right or "")] == [
         (None, '    "name": "x"'),
         ('    "name": "c"', None),
     ]

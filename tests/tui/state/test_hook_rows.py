@@ -63,6 +63,7 @@ def test_a_run_tells_its_hooks_and_each_test_those_around_it():
     assert "  quality  0.667  mean of 2 tests" in told
     assert view.hooks_around(id_of("a")) == [around]
     row = store.rows[id_of("a")]
+    assert row.result is not None
     assert "  ✓ beforeEach  ./seed.sh   12 ms" in words(
         result_lines(row, row.result, None, "mcptest run", view.hooks_around(row.id))
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,9 @@ from hypothesis import strategies as st
 from mcptest_engine.core.targets import parse_target, resolve
 from mcptest_tui.state.json_rows import JsonRows, readable, value_at, whole
 
-VALUE = {"result": {"content": [{"type": "text", "text": "rain"}], "odd key": None, "n": 3, "empty": {}}}
+VALUE: dict[str, Any] = {
+    "result": {"content": [{"type": "text", "text": "rain"}], "odd key": None, "n": 3, "empty": {}}
+}
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),

@@ -278,7 +278,8 @@ def test_what_waited_for_another_call_is_no_slow_test_and_its_tool_no_slow_tool(
     ]
     assert "\x1b" not in "".join(told)
     result = store.rows[b].result
-    headline = text(result_lines(store.rows[b], result, "", "")).partition("\n")[0]
+    assert result is not None
+    headline = text(result_lines(store.rows[b], result, None, "")).partition("\n")[0]
     assert headline.startswith("✓ passed   919 ms, 906 ms of it behind a")
     assert headline.endswith(", 13 ms its own")  # the time in the list
     past = {"run_id": "1", "started_at": "2026-11-01T10:00:00Z", **result}
@@ -305,7 +306,8 @@ def test_a_stopped_run_and_the_page_of_its_suite_count_alike():
         "3 tests: 1 failed, 1 passed, 1 not run", "", "last run, of 2 tests", "1 passed, 1 not run in 1.2 s   interrupted",
     ]  # fmt: skip
     assert text(group_lines(rows, ())).startswith(told[0])
-    assert text(result_lines(rows[1], rows[1].result, "", "")).startswith(
+    assert rows[1].result is not None
+    assert text(result_lines(rows[1], rows[1].result, None, "")).startswith(
         "○ not run: interrupted; before that   ✓ passed"
     )
     assert "○ not run: interrupted" in text(new_lines(store_row_without_result(), "s.yml:1", (), ""))

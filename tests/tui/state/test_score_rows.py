@@ -11,6 +11,7 @@ def told(**result):
     store = store_of(item("a"))
     store.apply_many([started("u1", id_of("a")), finished("u1", id_of("a"), **result)])
     row = store.rows[id_of("a")]
+    assert row.result is not None
     lines = result_lines(row, row.result, None, "mcptest run")
     return [" " * line.at + "".join(piece for piece, _ in line.pieces) for line in lines]
 

@@ -307,6 +307,10 @@ async def c_copies_the_command_that_runs_the_test(pilot):
 async def y_offers_what_else_there_is_to_copy(pilot):
     """Source: workbench.md 8.11, copy.menu."""
     wanted = await on(pilot, "broken")
+
+    async def copied(text):
+        await until(pilot, lambda: text in pilot.app.clipboard, what=text)
+
     for key, holds in (
         ("n", "the service is broken"),
         ("p", f"mcptest.yml:{wanted.result['failure']['line']}"),
@@ -320,7 +324,7 @@ async def y_offers_what_else_there_is_to_copy(pilot):
         await pilot.press("y")
         await until(pilot, lambda: pilot.app.screen is not pilot.app.work_screen)
         await pilot.press(key, "enter")
-        await until(pilot, lambda holds=holds: holds in pilot.app.clipboard, what=key)
+        await copied(holds)
 
 
 async def of_a_test_that_never_ran_no_answer_is_offered(pilot):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.pictures import assert_picture, rows_of, text_of
 from tests.tui.tests_screen.conftest import MIXED, on, ran, row
-from tests.tui.waiting import until
+from tests.tui.waiting import until, until_shown
 
 pytestmark = pytest.mark.anyio
 SIZES = [(80, 24), (120, 40)]
@@ -40,7 +40,7 @@ async def test_a_run_gives_every_test_its_mark(workbench, mixed, size):
         if size[0] == 80:  # where no detail stands beside it, the title tells why
             for name, why in (("another", "✗ failed: "), ("deleted", "~ skipped: ")):
                 await on(pilot, name)
-                await until(pilot, lambda why=why: f"Tests   {why}" in rows_of(pilot.app)[1])
+                await until_shown(pilot, f"Tests   {why}")
 
 
 async def test_r_runs_what_is_under_the_cursor(workbench, mixed):
