@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcptest_engine.suite.completion import Completions, Help, complete, hover
+from mcptest_engine.suite.completion import Completions, complete, hover
 from tests.suite_edit.writing import written
 
 CATALOG: dict[str, Any] = {
@@ -277,7 +277,7 @@ def _unusable(text: str, line: int, column: int, catalog: Any) -> list[object]:
     return [
         *([] if row == line and start <= end else [found.replace_span]),
         *(one for one in found.items if not (one.label and one.insert and 0 <= one.back <= len(one.insert))),
-        *([] if told is None or isinstance(told, Help) else [told]),
+        *([] if told is None or told.title else [told]),
     ]
 
 

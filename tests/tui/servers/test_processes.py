@@ -144,8 +144,14 @@ async def test_a_spare_server_is_ended_from_its_row(workbench, place, monkeypatc
         await until(pilot, lambda: "spare" in roles_of(pilot), what="the spare server")
         screen = await at_servers(pilot, "shed")
         await until(pilot, lambda: "x end" in rows_of(pilot.app)[-1] and "x  ends it" in text_of(pilot.app))
-        told, say = [], pilot.app.say
-        monkeypatch.setattr(pilot.app, "say", lambda message, *more: told.append(message) or say(message, *more))
+        told: list[str] = []
+        say = pilot.app.say
+
+        def note(message, *more):
+            told.append(message)
+            say(message, *more)
+
+        monkeypatch.setattr(pilot.app, "say", note)
         await pilot.press("x")
         await until(pilot, lambda: "spare" not in roles_of(pilot) and "shed has ended" in told, what="its end")
         await pilot.press("r")
