@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 from mcptest_engine.core.lazy_patterns import lazy_pattern
@@ -81,7 +82,7 @@ def _quick(pattern: str) -> tuple[re.Pattern[str], int, int] | None:
         return None
     try:
         compiled = re.compile(pattern)
-        ways = _ways(re._parser.parse(pattern))  # type: ignore[attr-defined]
+        ways = _ways(import_module("re._parser").parse(pattern))
     except (re.error, OverflowError, RecursionError, AttributeError):
         return None  # `regex` says what is wrong with it, if anything is
     if ways is None or ways[1] * ways[2] > MOST_STEPS:
