@@ -33,6 +33,7 @@ _ONE_AT_A_TIME = ("watch", "cost_baseline", "save_cost_baseline", "estimate_cost
 def suite_paths(named: Sequence[str], config: str | None) -> list[Path]:
     """The suites that files, folders and globs stand for, each once; the one here where none is named.
 
+    Links to one file in several folders are several suites: `${CONFIG_DIR}` and relative paths differ.
     Raises: UsageError for a folder or a glob without a suite.
     """
     if len(named) < 2:
@@ -42,10 +43,10 @@ def suite_paths(named: Sequence[str], config: str | None) -> list[Path]:
         named = [str(one)]
     elif config is not None:
         raise UsageError("suites are named as FILE and with `--config`", hint="name each as FILE")
-    found: dict[str, Path] = {}
+    found: dict[tuple[str, str], Path] = {}
     for name in named:
         for path in _below(name):
-            found.setdefault(os.path.realpath(path), path)
+            found.setdefault((os.path.realpath(path.parent), os.path.realpath(path)), path)
     return list(found.values())
 
 
@@ -54,12 +55,13 @@ def _below(name: str) -> Iterator[Path]:
 
     files = [name]
     if os.path.isdir(name):  # noqa: PTH112
-        files = [one["path"] for one in find_suites([name], Path.cwd())]
+        files = [one["path"] for one in find_suites([name], Path.cwd(), all_of_them=True)]
     elif _is_glob(name):
         from glob import glob
 
         matched = sorted(glob(name, recursive=True))  # noqa: PTH207
-        files = [one["path"] for one in find_suites(filter(os.path.isdir, matched), Path.cwd())]
+        below = find_suites(filter(os.path.isdir, matched), Path.cwd(), all_of_them=True)
+        files = [one["path"] for one in below]
         files = [*(one for one in matched if os.path.isfile(one) and is_suite(one)), *files]  # noqa: PTH113
     if not files:
         raise UsageError(f"there is no suite in `{one_line(name)}`", hint="a suite has `servers` and a block of tests")

@@ -43,7 +43,8 @@ def suites_below(root: Path, named: str) -> list[Path]:
     if "\0" in named or ".." in PurePath(named).parts or PurePath(named).is_absolute():
         return []
     if (root / named).is_dir():
-        found = [root / one["path"] for one in find_suites([named], root)] if leads_inside(root / named, root) else []
+        below = find_suites([named], root, all_of_them=True) if leads_inside(root / named, root) else []
+        found = [root / one["path"] for one in below]
     elif any(sign in named for sign in "*?["):
         found = [path for path in sorted(root.glob(named)) if is_own_file(root, path) and is_suite(str(path))]
     else:

@@ -16,6 +16,7 @@ from mcptest_engine.cli.many import suite_paths
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
+from mcptest_engine.running.worker import files
 
 SERVER = json.dumps([sys.executable, "-S", str(Path(__file__).parents[1] / "servers" / "shop.py")])
 SUITE = """\
@@ -54,6 +55,23 @@ def test_folders_and_patterns_stand_for_the_suites_in_them_each_once() -> None:
     for none in ("empty", "no*.yml"):
         with pytest.raises(UsageError, match="there is no suite in"):
             suite_paths([none, "a"], None)
+
+
+def test_no_suite_is_left_out_however_many_and_however_deep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MOST_SUITES", 1)
+    deep = tmp_path.joinpath(*"abcdefghijklmnop")
+    deep.mkdir(parents=True)
+    for folder in (tmp_path, tmp_path / "a", deep):
+        (folder / "mcptest.yml").write_text("servers: {}\ntools: []\n", encoding="utf-8")
+    assert len(suite_paths([str(tmp_path)], None)) == len(suite_paths([f"{tmp_path}/*"], None)) == 3
+
+
+def test_links_to_one_suite_in_two_folders_are_two_suites(folder: Path) -> None:
+    (folder / "empty" / "mcptest.yml").symlink_to(folder / "a" / "mcptest.yml")
+    (folder / "a" / "same.yml").symlink_to("mcptest.yml")
+    (folder / "linked").symlink_to("a")
+    paths = suite_paths(["a", "empty", "linked/mcptest.yml"], None)
+    assert list(map(str, paths)) == ["a/mcptest.yml", "empty/mcptest.yml"]
 
 
 @pytest.mark.usefixtures("folder")

@@ -22,3 +22,11 @@ def test_evals_need_no_server(tmp_path: Path) -> None:
     (tmp_path / "judged.yml").write_text("scorers: []\nevals: []\n", encoding="utf-8")
     (tmp_path / "other.yml").write_text("evals: []\n", encoding="utf-8")
     assert [found["shown"] for found in find_suites(["."], tmp_path)] == ["judged.yml"]
+
+
+def test_a_suite_that_imports_its_servers_and_one_that_misspells_them_are_found(tmp_path: Path) -> None:
+    (tmp_path / "a.yml").write_text("imports: [servers.yml]\ntools: []\n", encoding="utf-8")
+    schema = "# yaml-language-server: $schema=.mcptest/suite.schema.json\n"
+    (tmp_path / "b.yml").write_text(f"{schema}server: {{}}\ntools: []\n", encoding="utf-8")
+    (tmp_path / "servers.yml").write_text(f"{schema}servers: {{}}\n", encoding="utf-8")
+    assert [found["shown"] for found in find_suites(["."], tmp_path)] == ["a.yml", "b.yml"]

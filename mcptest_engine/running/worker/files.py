@@ -20,36 +20,41 @@ DEEPEST = 12
 STEP_MS = 50
 LOOK_MS = 2_000  # each look wakes a process that may idle all day
 _HEAD_BYTES = 256 * 1024
-_SERVERS = re.compile(rb"""^["']?(?:servers|scorers|judge)["']?[ \t]*:""", re.MULTILINE)
+_SERVERS = re.compile(
+    rb"""^(?:["']?(?:servers|scorers|judge|imports)["']?[ \t]*:|# yaml-language-server: \$schema=.*suite\.schema\.json)""",
+    re.MULTILINE,
+)
 _BLOCK = re.compile(
     rb"""^["']?(?:tools|resources|prompts|compliance|compositions|agents|evals)["']?[ \t]*:""", re.MULTILINE
 )
 
 
-def find_suites(paths: Iterable[str], start_dir: Path) -> list[dict[str, str]]:
+def find_suites(paths: Iterable[str], start_dir: Path, *, all_of_them: bool = False) -> list[dict[str, str]]:
     """The suites at and below the paths, the nearest first: {"path": absolute, "shown": as seen from `start_dir`}.
 
     A file that is named is taken as a suite whatever is in it. Hidden folders, those of installed packages and virtual
-    environments are left out, links to folders are not followed, and there is an end to how much is looked through.
+    environments are left out, and links to folders are not followed. Without `all_of_them` there is an end to how much is
+    looked through.
     """
     found: dict[str, None] = {}
     for path in paths:
         root = os.path.abspath(start_dir / path)  # noqa: PTH100
-        below = [root] if os.path.isfile(root) else _below(root)  # noqa: PTH113
+        below = [root] if os.path.isfile(root) else _below(root, endless=all_of_them)  # noqa: PTH113
         for file in below:
             found[file] = None
-            if len(found) >= MOST_SUITES:
+            if len(found) >= MOST_SUITES and not all_of_them:
                 break
     return [{"path": file, "shown": _shown(file, start_dir)} for file in found]
 
 
-def _below(root: str) -> Iterator[str]:
-    looked, level = 0, [root]
-    for _ in range(DEEPEST):
+def _below(root: str, *, endless: bool) -> Iterator[str]:
+    looked, depth, level = 0, 0, [root]
+    while level and (endless or depth < DEEPEST):
+        depth += 1
         deeper: list[str] = []
         for folder in level:
             looked += 1
-            if looked > MOST_FOLDERS:
+            if looked > MOST_FOLDERS and not endless:
                 return
             files, folders = _entries(folder)
             yield from (file for file in files if is_suite(file))
