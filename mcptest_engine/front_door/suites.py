@@ -15,7 +15,7 @@ from mcptest_engine.front_door.resources import output_uri
 from mcptest_engine.workspace.slug import Slugs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from mcptest_engine.core.errors import Problem
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.front_door.door import Door, Request
     from mcptest_engine.front_door.verbs import Answer
-    from mcptest_engine.running.settings import Selection
+    from mcptest_engine.running.settings import RunSettings, Selection
     from mcptest_engine.suite.load import LoadedSuite, LoadOptions
 
 _T = TypeVar("_T")
@@ -101,9 +101,9 @@ async def trigger_run(request: Request) -> Answer:
         return await _run(request, _suite_of(request))
     several = [_Named(path, config=workspace.relative(path)) for path in found]
     suites = [(named, await _load(request, named)) for named in several]
-    settings, telling = RunSettings(selection=_selection(request)), _Telling(request)
+    settings = RunSettings(selection=_selection(request))
     chosen = [one for one in suites if plan_of(one[1], settings, relative=workspace.relative).selected] or suites[:1]
-    return _answer(request, [await _run_loaded(request, named, suite, telling) for named, suite in chosen])
+    return await _run_all(request, chosen)
 
 
 class _Named(NamedTuple):
@@ -173,8 +173,7 @@ async def record_cassette(request: Request) -> Answer:
 
 
 async def _run(request: Request, named: _Named, *, record: str | None = None) -> Answer:
-    suite = await _load(request, named)
-    return _answer(request, [await _run_loaded(request, named, suite, _Telling(request), record=record)])
+    return await _run_all(request, [(named, await _load(request, named))], record=record)
 
 
 def _selection(request: Request) -> Selection:
@@ -183,12 +182,37 @@ def _selection(request: Request) -> Selection:
     return Selection(filter=request.arguments.get("filter"))
 
 
-async def _run_loaded(
-    request: Request, named: _Named, suite: LoadedSuite, telling: _Telling, *, record: str | None = None
-) -> _Ran:
-    from mcptest_engine.running.launch import launch
-    from mcptest_engine.running.settings import RunSettings
+async def _run_all(
+    request: Request, suites: Sequence[tuple[_Named, LoadedSuite]], *, record: str | None = None
+) -> dict[str, Any]:
+    """Run suites with shared servers, save the record of each, and answer for all of them."""
+    from contextlib import nullcontext
+
+    from mcptest_engine.running.launch import launch_suites
     from mcptest_engine.workspace.inline import remove_inline
+
+    door, telling, runs = request.door, _Telling(request), list[_Ran]()
+
+    def done(ran: RunRecord) -> None:  # also what there is of a run that was called off
+        runs.append(_Ran(suites[len(runs)][0], ran, _save(request, ran)))
+
+    chosen = [(suite, _settings(request, named, suite, record)) for named, suite in suites]
+    work = launch_suites(chosen, workspace=request.workspace, listen=lambda: nullcontext(telling), done=done)
+    try:
+        await _awaited(door.runs.begin(work), telling, door)
+    except McptestError:  # nothing was run
+        for named, _ in suites:
+            if named.run_id is not None:
+                remove_inline(named.path)
+        raise
+    if record is not None and runs[0].record.cassette is None:
+        raise McptestError(f"the cassette was not written: {'; '.join(runs[0].record.warnings)}"[:1000])
+    return _answer(request, runs)
+
+
+def _settings(request: Request, named: _Named, suite: LoadedSuite, record: str | None) -> RunSettings:
+    """The settings of a run that begins."""
+    from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.workspace.ulid import new_ulid
 
     door = request.door
@@ -201,7 +225,7 @@ async def _run_loaded(
         "session": door.lineages.session,
         "lineage": lineage,
     }
-    settings = RunSettings(
+    return RunSettings(
         selection=_selection(request),
         environ=door.environ,
         run_id=run_id,
@@ -211,20 +235,6 @@ async def _run_loaded(
         models=tuple(request.arguments.get("models", ())),
         max_cost_usd=request.arguments.get("max_cost_usd"),
     )
-
-    async def go() -> tuple[RunRecord, str | None]:
-        record = await launch(suite, settings, workspace=request.workspace, emit=telling)
-        return record, _save(request, record)  # also what there is of a run that was called off
-
-    try:
-        ran, save_problem = await _awaited(door.runs.begin(go()), telling, door)
-    except McptestError:  # nothing was run
-        if named.run_id is not None:
-            remove_inline(named.path)
-        raise
-    if record is not None and ran.cassette is None:
-        raise McptestError(f"the cassette was not written: {'; '.join(ran.warnings)}"[:1000])
-    return _Ran(named, ran, save_problem)
 
 
 async def _load(request: Request, named: _Named) -> LoadedSuite:

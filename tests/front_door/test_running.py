@@ -431,5 +431,13 @@ def test_a_folder_or_a_pattern_runs_all_of_its_suites_with_one_answer(
     assert writer.call("get_run", run_id=answer["suites"][1]["run_id"])["verdict"] == "pass"
     chosen = writer.call("trigger_run", config="all/**/*.yml", filter="it answers")
     assert (chosen["verdict"], chosen["total"], len(chosen["suites"])) == ("pass", 2, 2)
+    starts, together = tmp_path / "starts.txt", tmp_path / "together"
+    counted = json.dumps([sys.executable, "-S", str(SERVERS / "counted.py"), str(starts)])
+    together.mkdir()
+    for name in ("a", "b"):
+        text = f"servers: {{ counted: {{ command: {counted} }} }}\ntools: [{{ name: {name}, tool: count, outcome: success }}]\n"
+        (together / f"{name}.yml").write_text(text, encoding="utf-8")
+    assert writer.call("trigger_run", config="together/*.yml")["passed"] == 2
+    assert starts.read_text(encoding="utf-8").splitlines() == ["start counted", "end counted"]
     for outside in ("..", "../*.yml", "/tmp", "/*"):
         assert "lies outside of this workspace" in writer.refused("trigger_run", config=outside)
