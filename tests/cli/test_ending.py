@@ -74,6 +74,28 @@ def test_ctrl_c_once_ends_the_run_with_its_report(
     assert of_this_test(tmp_path) == []
 
 
+def test_ctrl_c_in_the_second_of_several_suites_ends_all_with_one_report(
+    started: Callable[..., object], tmp_path: Path
+) -> None:
+    """The first two share a server that the second hangs in, and that of the third has been started ahead."""
+    starts = tmp_path / "starts.txt"
+    counted = [sys.executable, "-S", str(Path(__file__).parent.parent / "servers" / "counted.py"), str(starts)]
+    for name, server, tool in (("a", "shared", "count"), ("b", "shared", "hang"), ("c", "later", "count")):
+        suite = {"servers": {server: {"command": [*counted, server]}}, "tools": [{"name": name, "tool": tool}]}
+        (tmp_path / f"{name}.yml").write_text(json.dumps(suite), encoding="utf-8")
+    process = started("a.yml", "b.yml", "c.yml", "--workers", "2", "--reporter", "json")
+    assert isinstance(process, subprocess.Popen)
+    until(lambda: starts.exists() and {"hang shared", "start later"} <= set(starts.read_text("utf-8").splitlines()))
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    record = json.loads(stdout)
+    assert (record["interrupted"], record["verdict"], record["exit_code"]) == (True, "fail", 130)
+    assert [(suite["path"], suite["exit_code"]) for suite in record["suites"]] == [("a.yml", 0), ("b.yml", 130)]
+    assert starts.read_text("utf-8").count("start") == 2
+    assert of_this_test(tmp_path) == []
+
+
 def test_ctrl_c_twice_leaves_at_once_and_leaves_nothing(
     started: Callable[..., object], write: Write, tmp_path: Path
 ) -> None:

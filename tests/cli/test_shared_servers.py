@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 from mcptest_engine.cli import run
 from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.workspace.workspace import Workspace
+from tests.running.test_over_http import serving
 
 SCRIPT = str(Path(__file__).parents[1] / "servers" / "counted.py")
 
@@ -25,6 +27,8 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def write_suite(name: str, *tools: str | dict[str, Any], server: dict[str, Any] | None = None, **more: Any) -> None:
     """A suite at NAME.yml; a tool by its name alone is called without arguments and has to succeed."""
     started = {"command": [sys.executable, "-S", SCRIPT, "starts.txt"], **(server or {})}
+    if "url" in started:
+        del started["command"]
     tests = [
         {"name": f"{name} {at}", "tool": tool, "outcome": "success"} if isinstance(tool, str) else tool
         for at, tool in enumerate(tools)
@@ -135,3 +139,29 @@ def test_no_server_is_left_when_bail_ends_the_command() -> None:
     assert list(records) == ["a"]
     assert joined.exit_code == 1
     assert starts() == ["start counted", "end counted"]
+
+
+def test_suites_share_the_session_of_a_url_and_each_record_has_its_own_calls() -> None:
+    for url in serving("http_echo"):
+        for name in ("a", "b"):
+            calls = [{"name": f"{name} {at}", "tool": "echo", "args": {"text": f"{name} {at}"}} for at in range(2)]
+            write_suite(name, *calls, server={"url": f"{url}/session"})
+        joined, records = run_suites("a", "b", options=("--workers", "1"))
+        with urllib.request.urlopen(f"{url}/seen") as answer:
+            seen = json.load(answer)
+    assert joined.exit_code == 0
+    assert sum('"initialize"' in one["body"] for one in seen if one["body"]) == 1
+    assert [one["method"] for one in seen].count("DELETE") == 1
+    for name, record in records.items():
+        assert [json.loads(text_of(record, at))["arguments"]["text"] for at in range(2)] == [f"{name} 0", f"{name} 1"]
+        assert [test.output["http"]["status"] for test in record.tests if test.output is not None] == [200, 200]
+        assert record.effects is not None
+        (effect,) = record.effects.to_json()["calls"]
+        assert (effect["tool"], effect["count"], len(effect["arguments"])) == ("echo", 2, 2)
+        (server,) = record.servers
+        assert (server.transport, server.reached, server.server_info) == (
+            "http",
+            (f"{url}/session",),
+            {"name": "http", "version": "1"},
+        )
+    assert records["a"].effects != records["b"].effects

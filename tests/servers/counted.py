@@ -1,6 +1,6 @@
 """Writes its start and its end into FILE, as `start NAME` and `end NAME`: `counted.py FILE [NAME]`.
 
-Its tools: count (how many calls of it this process has had), die, hang (no answer), babble (a line on stdout that is no
+Its tools: count (how many calls of it this process has had), die, hang (no answer; writes `hang NAME`), babble (a line on stdout that is no
 message, and one on stderr), meet {name} (an error unless a server NAME starts within 10 s).
 """
 
@@ -27,6 +27,7 @@ def answer(method, params, _message):
     if params["name"] == "die":
         os._exit(3)
     if params["name"] == "hang":
+        enter("hang")
         return minimcp.NO_ANSWER
     if params["name"] == "babble":
         minimcp.write(b"babble\n")
