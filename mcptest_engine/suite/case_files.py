@@ -44,6 +44,18 @@ def read_cases(data: bytes, *, file: str) -> Tree:
     return tree
 
 
+def read_columns(data: bytes, *, file: str) -> list[str]:
+    """The variables of the cases that a data file holds, of which `data` is the beginning, up to the end of a line.
+
+    Raises: SuiteError for a file that cannot be read.
+    """
+    delimiter = {".csv": ",", ".tsv": "\t"}.get(PurePath(file).suffix.lower())
+    if delimiter is not None:
+        tree = Tree([], 0, file, decode(data, file=file))
+        return [str(name) for name, _ in _spelt(next(_records(tree, delimiter), []))]
+    return [name for row in read_cases(data, file=file).value for name in row[_VARS]]
+
+
 def _refused(tree: Tree, index: int, message: str, hint: str | None = None) -> SuiteError:
     return SuiteError([_problem(tree, index, message, hint)])
 

@@ -21,6 +21,7 @@ from mcptest_engine.suite.yaml_text import in_flow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
 __all__ = ["Catalog", "Completions", "Help", "Item", "complete", "hover"]
 
@@ -69,17 +70,19 @@ def complete(
     catalog: Catalog | None = None,
     *,
     answered: Iterable[tuple[str, str]] = (),
+    folder: Path | None = None,
 ) -> Completions:
     """What fits at the cursor and begins with (or holds) what is typed there. `catalog` is {server: {"tools": […], …}}.
 
-    `answered` are the targets that the test's last answer has, each with its value (`targets_in`).
+    `answered` are the targets that the test's last answer has, each with its value (`targets_in`). In `folder`, that of the
+    suite, lie the data files that `cases` name.
     """
     lines = _lines(text)
     place = place_at(lines, line - 1, column - 1)
     if place is None:
         return Completions((), (line, column, column))
     span = (line, place.start + 1, place.end + 1)
-    offers = Offers(lines, place, catalog or {}, answered)
+    offers = Offers(lines, place, catalog or {}, answered, folder)
     template = _TEMPLATE_AT.search(place.typed)
     if template is not None:
         at = place.start + template.start(1)

@@ -24,6 +24,7 @@ ITEM = -1
 Path = tuple["str | int", ...]
 
 _MOST_FLOW_LINES = 20_000
+_MOST_BLOCK_LINES = 500
 _MOST_LINE = 4_000
 # A bracket in the middle of a word, as in `${name}` and `content[0]`, opens nothing.
 _INSIDE = r"(?<=[^\s\[\]{},:])(?:\[[^\[\]{}\s]*\]?|\{[^\[\]{}\s]*\}?)"
@@ -105,6 +106,25 @@ def members(lines: Sequence[str], holder: Holder) -> dict[str, str]:
         if key is not None and match.start("key") == holder.column:
             found.setdefault(unquoted(key), lines[row][match.end() :])
     return found
+
+
+def yaml_under(lines: Sequence[str], holder: Holder, key: str, *, without: int) -> str:
+    """What stands under a key of a mapping, as YAML, of a long one the beginning. The row `without` is left out of a block."""
+    if holder.flow:
+        return members(lines, holder).get(key, "")
+    for row in _rows_of(lines, holder):
+        match = _parts(lines[row])
+        if match["key"] is None or unquoted(match["key"]) != key:
+            continue
+        found = [lines[row][match.end() :]]
+        for below in range(row + 1, min(row + _MOST_BLOCK_LINES, len(lines))):
+            line = lines[below]
+            indent = len(line) - len(line.lstrip(" "))
+            if not _is_blank(line) and (indent < holder.column or (indent == holder.column and line[indent] != "-")):
+                break
+            found.append("" if below == without else line)
+        return "\n".join(found)
+    return ""
 
 
 def unquoted(text: str) -> str:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.clipping import show
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import EVERY, render
 from mcptest_engine.suite import schema_walk as walk
-from mcptest_engine.suite.cursor import Holder, Place, members, unquoted
+from mcptest_engine.suite.case_rows import FILLED, WITH_CASES
+from mcptest_engine.suite.cursor import Holder, Place, members, unquoted, yaml_under
 from mcptest_engine.suite.target_roots import AGENT_GATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
 Catalog = dict[str, dict[str, Any]]
 _TESTS = ("tools", "resources", "prompts", "compliance", "compositions", "agents", "evals")
@@ -89,15 +92,22 @@ _LISTED = {"tool": "tools", "uri": "resources", "prompt": "prompts"}
 _MOST_DEPTH = 3
 _MOST_USED = 100
 _MOST_ANSWERED = 300
+_MOST_READ = 64 * 1024
+"""So much of a data file is read for the names of its columns."""
 
 
 class Offers:
     """The names around one place."""
 
     def __init__(
-        self, lines: Sequence[str], place: Place, catalog: Catalog, answered: Iterable[tuple[str, str]] = ()
+        self,
+        lines: Sequence[str],
+        place: Place,
+        catalog: Catalog,
+        answered: Iterable[tuple[str, str]] = (),
+        folder: Path | None = None,
     ) -> None:
-        self._lines, self._place, self._answered = lines, place, answered
+        self._lines, self._place, self._answered, self._folder = lines, place, answered, folder
         self._catalog: Mapping[str, Any] = catalog
 
     def names(self, *, full: bool = False) -> Iterator[tuple[str, str, str]]:
@@ -154,9 +164,43 @@ class Offers:
         return list(found)
 
     def variables(self) -> list[tuple[str, str]]:
-        """What can stand between `${` and `}`: the suite's variables, and the folder of the suite."""
+        """What can stand between `${` and `}`: the columns of the test's cases, the suite's variables, and its folder."""
         found = [(name, unquoted(value) or "a variable") for name, value in self._top("variables").items()]
-        return [*found, ("CONFIG_DIR", "The folder of the suite.")]
+        cases = [(f"var.{name}", "a variable of the test's cases") for name in self._columns()]
+        return [*cases, *found, ("CONFIG_DIR", "The folder of the suite.")]
+
+    def _columns(self) -> list[str]:
+        """The variables that the cases of the test around the place have, in the suite and in their file."""
+        path = self._place.path
+        if len(path) < 3 or path[0] not in WITH_CASES or path[2] not in (*FILLED, "nodes", "cases"):
+            return []
+        from mcptest_engine.core.errors import SuiteError
+        from mcptest_engine.suite.yaml import read_tree
+
+        holder = self._place.holder(2)
+        text = "" if holder is None else yaml_under(self._lines, holder, "cases", without=self._place.row)
+        with suppress(SuiteError):  # half typed
+            cases = read_tree(text, file="").value if text.strip() else None
+            if isinstance(cases, str):
+                return self._columns_of_file(cases)
+            rows = [row for row in cases if isinstance(row, dict)] if isinstance(cases, list) else []
+            names = (name for row in rows if isinstance(row.get("vars"), dict) for name in row["vars"])
+            return list(dict.fromkeys(names))
+        return []
+
+    def _columns_of_file(self, name: str) -> list[str]:
+        from mcptest_engine.core.errors import SuiteError
+        from mcptest_engine.suite.case_files import read_columns
+        from mcptest_engine.workspace.files import open_file
+
+        if self._folder is None:
+            return []
+        with suppress(OSError, ValueError, SuiteError), open_file(self._folder / name) as file:
+            data = file.read(_MOST_READ)
+            if len(data) == _MOST_READ:
+                data = data[: data.rfind(b"\n") + 1]
+            return list(dict.fromkeys(read_columns(data, file=name)))
+        return []
 
     def argument(self, path: tuple[str | int, ...]) -> tuple[Any, Any] | None:
         """What the catalog says of a place inside of a test's `args`: the whole schema, and the part for this place."""

@@ -5,6 +5,7 @@ A server is started for its list of tools only when a person asks for completion
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_tui.screens.edit_base import EditBase
@@ -43,7 +44,12 @@ class EditHelp(EditBase):
         assert doc is not None
         row, column = doc.area.cursor_location
         found = complete(
-            doc.area.lines, row + 1, column + 1, self.catalog_of(doc), answered=self._answered_at_cursor(doc)
+            doc.area.lines,
+            row + 1,
+            column + 1,
+            self.catalog_of(doc),
+            answered=self._answered_at_cursor(doc),
+            folder=Path(doc.file.path).parent,
         )
         self._want_catalog(doc, row, column, explicit=explicit)
         return found

@@ -1,7 +1,7 @@
 """Writes its start and its end into FILE, as `start NAME` and `end NAME`: `counted.py FILE [NAME]`.
 
-Its tools: count (how many calls of it this process has had), die, hang (no answer; writes `hang NAME`), babble (a line on stdout that is no
-message, and one on stderr), meet {name} (an error unless a server NAME starts within 10 s).
+Its tools: count (how many calls of it this process has had), die, hang (no answer; writes `hang NAME`), babble (a line on
+stdout that is no message, and one on stderr), meet {name} (an error unless a server NAME starts within 10 s).
 """
 
 import os

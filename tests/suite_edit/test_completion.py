@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 
 from mcptest_engine.suite.completion import Completions, complete, hover
 from tests.suite_edit.writing import written
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CATALOG: dict[str, Any] = {
     "demo": {
@@ -291,3 +294,33 @@ def _unusable(text: str, line: int, column: int, catalog: Any) -> list[object]:
 def test_for_a_flag_that_answers_may_leave_out_the_matcher_that_holds_without_it_comes_first(marked: str) -> None:
     assert _labels(marked)[0] == "not: { exact: true }"
     assert "not: { exact: true }" not in _labels(marked.replace("result.isError", "result.content"))
+
+
+def test_the_columns_of_a_tests_own_cases_are_offered_where_they_have_a_value(tmp_path: Path) -> None:
+    (tmp_path / "cities.csv").write_text('name,city,"least, most"\nnorth,Oslo,1\n')
+    (tmp_path / "cities.jsonl").write_text('{"town": "Oslo"}\n{"town": "Rome", "deep": {"x": 1}}\n')
+    (tmp_path / "broken.json").write_text("[{")
+    inline = (
+        "    cases:\n      - { name: a, vars: { query: ada } }\n      - name: b\n        vars:\n          least: 1\n"
+    )
+    other = "  - name: other\n    tool: echo\n    cases: [{ name: a, vars: { elsewhere: 1 } }]\n"
+
+    def offered(marked: str) -> list[str]:
+        found = complete(*_at(marked), CATALOG, folder=tmp_path).items
+        return [item.insert for item in found if item.label.startswith("var.")]
+
+    own = ["var.query}", "var.least}"]
+    assert offered(TEST + '    args: { city: "${¦\n' + inline + other) == own
+    assert offered(TEST + '    args:\n      city: "${var.¦\n' + inline + other) == own
+    assert offered(TEST + '    args: { city: "${var.l¦}" }\n' + inline) == ["var.least}"]
+    assert offered(TEST + inline + '    expect:\n      structured.x: { between: [0, "${var.¦') == own
+    assert offered(TEST + inline + '      - { name: c, expect: { text: "${var.¦') == own
+    assert offered(TEST + '    args: { city: "${var.¦\n    cases: cities.csv # of the north\n') == [
+        "var.name}",
+        "var.city}",
+        "var.least, most}",
+    ]
+    assert offered('resources:\n  - { name: r, cases: cities.jsonl, uri: "${var.¦') == ["var.town}", "var.deep}"]
+    for nothing in ("missing.csv", "broken.json", "odd.txt", ".", "[", "3", "[[a], { vars: 3 }]", '"a\\0b.csv"'):
+        assert offered(TEST + f'    args: {{ city: "${{var.¦\n    cases: {nothing}\n') == []
+    assert offered(TEST + inline + '    timeout_ms: "${var.¦') == []
