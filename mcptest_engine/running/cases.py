@@ -161,7 +161,7 @@ class Case(NamedTuple):
     `threshold` is what the combined score must reach, None where all assertions must hold; `metrics` are derived from their
     names, in declared order. `deferred` is why a test cannot be run yet, or None. `cache` is as in the suite; what comes of it
     is `cache_keys.py`'s affair. `row_name` is the case of the test that is run, or judged by a model, and
-    `row` its place in a data file. `model` is whom the
+    `row` its place in a data file, `row_line` its line in the suite. `model` is whom the
     suite asks, and `scorer` who grades: a scorer by its name, or "judge". `subject` is the id of the case that a model judges
     here, which stands before this one. `model_timeout_seconds` is how long a model has for each answer. `line_of` gives the
     lines of its assertions in its file. `strength` is how much it demands, known from its assertions.
@@ -200,6 +200,7 @@ class Case(NamedTuple):
     cache: str | None = None
     row_name: str | None = None
     row: tuple[str, int] | None = None
+    row_line: int | None = None
     model: str | None = None
     scorer: str | None = None
     subject: str | None = None

@@ -207,7 +207,7 @@ class _CaseMaker:
             if "expect" in written:
                 line_of = partial(_assertion_line, entry.line_of, ("cases", number))
             case = self.case(replace(entry, data=data))
-            yield case._replace(row_name=written["name"], row=row, line_of=line_of)
+            yield case._replace(row_name=written["name"], row=row, row_line=line, line_of=line_of)
 
     def _row_place(self, entry: TestEntry, number: int) -> tuple[int | None, tuple[str, int] | None]:
         """The line of a case in the suite, or else its file and line."""

@@ -23,7 +23,7 @@ from mcptest_engine.core.events import (
     Warned,
 )
 from mcptest_engine.core.kinds import TestKind, Wanted
-from mcptest_engine.core.results import FailureKind, TestResult, Verdict
+from mcptest_engine.core.results import Failure, FailureKind, TestResult, Verdict
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.circumstances import told_failure
@@ -239,7 +239,7 @@ class Run:
             return
         outcome = decision.outcome
         if outcome == held.decision.outcome._replace(failure=outcome.failure, warnings=outcome.warnings):
-            result = replace(before, failure=self.storage.redact_failure(outcome.failure))
+            result = replace(before, failure=self.storage.redact_failure(_with_line(outcome.failure, held.case)))
         else:
             result = self._result_of_decision(held.case, decision, held.began)
         self._results[index] = result
@@ -473,7 +473,7 @@ class Run:
             threshold=outcome.threshold,
             derived_metrics=outcome.metrics,
             message=outcome.message,
-            failure=outcome.failure,
+            failure=_with_line(outcome.failure, case),
             assertions=outcome.assertions,
             case=case.row_name,
             row=None if case.row is None else {"file": case.row[0], "line": case.row[1]},
@@ -552,6 +552,11 @@ async def _bring_to_end(work: Coroutine[Any, Any, None]) -> bool:
             wanted_to_end = True
     task.result()
     return wanted_to_end
+
+
+def _with_line(failure: Failure | None, case: Case) -> Failure | None:
+    """The failure, at the line of its case where nothing else in the file is at fault."""
+    return failure if failure is None or failure.line is not None else replace(failure, line=case.row_line)
 
 
 def _request(case: Case, outcome: Outcome) -> Mapping[str, Any] | None:

@@ -44,6 +44,7 @@ tools:
       - {{ name: tea, vars: {{ item: tea }} }}
       - {{ name: milk, vars: {{ item: milk }}, expect: {{ text: wrong }}, tags: [dairy] }}
       - {{ name: rum, vars: {{ item: rum }}, skip: not sold }}
+      - {{ name: salt, vars: {{ item: salt }}, expect: {{ duration_ms: {{ lt: 60000 }} }} }}
 resources:
   - name: hours
     uri: "shop://${{var.page}}"
@@ -79,6 +80,7 @@ def test_each_row_is_a_test_of_its_own_with_its_values_and_its_place(
         "stock [tea]": "pass",
         "stock [milk]": "fail",
         "stock [rum]": "skip",
+        "stock [salt]": "fail",
         "hours [today]": "pass",
         "greet [row 1]": "pass",  # `${` in a data file is text
         "greet [bob]": "pass",
@@ -87,6 +89,9 @@ def test_each_row_is_a_test_of_its_own_with_its_values_and_its_place(
     assert found["price [wrong]"].row == {"file": "data/prices.csv", "line": 3}
     assert facts.place(found["price [wrong]"]) == "data/prices.csv:3"
     assert facts.place(found["stock [milk]"]) == "mcptest.yml:17"
+    assert found["stock [salt]"].failure is not None
+    assert found["stock [salt]"].failure.kind != "assertion"
+    assert facts.place(found["stock [salt]"]) == "mcptest.yml:19"  # although no assertion of it failed
     assert found["stock [tea]"].case == "tea"
     assert all(len(test.assertions) > 1 for test in record.tests if str(test.verdict) != "skip")  # with `defaultTest`
     (price,) = [one for one in record.tests if one.name == "price [tea]"]
