@@ -7,6 +7,7 @@ tests from an earlier run; a run of an agent's session looks at the whole sessio
 from __future__ import annotations
 
 import hashlib
+import os
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -130,11 +131,15 @@ class LedgerKeeper(Extension):
         words = tuple(str(word) for word in (*command, *([declared["url"]] if "url" in declared else [])))
         cwd = declared.get("cwd")
         files = server_sources(words, Path(cwd) if isinstance(cwd, str) else Path.cwd())
-        digests = {
-            self._workspace.relative(Path(file)): _digits(of_file(file) or "")
-            for file in files
-            if _INTERPRETER.fullmatch(Path(file).name) is None
-        }
+        folders: dict[str, str] = {}  # as the record names them: a program has many files in few
+        digests = {}
+        for file in files:
+            folder, name = os.path.split(file)
+            if _INTERPRETER.fullmatch(name) is None:
+                if folder not in folders:
+                    shown = self._workspace.relative(Path(folder))
+                    folders[folder] = "" if shown == "." else f"{shown}/"
+                digests[f"{folders[folder]}{name}"] = _digits(of_file(file) or "")
         if len(digests) > MOST_FILES:
             whole = "\n".join(f"{name} {told}" for name, told in sorted(digests.items()))
             digests = {f"{len(digests)} files": _digits(f"@{whole}")}
