@@ -57,9 +57,13 @@ async def test_what_a_process_waits_for_is_named_first_by_its_tool_and_whole_at_
         window = pilot.app.screen
         window.look = lambda: None  # nobody brings the true ones meanwhile
         one = window.list.process._replace(role="hand", number=1, waits=waits)
-        window.show((one, one._replace(number=2, waits=waits[1:])))
-        await pilot.pause()
-        first, second = (line for line in text_of(pilot.app).splitlines() if "connected in Servers" in line)
+
+        def lines() -> list[str]:
+            window.show((one, one._replace(number=2, waits=waits[1:])))  # anew: true ones may have been on their way
+            return [line for line in text_of(pilot.app).splitlines() if "connected in Servers" in line]
+
+        await until(pilot, lambda: len(lines()) == 2, what="both")
+        first, second = lines()
         assert re.search(r" wait_for \d+ s \+1 ", first)
         assert re.search(r" wait_\S*… \d+ s", second)
         bottom = "".join(line.strip("│ ") for line in text_of(pilot.app).splitlines()[-6:])
