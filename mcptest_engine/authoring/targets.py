@@ -85,14 +85,19 @@ def untemplated(value: Any) -> Any:
 def declared_env(
     env: Mapping[str, str], secrets: dict[str, str], references: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
-    """A server's `env:`; a value whose name promises a secret goes into `secrets` under that name.
+    """A server's `env:`; a value that looks secret, or whose name promises one, goes into `secrets` under that name.
 
     `references` holds the values that are written as they are, because they are templates that read the environment.
     """
     from mcptest_engine.core.secret_names import looks_secret_name
+    from mcptest_engine.suite.secrets import words_without_secrets
 
     given = {name: value for name, value in env.items() if name not in references}
-    secrets.update((name, value) for name, value in given.items() if looks_secret_name(name))
+    secrets.update(
+        (name, value)
+        for name, value in given.items()
+        if looks_secret_name(name) or words_without_secrets([value], {}) != (value,)
+    )
     written = {name: f"${{{name}}}" if name in secrets else untemplated(value) for name, value in given.items()}
     return {name: references.get(name) or written[name] for name in env}
 

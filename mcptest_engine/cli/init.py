@@ -243,6 +243,7 @@ def _write_all(ctx: click.Context, flags: dict[str, Any], person: _Person, polic
     """A suite for each server of a file; one that fails does not keep the others from theirs. Returns the worst exit code."""
     from mcptest_engine.cli.choosing import key_of
     from mcptest_engine.cli.common import parse_variables
+    from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.servers.server_files import opened_server_file
 
     if flags["ci"] is not None:
@@ -256,12 +257,19 @@ def _write_all(ctx: click.Context, flags: dict[str, Any], person: _Person, polic
     found = ctx.with_resource(opened_server_file(path, os.environ, inputs))
     if not found.servers:
         raise UsageError(f"`{path}` names no server that can be started", hint="; ".join(found.problems[:5]) or None)
-    outputs = [folder / f"{key_of(server.name)}.yml" for server in found.servers]
+    outputs: list[Path] = []
+    taken: set[str] = set()  # in small letters, because some file systems know no others
+    for server in found.servers:
+        key, number = key_of(server.name), 1
+        while (own := key if number == 1 else f"{key}-{number}").lower() in taken:
+            number += 1
+        taken.add(own.lower())
+        outputs.append(folder / f"{own}.yml")
     for output in outputs:
         _check_free(output, force=flags["force"])
     worst = int(ExitCode.PASSED)
     for server, output in zip(found.servers, outputs, strict=True):
-        sys.stdout.write(f"--- {server.name}\n")
+        sys.stdout.write(f"--- {one_line(server.name)}\n")
         sys.stdout.flush()
         try:
             chosen = _chosen_in_file(ctx, path, server.name, flags, person)

@@ -1004,6 +1004,22 @@ def test_all_servers_of_a_file_get_a_suite_each(mcptest: Run, tmp_path: Path) ->
     assert "did you mean `one`?" in one.stderr or 'did you mean "one"?' in one.stderr
 
 
+def test_servers_of_a_file_keep_their_secrets_and_overwrite_no_suite_of_each_other(
+    mcptest: Run, tmp_path: Path
+) -> None:
+    """A password in an address counts, whatever its variable is called; names may differ in signs alone, or hold any."""
+    demo = {"command": "mcptest", "args": ["mock", "--preset", "demo"]}
+    env = {"DATABASE_URL": "postgres://me:hunter2secret@db/x"}
+    servers = {"a b": {**demo, "env": env}, "A-b": demo, "e\x1b[31mvil": demo}
+    (tmp_path / "agent.json").write_text(json.dumps({"mcpServers": servers}))
+    done = mcptest("init", "--all-from", "agent.json", "--yes", "--no-run", "--output", "suites")
+    assert done.returncode == 0, done.stderr
+    suites = [path.read_text() for path in (tmp_path / "suites").iterdir()]
+    assert len(suites) == 3
+    assert not any("hunter2secret" in text for text in (*suites, done.stdout, done.stderr))
+    assert "\x1b" not in done.stdout + done.stderr
+
+
 def test_a_long_line_is_broken_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """And is one line in a pipe."""
 
