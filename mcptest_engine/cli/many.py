@@ -149,7 +149,6 @@ def run_many(
     from mcptest_engine.reporting.many import join_records
 
     records: list[RunRecord] = []
-
     runs = [(suite, _with_cassette(settings, suite, workspace)) for suite, settings in chosen]
     with ThreadPoolExecutor(_WRITERS) as writers:
 

@@ -157,8 +157,10 @@ def _plain_value(text: str) -> Any:
         return _WORDS[text]
     if _NUMBER.fullmatch(text):
         import json
+        from math import isinf
 
-        return json.loads(text) if len(text) < 300 else text
+        number = json.loads(text) if len(text) < 300 else text
+        return text if isinstance(number, float) and isinf(number) else number  # JSON has no infinity to send
     return text
 
 

@@ -129,6 +129,7 @@ def test_a_case_is_selected_by_its_name_and_its_tags_and_has_an_id_and_snapshots
     ("name", "text", "rows"),
     [
         ("a.csv", "a,b\r\n1,007\r\n", [("row 1", {"a": 1, "b": "007"})]),
+        ("a.csv", "a,b\n1e999,-1e999\n", [("row 1", {"a": "1e999", "b": "-1e999"})]),
         ("a.csv", 'name,a\n"x,y","say ""hi""\nthere"\n', [("x,y", {"name": "x,y", "a": 'say "hi"\nthere'})]),
         ("a.csv", 'name,a\nx,"1"\ny,\nz,-1.5e3\n', [("x", "1"), ("y", ""), ("z", -1500.0)]),
         ("a.csv", "name,a\nt,true\nn,null\n5,yes\n", [("t", True), ("n", None), ("5", "yes")]),
