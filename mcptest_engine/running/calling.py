@@ -282,7 +282,8 @@ class Caller:
             self.unlisted.add(_id_of(asked))
         if snapshots is not None:
             snapshots.close(outcome.failure)
-        if outcome.failure is not None and outcome.failure.kind in _MAY_LACK_STATE:
+        is_unlisted = found is not None and found[1] is None
+        if outcome.failure is not None and (outcome.failure.kind in _MAY_LACK_STATE or is_unlisted):
             outcome = _with_history(outcome, outcome.failure, session)
         size = exchange.size if exchange.size >= CERTAINLY_SMALL else 0
         return outcome._replace(size=size, behind=exchange.behind) if size or exchange.behind else outcome

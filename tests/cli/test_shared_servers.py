@@ -118,6 +118,12 @@ def test_the_first_failure_over_a_used_server_says_who_used_it_and_how_a_suite_g
         'server "counted" was used by a.yml before; if a test depends on its state, write `fresh: suite` on the server'
     )
     assert hints == [told, None]
+    write_suite("a", "drop")
+    _, records = run_suites("a", "b", options=("--workers", "1"))
+    failure = records["b"].tests[0].failure
+    assert failure is not None
+    assert 'lists no tool "count"' in failure.message
+    assert str(failure.hint).endswith(told)
 
 
 def test_servers_of_the_next_suites_start_while_a_suite_runs_but_not_with_one_worker() -> None:

@@ -1,7 +1,8 @@
 """Writes its start and its end into FILE, as `start NAME` and `end NAME`: `counted.py FILE [NAME]`.
 
 Its tools: count (how many calls of it this process has had), die, hang (no answer; writes `hang NAME`), babble (a line on
-stdout that is no message, and one on stderr), meet {name} (an error unless a server NAME starts within 10 s).
+stdout that is no message, and one on stderr), meet {name} (an error unless a server NAME starts within 10 s), drop (count is
+not listed any more).
 """
 
 import os
@@ -12,7 +13,7 @@ import time
 import minimcp
 
 FILE, NAME = pathlib.Path(sys.argv[1]), (sys.argv[2:] or ["counted"])[0]
-TOOLS = ("count", "die", "hang", "babble", "meet")
+TOOLS = ["count", "die", "hang", "babble", "meet", "drop"]
 calls = []
 
 
@@ -38,6 +39,8 @@ def answer(method, params, _message):
             if time.monotonic() > end:
                 return minimcp.text("nobody came") | {"isError": True}
             time.sleep(0.01)
+    if params["name"] == "drop":
+        TOOLS.remove("count")
     if params["name"] == "count":
         calls.append(1)
     return minimcp.text(f"{len(calls)} calls")
