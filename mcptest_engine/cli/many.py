@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.cli.common import load, note_stray, save_record, show_problems, suite_path
 from mcptest_engine.cli.selection import with_last_failed
-from mcptest_engine.core.errors import ExitCode, SuiteError, UsageError
+from mcptest_engine.core.errors import ExitCode, Severity, SuiteError, UsageError
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
 
-    from mcptest_engine.core.run_record import RunRecord
+    from mcptest_engine.core.errors import Problem
+    from mcptest_engine.core.run_record import RunRecord, SuiteNotRun
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
@@ -84,16 +85,38 @@ def refuse_for_many(flags: dict[str, Any]) -> None:
 
 def load_all(
     paths: Sequence[Path], workspace: Workspace, variables: dict[str, str], *, strict: bool
-) -> tuple[list[LoadedSuite], list[Path]]:
-    """The suites that load, and the paths of the others, whose problems are told on stderr."""
-    suites, broken = [], []
+) -> tuple[list[LoadedSuite], list[SuiteNotRun]]:
+    """The suites that load, and the others, whose problems are told on stderr."""
+    suites: list[LoadedSuite] = []
+    broken: list[SuiteNotRun] = []
     for path in paths:
         try:
             suites.append(load(path, workspace, variables, strict=strict))
         except SuiteError as wrong:
             show_problems(wrong.problems, running=False)
-            broken.append(path)
+            broken.append(invalid_suite(path, wrong.problems, workspace))
     return suites, broken
+
+
+def invalid_suite(path: Path, problems: Sequence[Problem], workspace: Workspace) -> SuiteNotRun:
+    """A suite that did not load, as the record of a run of several has it."""
+    from mcptest_engine.core.run_record import SuiteNotRun  # `validate` does without
+
+    errors = [one for one in problems if one.severity is Severity.ERROR] or problems
+    return SuiteNotRun(
+        path=workspace.relative(path),
+        reason="invalid",
+        problems=tuple(
+            {
+                "file": workspace.relative(Path(one.file or path)),
+                "line": one.span and one.span.line,
+                "column": one.span and one.span.column,
+                "message": one.shown,
+                "hint": one.hint,
+            }
+            for one in errors
+        ),
+    )
 
 
 def select_all(
@@ -135,7 +158,7 @@ def _failed_of(suite: LoadedSuite, settings: RunSettings, workspace: Workspace) 
 
 def run_many(
     chosen: Sequence[tuple[LoadedSuite, RunSettings]],
-    broken: Sequence[Path],
+    broken: Sequence[SuiteNotRun],
     workspace: Workspace,
     sinks: Sequence[Any],
     *,
@@ -146,6 +169,7 @@ def run_many(
     from concurrent.futures import ThreadPoolExecutor
 
     from mcptest_engine.cli.sinks import write_reports
+    from mcptest_engine.core.run_record import SuiteNotRun
     from mcptest_engine.reporting.many import join_records
 
     records: list[RunRecord] = []
@@ -162,7 +186,8 @@ def run_many(
         writing.result()
     workspace.prune_runs()
     note_stray(workspace)
-    joined = join_records(records, broken=[workspace.relative(path) for path in broken])
+    not_begun = (workspace.relative(suite.path) for suite, _ in chosen[len(records) :])
+    joined = join_records(records, not_run=[*broken, *(SuiteNotRun(path=path, reason="ended") for path in not_begun)])
     lost = write_reports(joined, sinks, workspace=workspace, agent_budget=agent_budget)
     return joined.exit_code or (ExitCode.FAILED if lost else ExitCode.PASSED)
 

@@ -23,10 +23,10 @@ from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from mcptest_engine.core.events import Event
     from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.core.run_record import SuiteNotRun
     from mcptest_engine.mutation.recording import Recording
     from mcptest_engine.mutation.replay import Mutated, Options
     from mcptest_engine.suite.load import LoadedSuite
@@ -101,7 +101,7 @@ def command(
     names = tuple(name.strip() for name in (operators or "").split(",") if name.strip())
     chosen_operators(names)
     paths, workspace, given = suite_paths(files, config), find_here(), parse_variables(variables)
-    broken: Sequence[Path] = ()
+    broken: Sequence[SuiteNotRun] = ()
     if len(paths) == 1:
         suites = [load(paths[0], workspace, given)]
     else:
@@ -130,9 +130,7 @@ def command(
         reports.append(to_json(mutated, suite=path, redact=redactor.redact))
         if mutated.is_partial:
             break
-    report = (
-        reports[0] if len(paths) == 1 else join_reports(reports, broken=[workspace.relative(one) for one in broken])
-    )
+    report = reports[0] if len(paths) == 1 else join_reports(reports, broken=[one.path for one in broken])
     write_out(_render(report, form, proposals=proposals, to_file=output is not None), output)
     ctx.exit(_exit_code(report, reports, threshold))
 

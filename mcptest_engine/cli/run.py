@@ -20,7 +20,7 @@ from mcptest_engine.cli.common import (
     suites_options,
 )
 from mcptest_engine.cli.selection import models_of, models_option, selection_of, selection_options, with_last_failed
-from mcptest_engine.core.errors import ExitCode, PolicyDenied, UsageError
+from mcptest_engine.core.errors import ExitCode, PolicyDenied, SuiteError, UsageError
 from mcptest_engine.core.kinds import Verdict
 from mcptest_engine.core.sanitise import one_line
 
@@ -149,7 +149,7 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     """
     if flags["no_color"]:
         os.environ["NO_COLOR"] = "1"
-    from mcptest_engine.cli.many import load_all, refuse_for_many, run_many, select_all, suite_paths
+    from mcptest_engine.cli.many import invalid_suite, load_all, refuse_for_many, run_many, select_all, suite_paths
 
     files = flags["files"]
     flags["file"] = files[0] if files else None
@@ -163,7 +163,7 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     _check_executor(flags)
     if flags["estimate_cost"] and not flags["dry_run"]:
         raise UsageError("--estimate-cost calls nothing", hint="add --dry-run")
-    from mcptest_engine.cli.sinks import default_format, make_sinks
+    from mcptest_engine.cli.sinks import annotate_invalid, default_format, make_sinks
 
     default = default_format(models=flags["models"], output=flags["output"], watch=flags["watch"])
     sinks = make_sinks(flags["reporters"], flags["output"], default=default)
@@ -176,6 +176,7 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     if others:
         suites, broken = load_all([path, *others], workspace, variables, strict=flags["strict"])
         if not suites:
+            annotate_invalid(broken, sinks, workspace)
             ctx.exit(ExitCode.INVALID)
         chosen = select_all(suites, settings, workspace, last_failed=flags["last_failed"])
         if flags["dry_run"]:
@@ -185,7 +186,11 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
         ctx.exit(
             run_many(chosen, broken, workspace, sinks, execute=_execute_suites, agent_budget=flags["agent_budget"])
         )
-    suite = load(path, workspace, variables, strict=flags["strict"])
+    try:
+        suite = load(path, workspace, variables, strict=flags["strict"])
+    except SuiteError as wrong:
+        annotate_invalid([invalid_suite(path, wrong.problems, workspace)], sinks, workspace)
+        raise
     settings = with_last_failed(settings, suite, workspace, wanted=flags["last_failed"])
     if flags["dry_run"]:
         as_json = any(sink.path is None and sink.format in {"json", "ndjson"} for sink in sinks)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-    from mcptest_engine.core.run_record import RunRecord
+    from mcptest_engine.core.run_record import RunRecord, SuiteNotRun
     from mcptest_engine.reporting.progress import Progress
     from mcptest_engine.reporting.registry import RenderOptions
     from mcptest_engine.workspace.workspace import Workspace
@@ -171,6 +171,19 @@ def write_reports(
     for line in lost:
         _write(sys.stderr, f"error: {one_line(line)}\n")
     return bool(lost)
+
+
+def annotate_invalid(suites: Sequence[SuiteNotRun], sinks: Sequence[Sink], workspace: Workspace) -> None:
+    """Write the annotations of suites that did not load, where nothing was run and no other report is written."""
+    for sink in sinks:
+        if sink.format == SUMMARISED:
+            from mcptest_engine.cli.common import write_out
+            from mcptest_engine.reporting.github import problem_lines
+            from mcptest_engine.workspace.source import Source
+
+            source = Source(workspace.root).read()
+            lines = (line for suite in suites for line in problem_lines(suite, source))
+            write_out("".join(f"{line}\n" for line in lines), None if sink.path is None else str(sink.path))
 
 
 def _summarise(record: RunRecord, *, config: str, default_config: bool) -> None:

@@ -205,6 +205,21 @@ class SuiteRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteNotRun:
+    """One suite of several that was not run: it is `invalid`, or the command ended before it (`ended`).
+
+    `problems` are those of an invalid one: {file, line, column, message, hint}, lines and columns from 1, null where unknown.
+    """
+
+    path: str
+    reason: str
+    problems: tuple[Mapping[str, Any], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {"path": self.path, "reason": self.reason, "problems": list(self.problems)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
     """A whole run, as written to `.mcptest/runs/<run_id>.json` and printed by `--reporter json`.
 
@@ -217,7 +232,7 @@ class RunRecord:
     version}, session, lineage}, without `client` where it did not say who it is. `coverage` is () where what the servers offer
     was not known to the run. `effects` is None where no tool was called, and in records of before it was there. `subset` is
     (taken, declared) where the run took only some of the suite's tests. `ledger` is None where no earlier run was looked at.
-    `suites` are the runs of which a report over several suites is made, () for the run of one.
+    `suites` are the runs of which a report over several suites is made, () for the run of one; `not_run` are the other suites.
     """
 
     run_id: str
@@ -247,6 +262,7 @@ class RunRecord:
     subset: tuple[int, int] | None = None
     ledger: Ledger | None = None
     suites: tuple[SuiteRun, ...] = ()
+    not_run: tuple[SuiteNotRun, ...] = ()
     totals: Totals = field(default_factory=Totals)
 
     def to_json(self, *, streamed: bool = False) -> dict[str, Any]:
@@ -281,6 +297,8 @@ class RunRecord:
         }
         if self.suites:
             out["suites"] = [run.to_json() for run in self.suites]
+        if self.not_run:
+            out["not_run"] = [suite.to_json() for suite in self.not_run]
         if self.places:
             out["places"] = list(self.places)
         if rollups := self.metric_rollups:
@@ -359,6 +377,9 @@ class RunRecord:
                 subset=(data["subset"]["taken"], data["subset"]["declared"]) if "subset" in data else None,
                 ledger=_ledger(data["ledger"]) if "ledger" in data else None,
                 suites=tuple(SuiteRun(**{**run, "totals": Totals(**run["totals"])}) for run in data.get("suites", ())),
+                not_run=tuple(
+                    SuiteNotRun(**{**suite, "problems": tuple(suite["problems"])}) for suite in data.get("not_run", ())
+                ),
             )
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as wrong:
             raise RecordError(f"the run record is damaged: {type(wrong).__name__}: {wrong}") from wrong

@@ -104,7 +104,7 @@ def _notes(record: RunRecord) -> str:
     told = record.warnings
     if record.verdict is not Verdict.PASS:
         told = tuple(text for text in told if _BESIDE.search(text)) if not record.interrupted else ()
-        told = () if _reason(record) else told
+        told = (*facts.not_run_lines(record.not_run), *(() if _reason(record) else told))
     told = (unchecked, *told) if unchecked else told
     mixed = (one for one in facts.repeated_tests(record) if one.passed < one.runs)
     told = (*ledger_lines(record), *told[:NOTES], *(f"{one.text}: {one.name}" for one in islice(mixed, NOTES)))

@@ -18,10 +18,10 @@ from mcptest_engine.core.sanitise import one_line, sanitise
 from mcptest_engine.core.words import LONG_WAIT_MS, counted, number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mcptest_engine.core.results import AssertionResult, Failure, TestResult, VerifyResult
-    from mcptest_engine.core.run_record import RunRecord, SuiteRun
+    from mcptest_engine.core.run_record import RunRecord, SuiteNotRun, SuiteRun
 
 UNKNOWN = "unknown"
 MESSAGE_LIMIT = 2000
@@ -40,9 +40,9 @@ _EXIT_REASONS: dict[int, str] = {
 }
 
 
-def file_in_repository(record: RunRecord, file: str) -> str:
-    """A file of the record as CI systems look it up: from the top of the repository, where that is known; "" stays so."""
-    below = record.source.get("path")
+def file_in_repository(source: Mapping[str, Any], file: str) -> str:
+    """A file of a record with this `source` as CI systems look it up: from the top of the repository, if known; "" stays so."""
+    below = source.get("path")
     if not file or not isinstance(below, str):
         return one_line(file)
     from posixpath import join, normpath
@@ -469,6 +469,16 @@ def suite_lines(record: RunRecord) -> list[str]:
     """A line for each suite of a run of several: its path, its sums, and why it failed where no failed test says it."""
     width = max((len(one_line(run.path)) for run in record.suites), default=0)
     return [f"{one_line(run.path).ljust(width)}  {run.verdict.upper()}  {suite_text(run)}" for run in record.suites]
+
+
+def not_run_lines(suites: Sequence[SuiteNotRun]) -> list[str]:
+    """What a report over several suites says of those that were not run."""
+    ended = [suite.path for suite in suites if suite.reason == "ended"]
+    stopped = "because the command ended before: " + ", ".join(ended)
+    return [
+        *([f"{counted(len(ended), 'suite')} not run, {stopped}"] if ended else []),
+        *(f"{suite.path}: the suite has problems, and was not run" for suite in suites if suite.reason == "invalid"),
+    ]
 
 
 def suite_text(run: SuiteRun) -> str:

@@ -21,8 +21,11 @@ from mcptest_engine.reporting.failure_text import failure_text
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from mcptest_engine.core.results import TestResult
-    from mcptest_engine.core.run_record import RunRecord
+    from mcptest_engine.core.run_record import RunRecord, SuiteNotRun
     from mcptest_engine.reporting.registry import RenderOptions
 
 SHOWN = 10
@@ -42,6 +45,8 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     alike = hook_facts.setup_failure(record) is not None  # the hook's annotation says it for all of them
     tests = (test for test in record.tests if not (alike and hook_facts.is_kept(test)))
     lines += (line for test in tests if (line := _of_test(record, test, options)))
+    for suite in record.not_run:
+        lines += problem_lines(suite, record.source)
     for warning in hook_facts.other_warnings(record):
         missed = record.exit_code == ExitCode.GATE and warning.startswith((coverage.TOLD_AS, effects.TOLD_AS))
         lines.append(_annotation("error" if missed else "warning", warning, title="mcptest"))
@@ -52,6 +57,21 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     sums = f"{facts.counts_text(record)} in {facts.duration_text(record.duration_ms)}"
     lines.append(f"mcptest: {sums}{', interrupted' if record.interrupted else ''}")
     return "\n".join(lines) + "\n"
+
+
+def problem_lines(suite: SuiteNotRun, source: Mapping[str, Any]) -> list[str]:
+    """An annotation for each problem of an invalid suite; `source` is that of a run record."""
+    return [
+        _annotation(
+            "error",
+            "\n".join(filter(None, (one["message"], one["hint"]))),
+            title="mcptest",
+            file=facts.file_in_repository(source, one["file"]),
+            line=one["line"] or 0,
+            column=one["column"] or 0,
+        )
+        for one in suite.problems
+    ]
 
 
 def _beyond(lines: list[str]) -> list[str]:
@@ -79,13 +99,19 @@ def _at(record: RunRecord, test: TestResult, level: str, message: str) -> str:
     return _annotation(
         level,
         message,
-        file=facts.file_in_repository(record, file),
+        file=facts.file_in_repository(record.source, file),
         line=line,
         title=one_line(test.name),
     )
 
 
-def _annotation(level: str, message: str, *, title: str, file: str = "", line: int = 0) -> str:
-    place = {"file": file, "line": str(line) if file and line > 0 else "", "title": title}
+def _annotation(level: str, message: str, *, title: str, file: str = "", line: int = 0, column: int = 0) -> str:
+    is_placed = bool(file) and line > 0
+    place = {
+        "file": file,
+        "line": str(line) if is_placed else "",
+        "col": str(column) if is_placed and column > 0 else "",
+        "title": title,
+    }
     properties = ",".join(f"{key}={value.translate(_PROPERTY)}" for key, value in place.items() if value)
     return f"::{level} {properties}::{message.translate(_DATA)}"

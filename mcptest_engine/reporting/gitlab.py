@@ -55,7 +55,7 @@ def _entries(record: RunRecord) -> Iterator[dict[str, Any]]:
 
 def _of_run(record: RunRecord, told: str, check: str, severity: str, *, title: str = "") -> dict[str, Any]:
     """What is no test's own, at the first line of the suite."""
-    place = facts.file_in_repository(record, record.suite.path)
+    place = facts.file_in_repository(record.source, record.suite.path)
     return {
         "description": f"{one_line(record.suite.name)}: {told}",
         "check_name": check,
@@ -67,7 +67,7 @@ def _of_run(record: RunRecord, told: str, check: str, severity: str, *, title: s
 
 def _entry(record: RunRecord, test: TestResult) -> dict[str, Any]:
     written, at = facts.place_of(test)
-    name, file, line = one_line(test.name), facts.file_in_repository(record, written), max(at, 1)
+    name, file, line = one_line(test.name), facts.file_in_repository(record.source, written), max(at, 1)
     return {
         "description": f"{name}: {_message(test)}",
         "check_name": CHECK_NAME if test.failure is None else f"mcptest.{test.failure.kind.value}",

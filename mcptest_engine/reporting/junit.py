@@ -111,7 +111,7 @@ def _case(record: RunRecord, test: TestResult, hooks: str, options: RenderOption
         "name": one_line(test.name),
         "classname": one_line(f"{suite}.{test.server}" if test.server else suite),
         "time": _seconds(test.duration_ms),
-        "file": facts.file_in_repository(record, file),
+        "file": facts.file_in_repository(record.source, file),
     }
     if line > 0:
         attributes["line"] = str(line)

@@ -11,16 +11,17 @@ from mcptest_engine.core.effects import merged_effects
 from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.kinds import Verdict
 from mcptest_engine.core.run_record import SuiteInfo, SuiteRun
+from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.merge import worst_code
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcptest_engine.core.run_record import RunRecord
+    from mcptest_engine.core.run_record import RunRecord, SuiteNotRun
 
 
-def join_records(records: Sequence[RunRecord], *, broken: Sequence[str] = ()) -> RunRecord:
-    """One record out of the runs of different suites; `broken` are the paths of those that did not load.
+def join_records(records: Sequence[RunRecord], *, not_run: Sequence[SuiteNotRun] = ()) -> RunRecord:
+    """One record out of the runs of different suites, and of those that were `not_run`.
 
     Each test keeps the id that it has in its own suite's run. A server whose name several suites use has the path of its
     suite behind it: `shop (a/mcptest.yml)`. Coverage and ledger stand in the records of the runs. The exit
@@ -45,14 +46,17 @@ def join_records(records: Sequence[RunRecord], *, broken: Sequence[str] = ()) ->
         for record in records
     )
     joined = first.with_tests(tuple(test for record in records for test in record.tests))
-    codes = {ExitCode(record.exit_code) for record in records} | ({ExitCode.INVALID} if broken else set())
+    codes = {ExitCode(record.exit_code) for record in records} | {
+        ExitCode.INVALID for suite in not_run if suite.reason == "invalid"
+    }
     code = worst_code(codes - ({ExitCode.NO_TESTS} if joined.tests else set()))
     effects = [record.effects for record in records if record.effects is not None]
     return replace(
         joined,
         suites=runs,
+        not_run=tuple(not_run),
         suite=SuiteInfo(
-            name=f"{len(records) + len(broken)} suites",
+            name=f"{len(records) + len(not_run)} suites",
             path=".",
             sha256=sha256("".join(record.suite.sha256 for record in records).encode()).hexdigest(),
         ),
@@ -69,7 +73,7 @@ def join_records(records: Sequence[RunRecord], *, broken: Sequence[str] = ()) ->
         verdict=Verdict.PASS if code is ExitCode.PASSED else Verdict.FAIL,
         servers=tuple(server for record in records for server in record.servers),
         warnings=(
-            *(f"{path}: the suite has problems, and was not run" for path in broken),
+            *facts.not_run_lines(not_run),
             *(f"{record.suite.path}: {warning}" for record in records for warning in record.warnings),
         ),
         hooks=tuple(hook for record in records for hook in record.hooks),

@@ -74,7 +74,7 @@ def _result(record: RunRecord, test: TestResult, options: RenderOptions) -> Sari
         severity="high",
         message=f"{one_line(test.name)}: {text}",
         place=one_line(test.id),
-        file=facts.file_in_repository(record, file) or None,
+        file=facts.file_in_repository(record.source, file) or None,
         line=line,
         member="function",
         properties={

@@ -91,7 +91,12 @@ def test_one_report_tells_of_all_suites_and_the_exit_code_is_that_of_the_worst()
     assert len({test.id for test in record.tests}) == record.totals.total == 4
     assert record.warnings[0] == "b/other.yml: the suite has problems, and was not run"
     assert "b/other.yml:2:8: expected a list of tests, found the number 5" in ran.stderr
-    assert "::error file=b/deep/mcptest.yml,line=3,title=price::" in Path("notes.txt").read_text(encoding="utf-8")
+    annotations = Path("notes.txt").read_text(encoding="utf-8")
+    assert "::error file=b/deep/mcptest.yml,line=3,title=price::" in annotations
+    broken = "::error file=b/other.yml,line=2,col=8,title=mcptest::expected a list of tests, found the number 5\n"
+    assert broken in annotations
+    assert [(one.path, one.reason) for one in record.not_run] == [("b/other.yml", "invalid")]
+    assert broken in invoke(run.command, "b/other.yml", "--reporter", "github").stdout
     assert record.suites[0].path == "a/mcptest.yml"
     both = ["shop (a/mcptest.yml)", "shop (b/deep/mcptest.yml)"]
     assert [server.name for server in record.servers] == both, "servers of one name are kept apart"
@@ -101,7 +106,7 @@ def test_one_report_tells_of_all_suites_and_the_exit_code_is_that_of_the_worst()
     cases = [case.attrib for case in fromstring(Path("all.xml").read_text(encoding="utf-8")).iter("testcase")]
     assert len({(case["classname"], case["name"]) for case in cases}) == len(cases) == 5, "the run has a case too"
     page = Path("all.html").read_text(encoding="utf-8")
-    assert "Suites: 1 of 2 passed" in page
+    assert "Suites: 1 of 3 passed" in page
     assert "No coverage measured" not in page
     report = Path("all.txt").read_text(encoding="utf-8")
     assert 'repro: mcptest run --filter "price" --config b/deep/mcptest.yml\n' in report

@@ -137,14 +137,19 @@ def test_servers_of_the_next_suites_start_while_a_suite_runs_but_not_with_one_wo
     assert starts() == ["start counted", "end counted", "start later", "end later"]
 
 
-def test_no_server_is_left_when_bail_ends_the_command() -> None:
+def test_when_bail_ends_the_command_no_server_is_left_and_the_reports_name_the_suites_that_were_not_run() -> None:
     write_suite("a", {"name": "fails", "tool": "count", "expect": {"text": "never"}})
     for name in ("b", "c"):
         write_suite(name, "count", server={"env": {"MODE": name}} if name == "c" else None)
-    joined, records = run_suites("a", "b", "c", options=("--bail",))
+    joined, records = run_suites("a", "b", "c", options=("--bail", "--reporter", "agent=told.txt"))
     assert list(records) == ["a"]
     assert joined.exit_code == 1
     assert starts() == ["start counted", "end counted"]
+    assert [(one.path, one.reason) for one in joined.not_run] == [("b.yml", "ended"), ("c.yml", "ended")]
+    told = "2 suites not run, because the command ended before: b.yml, c.yml"
+    assert joined.warnings == (told,)
+    assert f"NOTE {told}\n" in Path("told.txt").read_text(encoding="utf-8")
+    assert RunRecord.from_json(joined.to_json()) == joined
 
 
 def test_suites_share_the_session_of_a_url_and_each_record_has_its_own_calls() -> None:

@@ -64,7 +64,7 @@ def _suites(record: RunRecord) -> Html | None:
     if not record.suites:
         return None
     failed = sum(run.verdict != Verdict.PASS for run in record.suites)
-    items = (
+    items = [
         tag(
             "li",
             tag("code", name_text(run.path)),
@@ -72,12 +72,13 @@ def _suites(record: RunRecord) -> Html | None:
             tag("span", f"{facts.suite_text(run)}; run {run.run_id}", class_="sub"),
         )
         for run in record.suites
-    )
-    title = f"Suites: {len(record.suites) - failed:,} of {len(record.suites):,} passed"
+    ]
+    items += [tag("li", tag("code", name_text(suite.path)), " not run") for suite in record.not_run]
+    title = f"Suites: {len(record.suites) - failed:,} of {len(items):,} passed"
     note = tag(
         "p", "The report of a suite's own run has its coverage: mcptest report RUN --format html", class_="muted"
     )
-    return _cell(title, tag("ul", *items), note, kind="fail" if failed else "pass")
+    return _cell(title, tag("ul", *items), note, kind="fail" if failed or record.not_run else "pass")
 
 
 def _failed(record: RunRecord, slugs: Mapping[str, str]) -> Html:
