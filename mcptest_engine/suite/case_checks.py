@@ -5,6 +5,7 @@ The surprising thing: where a suite wants a number and has `${var.X}`, the value
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from mcptest_engine.suite.case_rows import FILLED, WITH_CASES, fill_in
 from mcptest_engine.suite.places import FOCUSED, check_name
 from mcptest_engine.suite.problems import structural_problems
 from mcptest_engine.suite.references import (
+    ID_PATTERN,
     WHOLE,
     Reference,
     ReferenceSyntaxError,
@@ -221,7 +223,8 @@ def wrong_variable(reference: Reference, rows: list[dict[str, Any]] | None) -> t
     lacking = [row.get("name") for row in rows if not _has(row, reference.name)]
     if not lacking:
         return _wrong_part(reference, rows)
-    names = {name for row in rows if isinstance(row.get("vars"), dict) for name in row["vars"]}
+    variables = (row["vars"] for row in rows if isinstance(row.get("vars"), dict))
+    names = {name for one in variables for name in one if re.fullmatch(ID_PATTERN, name)}
     if len(lacking) < len(rows):
         return f"the case {quoted(str(lacking[0]))} has no variable {quoted(reference.name)}", "add it to its `vars`"
     return f"no case has a variable {quoted(reference.name)}, and the suite has none", among(reference.name, names)

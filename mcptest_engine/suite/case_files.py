@@ -11,8 +11,9 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.errors import Problem, Span, SuiteError
-from mcptest_engine.suite.references import escaped
+from mcptest_engine.core.errors import Problem, Severity, Span, SuiteError
+from mcptest_engine.core.words import counted, quoted
+from mcptest_engine.suite.references import CASE_NAMES, ID_PATTERN, escaped
 from mcptest_engine.suite.yaml import Tree, decode, read_tree
 
 if TYPE_CHECKING:
@@ -94,23 +95,32 @@ def _read_csv(text: str, file: str, *, delimiter: str = ",") -> Tree:
                 break
             if len(cells) != len(columns):
                 at = cells[len(columns)][1] if len(cells) > len(columns) else cells[0][1]
-                message = f"the row has {len(cells)} values, and the first line names {len(columns)} columns"
+                values, names = counted(len(cells), "value"), counted(len(columns), "column")
+                message = f"the row has {values}, and the first line names {names}"
                 hint = (
                     f"quote a value that contains `{delimiter}`" if len(cells) > len(columns) else "leave no value out"
                 )
                 problems.append(_problem(tree, at, message, hint))
                 continue
             start = cells[0][1]
-            values = dict(zip(columns, (value for value, _ in cells), strict=True))
+            row_values = dict(zip(columns, (value for value, _ in cells), strict=True))
             places = [start, *(place for _, at in cells for place in (at, at))]
-            row, row_marks = _case_of(values, places, len(rows) + 1)
+            row, row_marks = _case_of(row_values, places, len(rows) + 1)
             rows.append(row)
             marks.append(row_marks)
     except SuiteError as broken:
         problems += broken.problems
     if problems:
         raise SuiteError(problems)
-    return replace(tree, value=rows, marks=marks)
+    return replace(tree, value=rows, marks=marks, problems=tuple(_unusable_columns(tree, columns, header)))
+
+
+def _unusable_columns(tree: Tree, columns: list[str], header: list[_Cell]) -> Iterator[Problem]:
+    """A warning for each column whose name no template can have."""
+    for name, (_, at) in zip(columns, header, strict=True):
+        if re.fullmatch(ID_PATTERN, name) is None:
+            message = f"no template can use the column {quoted(name)}"
+            yield replace(_problem(tree, at, message, CASE_NAMES), severity=Severity.WARNING)
 
 
 def _spelt(cells: list[_Cell]) -> list[_Cell]:
@@ -119,16 +129,23 @@ def _spelt(cells: list[_Cell]) -> list[_Cell]:
 
 
 def _records(tree: Tree, delimiter: str) -> Iterator[list[_Cell]]:
-    """The lines of a CSV file as their values, quoted ones over several lines too, without empty lines. Source: RFC 4180."""
+    """The lines of a CSV file as their values, quoted ones over several lines too. Source: RFC 4180.
+
+    Lines of nothing but delimiters are left out: spreadsheets write such below the last row.
+    """
     text = tree.text
     plain = re.compile(rf"[^{delimiter}\r\n]*")
-    quoted = re.compile(r'"((?:[^"]|"")*)"')
+    in_quotes = re.compile(r'"((?:[^"]|"")*)"')
+    empty = re.compile(rf"[ {delimiter}]*(?:\r\n|[\r\n]|\Z)")
     at = 0
     cells: list[_Cell] = []
     while at <= len(text):
         start = at
+        if not cells and (blank := empty.match(text, at)) is not None:
+            at = blank.end() + (blank.end() == len(text))
+            continue
         if text.startswith('"', at):
-            found = quoted.match(text, at)
+            found = in_quotes.match(text, at)
             if found is None:
                 raise _refused(tree, at, 'a `"` is opened and not closed', 'write `""` for a `"` in a quoted value')
             cells.append((found[1].replace('""', '"'), start))
@@ -146,8 +163,7 @@ def _records(tree: Tree, delimiter: str) -> Iterator[list[_Cell]]:
             at += 1
             continue
         at += 2 if text.startswith("\r\n", at) else 1
-        if cells != [("", start)]:
-            yield cells
+        yield cells
         cells = []
 
 

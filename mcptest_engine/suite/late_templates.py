@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.suite.case_rows import FILLED
 from mcptest_engine.suite.references import (
+    CASE_NAMES,
     TEMPLATE,
     ReferenceSyntaxError,
     Unresolved,
@@ -164,7 +165,8 @@ class _LateWalk(Walk):
             except Unresolved as wrong:
                 self.faults.append(Fault(path=path, offset=0, message=wrong.message, hint=wrong.hint))
                 value = template
-        self.faults[faults:] = [replace(fault, offset=fault.offset + offset) for fault in self.faults[faults:]]
+        hint = {"hint": CASE_NAMES} if reference is None and (expression or "").startswith("var.") else {}
+        self.faults[faults:] = [replace(fault, offset=fault.offset + offset, **hint) for fault in self.faults[faults:]]
         return value
 
     def _comes_later(self, expression: str) -> bool:

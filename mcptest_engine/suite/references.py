@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.yaml import Pointer
 
 ID_PATTERN = r"[A-Za-z_][A-Za-z0-9_-]*"
+CASE_NAMES = "rename it: a variable of a case has letters, digits, `_` and `-`, and begins with a letter or `_`"
 RESERVED = ("var", "item", "env")
 _INSIDE = r"""((?:[^{}"]|"(?:[^"\\]|\\.)*")*|[^{}]*)"""
 """What stands between the braces. A key in double quotes may hold braces; a quote that is not closed means nothing."""

@@ -138,6 +138,7 @@ class Reader:
                     try:
                         read = with_long_cases(read_cases(file_bytes(path, file=file), file=file), key[1])
                         self.sources[-1] = replace(data, tree=read)
+                        self.problems += read.problems
                     except SuiteError as wrong:
                         self.problems += wrong.problems
                 found = self.sources[known[key]].tree
