@@ -165,8 +165,11 @@ class _LateWalk(Walk):
             except Unresolved as wrong:
                 self.faults.append(Fault(path=path, offset=0, message=wrong.message, hint=wrong.hint))
                 value = template
-        hint = {"hint": CASE_NAMES} if reference is None and (expression or "").startswith("var.") else {}
-        self.faults[faults:] = [replace(fault, offset=fault.offset + offset, **hint) for fault in self.faults[faults:]]
+        is_misnamed = reference is None and (expression or "").startswith("var.")
+        self.faults[faults:] = [
+            replace(fault, offset=fault.offset + offset, hint=CASE_NAMES if is_misnamed else fault.hint)
+            for fault in self.faults[faults:]
+        ]
         return value
 
     def _comes_later(self, expression: str) -> bool:

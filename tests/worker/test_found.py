@@ -30,3 +30,15 @@ def test_a_suite_that_imports_its_servers_and_one_that_misspells_them_are_found(
     (tmp_path / "b.yml").write_text(f"{schema}server: {{}}\ntools: []\n", encoding="utf-8")
     (tmp_path / "servers.yml").write_text(f"{schema}servers: {{}}\n", encoding="utf-8")
     assert [found["shown"] for found in find_suites(["."], tmp_path)] == ["a.yml", "b.yml"]
+
+
+def test_no_suite_is_passed_over_that_begins_late_or_with_a_byte_order_mark_or_that_cannot_be_read(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "late.yml").write_text("tools: []\n" + "# x\n" * 70_000 + "servers: {}\n", encoding="utf-8")
+    (tmp_path / "marked.yml").write_text("servers: {}\ntools: []\n", encoding="utf-8-sig")
+    (tmp_path / "mcptest.yml").symlink_to("nowhere.yml")
+    (tmp_path / "notes.yml").symlink_to("nowhere.yml")
+    (tmp_path / "unreadable.yml").symlink_to("/proc/self/mem")
+    found = [found["shown"] for found in find_suites(["."], tmp_path)]
+    assert found == ["mcptest.yml", "late.yml", "marked.yml", "unreadable.yml"]

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.running.watch import NOT_SOURCES, Watcher
+from mcptest_engine.suite.yaml import MAX_BYTES
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ STEP_MS = 50
 LOOK_MS = 2_000  # each look wakes a process that may idle all day
 _HEAD_BYTES = 256 * 1024
 _SERVERS = re.compile(
-    rb"""^(?:["']?(?:servers|scorers|judge|imports)["']?[ \t]*:|# yaml-language-server: \$schema=.*suite\.schema\.json)""",
+    rb"""^(?:\xef\xbb\xbf)?(?:["']?(?:servers|scorers|judge|imports)["']?[ \t]*:|# yaml-language-server: \$schema=.*suite\.schema\.json)""",
     re.MULTILINE,
 )
 _BLOCK = re.compile(
@@ -63,7 +64,10 @@ def _below(root: str, *, endless: bool) -> Iterator[str]:
 
 
 def _entries(folder: str) -> tuple[list[str], list[str]]:
-    """The YAML files and the folders worth a look, by name; what is named as suites are comes first."""
+    """The YAML files and the folders worth a look, by name; what is named as suites are comes first.
+
+    A link that leads nowhere counts only if it is called as suites are.
+    """
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: (entry.name not in SUITE_FILES, entry.name))
     except OSError:
@@ -76,7 +80,9 @@ def _entries(folder: str) -> tuple[list[str], list[str]]:
             continue
         if entry.is_dir(follow_symlinks=False):
             folders.append(entry.path)
-        elif entry.name.endswith((".yml", ".yaml")) and _is_file(entry):
+        elif entry.name.endswith((".yml", ".yaml")) and (
+            _is_file(entry) or (entry.name in SUITE_FILES and not os.path.exists(entry.path))  # noqa: PTH110
+        ):
             files.append(entry.path)
     return files, folders
 
@@ -90,15 +96,18 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def is_suite(file: str) -> bool:
-    """Whether a file is called as suites are, or begins as one."""
+    """Whether a file is called as suites are, or has what a suite has; one that cannot be read may be one."""
     if os.path.basename(file) in SUITE_FILES:  # noqa: PTH119
         return True
     try:
         with open(file, "rb") as stream:  # noqa: PTH123
-            head = stream.read(_HEAD_BYTES)
+            text = stream.read(_HEAD_BYTES)
+            block = _BLOCK.search(text)
+            if len(text) == _HEAD_BYTES and (block is None or _SERVERS.search(text) is None):
+                text += stream.read(MAX_BYTES)
     except OSError:
-        return False
-    return _SERVERS.search(head) is not None and _BLOCK.search(head) is not None
+        return True
+    return _SERVERS.search(text) is not None and _BLOCK.search(text) is not None
 
 
 def _shown(file: str, start_dir: Path) -> str:
