@@ -22,7 +22,8 @@ STEP_MS = 50
 LOOK_MS = 2_000  # each look wakes a process that may idle all day
 _HEAD_BYTES = 256 * 1024
 _SERVERS = re.compile(
-    rb"""^(?:\xef\xbb\xbf)?(?:["']?(?:servers|scorers|judge|imports)["']?[ \t]*:|# yaml-language-server: \$schema=.*suite\.schema\.json)""",
+    rb"""^(?:\xef\xbb\xbf)?(?:["']?(?:servers|scorers|judge|imports)["']?[ \t]*:|"""
+    rb"# yaml-language-server: \$schema=.*suite\.schema\.json)",
     re.MULTILINE,
 )
 _BLOCK = re.compile(
