@@ -218,7 +218,7 @@ def _chosen_in_file(ctx: click.Context, path: Path, name: str, flags: dict[str, 
         for missing in server.missing:
             while not inputs.get(missing):
                 inputs[missing] = person.answer(f"{missing}, which `{server.name}` needs")
-    if flags["all_from"] is None or server is found.servers[0]:
+    if flags["all_from"] is None:
         for problem in found.problems:
             sys.stderr.write(f"warning: {path}: {problem}\n")
     chosen = chosen_in_file(server, path, flags)
@@ -255,11 +255,15 @@ def _write_all(ctx: click.Context, flags: dict[str, Any], person: _Person, polic
         raise UsageError(f"there is no file `{path}`")
     inputs = parse_variables(flags["inputs"], flag="--input")
     found = ctx.with_resource(opened_server_file(path, os.environ, inputs))
-    if not found.servers:
-        raise UsageError(f"`{path}` names no server that can be started", hint="; ".join(found.problems[:5]) or None)
+    servers = [server for server in found.servers if server.enabled]
+    problems = [*found.problems, *(f"`{one.name}` is turned off" for one in found.servers if not one.enabled)]
+    if not servers:
+        raise UsageError(f"`{path}` names no server that can be started", hint="; ".join(problems[:5]) or None)
+    for problem in problems:
+        sys.stderr.write(f"warning: {one_line(f'{path}: {problem}')}\n")
     outputs: list[Path] = []
     taken: set[str] = set()  # in small letters, because some file systems know no others
-    for server in found.servers:
+    for server in servers:
         key, number = key_of(server.name), 1
         while (own := key if number == 1 else f"{key}-{number}").lower() in taken:
             number += 1
@@ -268,7 +272,7 @@ def _write_all(ctx: click.Context, flags: dict[str, Any], person: _Person, polic
     for output in outputs:
         _check_free(output, force=flags["force"])
     worst = int(ExitCode.PASSED)
-    for server, output in zip(found.servers, outputs, strict=True):
+    for server, output in zip(servers, outputs, strict=True):
         sys.stdout.write(f"--- {one_line(server.name)}\n")
         sys.stdout.flush()
         try:

@@ -314,6 +314,8 @@ def _claude_code(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple
 
 def _server(name: str, entry: Any, place: _Place, environ: Mapping[str, str], start_dir: Path) -> FoundServer:
     """Raises: ValueError for an entry that names no server."""
+    if not name.strip():
+        raise ValueError("a server needs a name")
     if not isinstance(entry, dict):
         raise ValueError("expected an object")
     missing: dict[str, None] = {}

@@ -133,6 +133,8 @@ def _calls_nothing(test: PlacedTest) -> bool:
 
 def _check_server(name: str, server: Placed, places: Places, surroundings: Surroundings) -> None:
     check_name(name, "a server's name", server.file, server.path, places)
+    if not name.strip():
+        places.tell(server.file, server.path, "a server needs a name", "tests name it with `server`", key=True)
     if isinstance(server.value, dict):
         check_server(server, places, surroundings)
         if "client" in server.value:

@@ -995,11 +995,13 @@ def test_a_server_json_leads_to_a_suite_and_doctor_says_whether_it_tells_the_tru
 def test_all_servers_of_a_file_get_a_suite_each(mcptest: Run, tmp_path: Path) -> None:
     demo = {"command": "mcptest", "args": ["mock", "--preset", "demo"]}
     settings = {"mcpServers": {"one": demo, "two": {"command": "no-such-program"}, "three": demo}}
+    settings["mcpServers"] |= {"off": {**demo, "disabled": True}, "": demo}
     (tmp_path / "agent.json").write_text(json.dumps(settings))
     done = mcptest("init", "--all-from", "agent.json", "--yes", "--no-run", "--output", "suites")
     assert done.returncode == 1
     assert sorted(path.name for path in (tmp_path / "suites").iterdir()) == ["one.yml", "three.yml"]
     assert "no-such-program" in done.stderr
+    assert "warning: agent.json: ``: a server needs a name\nwarning: agent.json: `off` is turned off\n" in done.stderr
     one = mcptest("init", "--from-config", "agent.json#oen", "--yes")
     assert "did you mean `one`?" in one.stderr or 'did you mean "one"?' in one.stderr
 
