@@ -13,14 +13,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.review_matchers import find_loosening, restated
-from mcptest_engine.authoring.review_texts import SHORT_FORM, value_at
+from mcptest_engine.authoring.review_texts import value_at
 from mcptest_engine.core.clipping import show
 from mcptest_engine.core.errors import McptestError, RecordError
 from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import Absent, Spread, TargetSyntaxError, parse_target, render, resolve_answer
 from mcptest_engine.core.words import time_shown
-from mcptest_engine.suite.short_assertions import has_short_form
+from mcptest_engine.suite.short_assertions import block_of_step, written_assertions
 from mcptest_engine.suite.text_edits import EditRefused
 from mcptest_engine.suite.yaml_text import Unwritable
 from mcptest_engine.workspace.files import file_state
@@ -146,42 +146,21 @@ def changes(text: SuiteText, kind: str, runs: Sequence[Sequence[Seen]]) -> Itera
     if index is None or not isinstance(test, dict):
         return
     tests = tuple(dict.fromkeys(str(seen.result.get("name")) for seen in newest))
-    if has_short_form(test.get("expect")):
-        yield Change(
-            block=block,
-            place=index,
-            path=("expect",),
-            was=test["expect"],
-            value=test["expect"],
-            about="",
-            why=_named(newest[0].run_id),
-            stability="",
-            is_volatile=False,
-            loosens=None,
-            run_id=newest[0].run_id,
-            tests=tests,
-            distrust=SHORT_FORM,
-        )
-        return
     distrust = next(filter(None, (_distrust(seen.result) for seen in newest)), None)
-    found = (
-        part
-        for path, was, value, loosens, failed in _of_test(test, newest)
-        for part in _parts(text, (block, index), path, was, value, loosens, failed)
-    )
-    for path, was, value, loosens, failed in found:
-        stability, is_volatile = failed.stability(runs)
+    found = (part for one in _of_test(test, block, newest) for part in _parts(text, (block, index), one))
+    for part in found:
+        stability, is_volatile = part.failed.stability(runs)
         yield Change(
             block=block,
             place=index,
-            path=path,
-            was=was,
-            value=value,
-            about=failed.about,
-            why=one_line(f"{_named(newest[0].run_id)}: {failed.message}", _WHY),
+            path=part.path,
+            was=part.was,
+            value=part.value,
+            about=part.failed.about,
+            why=one_line(f"{_named(newest[0].run_id)}: {part.failed.message}", _WHY),
             stability=stability,
             is_volatile=is_volatile,
-            loosens=loosens,
+            loosens=part.loosens,
             run_id=newest[0].run_id,
             tests=tests,
             distrust=distrust,
@@ -350,36 +329,47 @@ class _Failed(NamedTuple):
         return found is not None and _equal(value_at(wanted, self.inner), value_at(self.matcher, self.inner))
 
 
-def _of_test(
-    test: Mapping[str, Any], newest: Sequence[Seen]
-) -> Iterator[tuple[Pointer, Any, Any, str | None, _Failed]]:
-    """Path, what is written, what it would be, how that loosens, and what failed."""
+class _Restated(NamedTuple):
+    """What failed, what is written at `path` below the test, and what it would be; `loosens` says how that demands less.
+
+    `matchers` are the old and the new one, and `matcher_path` leads to what is written of them: of a plain value in the short
+    form, which `is_plain` says, that is the operand of `exact`.
+    """
+
+    path: Pointer
+    was: Any
+    value: Any
+    loosens: str | None
+    failed: _Failed
+    matchers: tuple[Any, Any] = (None, None)
+    matcher_path: Pointer = ()
+    is_plain: bool = False
+
+
+def _of_test(test: Mapping[str, Any], block: str, newest: Sequence[Seen]) -> Iterator[_Restated]:
+    """The failed assertions and budgets of a test and of the steps of its `verify`."""
     result = next(seen.result for seen in newest if seen.result.get("verdict") == "fail")
-    yield from _of_expect(test, (), result, (), newest)
+    yield from _of_expect(test, block, (), result, (), newest)
     steps, written = result.get("verify"), test.get("verify")
     for number, step in enumerate(steps if isinstance(steps, list) else ()):
         own = written[number] if isinstance(written, list) and number < len(written) else None
         if isinstance(step, dict) and isinstance(own, dict):
-            yield from _of_expect(own, ("verify", number), step, ("verify", number), newest)
+            yield from _of_expect(own, block_of_step(own), ("verify", number), step, ("verify", number), newest)
 
 
 def _of_expect(
     written: Mapping[str, Any],
+    block: str,
     above: Pointer,
     result: Mapping[str, Any],
     place: tuple[str | int, ...],
     newest: Sequence[Seen],
-) -> Iterator[tuple[Pointer, Any, Any, str | None, _Failed]]:
-    expect, path = written.get("expect"), (*above, "expect")
-    items: Any = expect
-    if isinstance(expect, dict):
-        items, path = expect.get("assertions"), (*path, "assertions")
-    rows = result.get("assertions")
-    output = result.get("output")
-    for number, row in enumerate(rows if isinstance(rows, list) else ()):
-        if not isinstance(items, list) or number >= len(items):
-            break  # what `defaultTest` adds stands behind the test's own
-        for inner, item, at, one in _leaves(items[number], row):
+) -> Iterator[_Restated]:
+    expect, rows, output = written.get("expect"), result.get("assertions"), result.get("output")
+    # what `defaultTest` adds stands behind the test's own
+    own = zip(written_assertions(expect, block), rows if isinstance(rows, list) else (), strict=False)
+    for number, ((path, assertion), row) in enumerate(own):
+        for inner, item, at, one in _leaves(assertion, row):
             here = (*place, "assertions", number, *at)
             if one.get("passed") is not False or not _failed_everywhere(newest, here):
                 continue
@@ -394,20 +384,44 @@ def _of_expect(
                     str(one.get("target")),
                     accepts_error=accepts_error,
                 )
-                yield (*path, number, *inner), item, value, loosens, failed
+                full = (*above, "expect", *path, *inner)
+                if isinstance(full[-1], int):
+                    matchers = (item["matcher"], value["matcher"])
+                    yield _Restated(full, item, value, loosens, failed, matchers, (*full, "matcher"))
+                else:
+                    yield from _of_short(expect, full, item["matcher"], value["matcher"], loosens, failed)
     if isinstance(expect, dict) and not place:
         yield from _budgets(expect, newest)
 
 
-def _parts(
-    text: SuiteText, test: tuple[str, int], path: Pointer, was: Any, value: Any, loosens: str | None, failed: _Failed
-) -> list[tuple[Pointer, Any, Any, str | None, _Failed]]:
+def _of_short(
+    expect: Any, path: Pointer, matcher: dict[str, Any], new: dict[str, Any], loosens: str | None, failed: _Failed
+) -> Iterator[_Restated]:
+    """A failed assertion in the short form, whose key ends `path`; a plain value stays one where it can."""
+    key = path[-1]
+    was = expect[key]
+    if not isinstance(was, dict):
+        plain = new.get("exact")
+        value = plain if list(new) == ["exact"] and plain is not None and not isinstance(plain, dict) else new
+        yield _Restated(path, was, value, loosens, failed, (matcher, new), path, is_plain=True)
+        return
+    (name,) = matcher
+    if len(was) > 1 and list(new) == [name]:  # the other matchers of the key are not its business
+        yield _Restated((*path, name), was[name], new[name], loosens, failed, (matcher, new), path)
+    elif len(was) == 1 or not new.keys() & was.keys():
+        others = [(one, {one: operand}) for one, operand in was.items()]
+        value = {word: operand for one, its in others for word, operand in (new if one == name else its).items()}
+        yield _Restated(path, was, value, loosens, failed, (matcher, new), path)
+
+
+def _parts(text: SuiteText, test: tuple[str, int], whole: _Restated) -> list[_Restated]:
     """A change as one for each difference, so that each is decided by itself; as it is where the text does not allow that."""
-    differences = list(_differences(was["matcher"], value["matcher"])) if failed.about else []
-    parts: list[tuple[Pointer, Any, Any, str | None, _Failed]] = []
+    failed, (was, value) = whole.failed, whole.matchers
+    differences = list(_differences(was, value)) if failed.about else []
+    parts: list[_Restated] = []
     is_split = len(differences) > 1 or any(len(inner) > 1 and inner[0] in _DATA for inner, _, _ in differences)
     for inner, old, new in differences if is_split and len(differences) <= _MOST_PARTS else ():
-        at = (*path, "matcher", *inner)
+        at = (*whole.matcher_path, *inner[whole.is_plain :])
         about = failed.about + render(("x", *inner[1:]))[1:]
         piece = text.piece(*test, at)
         try:
@@ -417,14 +431,14 @@ def _parts(
         except (McptestError, Unwritable):
             parts.clear()
             break
-        around = value_at(was["matcher"], inner[:-1])
+        around = value_at(was, inner[:-1])
         expected = "nothing" if isinstance(around, dict) and inner[-1] not in around else show(old, 100)
         told = f"`{about}` is {show(new, 100)}, expected {expected}"
-        its_own = loosens
+        loosens = whole.loosens
         if loosens is not None and not failed.accepts_error:
-            its_own = find_loosening(was["matcher"], inner, new, failed.actual)
-        parts.append((at, old, new, its_own, failed._replace(message=told, about=about, inner=inner)))
-    return parts or [(path, was, value, loosens, failed)]
+            loosens = find_loosening(was, inner, new, failed.actual)
+        parts.append(_Restated(at, old, new, loosens, failed._replace(message=told, about=about, inner=inner)))
+    return parts or [whole]
 
 
 def _differences(was: Any, value: Any, path: Pointer = ()) -> Iterator[tuple[Pointer, Any, Any]]:
@@ -535,9 +549,7 @@ def _whole_actual(actual: Any, target: str, output: Any, *, transformed: bool) -
     return found
 
 
-def _budgets(
-    expect: Mapping[str, Any], newest: Sequence[Seen]
-) -> Iterator[tuple[Pointer, Any, Any, str | None, _Failed]]:
+def _budgets(expect: Mapping[str, Any], newest: Sequence[Seen]) -> Iterator[_Restated]:
     """Budgets that were exceeded, raised with some room."""
     for key in ("max_duration_ms", "max_response_tokens"):
         written = expect.get(key)
@@ -556,7 +568,7 @@ def _budgets(
         limit = _roomy(spent) if key == "max_duration_ms" else math.ceil(spent)
         unit = " ms" if key == "max_duration_ms" else " tokens"
         value = {**written, "budget": limit} if isinstance(written, dict) else limit
-        yield (
+        yield _Restated(
             ("expect", key),
             written,
             value,

@@ -15,9 +15,9 @@ from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.suite.target_roots import AGENT_ROOTS, COMPLIANCE_ROOTS, COMPOSITION_ROOTS, ROOTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
-    from mcptest_engine.suite.yaml import Tree
+    from mcptest_engine.suite.yaml import Pointer, Tree
 
 SHORT_TARGETS = {"text": "result.content[0].text", "structured": "result.structuredContent"}
 """Short names of targets, in the test of a tool. `json` and `error` are targets themselves."""
@@ -76,6 +76,27 @@ def has_short_form(expect: Any) -> bool:
     return isinstance(expect, dict) and not expect.keys() <= EXPECT_KEYS
 
 
+def block_of_step(step: Mapping[str, Any]) -> str:
+    """The block whose short form a step under `verify` has."""
+    return "resources" if "uri" in step else "prompts" if "prompt" in step else "tools"
+
+
+def written_assertions(expect: Any, block: str) -> Iterator[tuple[Pointer, Any]]:
+    """The assertions of an `expect` as the file has it, in the order of a run and in the long form.
+
+    Each comes with its path below `expect`: of one in the short form that is its key.
+    """
+    if not isinstance(expect, dict):
+        yield from (((number,), one) for number, one in enumerate(expect if isinstance(expect, list) else ()))
+        return
+    listed = expect.get("assertions")
+    yield from ((("assertions", number), one) for number, one in enumerate(listed if isinstance(listed, list) else ()))
+    for key, written in expect.items():
+        no_places: Any = [0, *([0, 0] * len(written))] if isinstance(written, dict) else 0
+        for target, matcher, _ in _short_rows(key, written, no_places, block):
+            yield (key,), {"target": target, "matcher": matcher}
+
+
 def with_long_assertions(tree: Tree) -> Tree:
     """The tree with each assertion in the short form as a `target` with a `matcher`; itself where there is none."""
     value, marks = tree.value, tree.marks
@@ -115,8 +136,7 @@ def _case(block: str, value: Any, marks: Any) -> _Node:
 def _step(value: Any, marks: Any) -> _Node:
     if type(value) is not dict:
         return value, marks
-    block = "resources" if "uri" in value else "prompts" if "prompt" in value else "tools"
-    return _changed(value, marks, "expect", partial(_expect, block))
+    return _changed(value, marks, "expect", partial(_expect, block_of_step(value)))
 
 
 def _changed(value: Any, marks: Any, key: str, change: Callable[[Any, Any], _Node]) -> _Node:
@@ -149,12 +169,11 @@ def _expect(block: str, value: Any, marks: Any) -> _Node:
     other_marks: list[Any] = []
     for number, (key, written) in enumerate(value.items()):
         key_mark, places = marks[1 + 2 * number], marks[2 + 2 * number]
-        target = None if key in EXPECT_KEYS else long_target(key, block)
-        if target is None or (target == "duration_ms" and type(written) is not dict):
-            others[key] = written  # for the structural check; a plain `duration_ms` is meant as a limit
+        found = list(_short_rows(key, written, places, block))
+        if not found:
+            others[key] = written  # for the structural check
             other_marks += [key_mark, places]
-            continue
-        for matcher, matcher_marks in _matchers(written, places):
+        for target, matcher, matcher_marks in found:
             rows.append({"target": target, "matcher": matcher})
             row_marks.append([key_mark, key_mark, key_mark, key_mark, matcher_marks])
     listed, listed_marks = others.get("assertions", []), [marks[0]]
@@ -168,6 +187,15 @@ def _expect(block: str, value: Any, marks: Any) -> _Node:
         return others, [marks[0], *other_marks]
     first = row_marks[0][0]
     return {"assertions": rows, **others}, [marks[0], first, [first, *row_marks], *other_marks]
+
+
+def _short_rows(key: str, written: Any, places: Any, block: str) -> Iterator[tuple[str, Any, Any]]:
+    """The target, the matcher and the matcher's marks of each assertion that a key under `expect` stands for."""
+    target = None if key in EXPECT_KEYS else long_target(key, block)
+    if target is None or (target == "duration_ms" and type(written) is not dict):
+        return  # a plain `duration_ms` is meant as a limit
+    for matcher, matcher_marks in _matchers(written, places):
+        yield target, matcher, matcher_marks
 
 
 def _matchers(written: Any, places: Any) -> list[_Node]:

@@ -157,6 +157,11 @@ WRITTEN = {
       matcher:
         contains: rain
 """,
+    "short form": f"""{HEAD}tools:
+  - name: forecast
+    tool: forecast
+    expect: {{ text: {{ regex: "u?", contains: rain }}, result.isError: {{ not: {{ exact: true }} }} }}  # short
+""",
     "in a set": f"""{HEAD}tools:
   - name: forecast
     tool: forecast
@@ -183,6 +188,39 @@ def test_accepting_changes_the_one_value_and_no_other_byte(bench: Bench, written
     } - {before}
     assert reviewed.to_rerun == {"mcptest.yml": ("forecast",)}
     assert not check_suite(path, LoadOptions(environ={}, workspace_root=bench.root)).errors
+
+
+def test_assertions_in_the_short_form_stay_in_it_and_change_one_by_one(bench: Bench) -> None:
+    def suite(price: str, name: str, whole: str, text: str, tags: str, number: str) -> str:
+        return f"""{HEAD}tools:
+  - name: tea
+    tool: price
+    expect:
+      structured.price: {price}  # in pence
+      structured.name: {name}
+      structured: {whole}
+      text: {text}
+      structured.tags: {tags}
+      assertions: [{{ target: json.price, matcher: {{ exact: {number} }} }}]
+      error: {{ exists: false }}
+"""
+
+    path = bench.suite(
+        suite("31", '{ regex: "^c", contains: te }', "{ subset: { name: milk, price: 4 } }", "tea", "[a, b]", "5")
+    )
+    answer = text_result('{"price": 30}', structuredContent={"name": "tea", "price": 30, "tags": ["a", "c"]})
+    bench.ran({"tea": answer})
+    assert accept(bench, *look(bench.workspace).items).refused == ()
+    assert path.read_text(encoding="utf-8") == suite(
+        "30",
+        "{ exact: tea, contains: te }",
+        "{ subset: { name: tea, price: 30 } }",
+        '"{\\"price\\": 30}"',
+        "[a, c]",
+        "30",
+    )
+    bench.ran({"tea": answer})
+    assert look(bench.workspace).items == ()
 
 
 def test_undo_puts_the_file_back_byte_for_byte(bench: Bench) -> None:

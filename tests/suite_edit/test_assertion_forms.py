@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from mcptest_engine.authoring.review_runs import Seen, changes
-from mcptest_engine.authoring.review_texts import SHORT_FORM, SuiteText
 from mcptest_engine.cli.main import main
 from mcptest_engine.suite.assertion_forms import with_assertions
 from mcptest_engine.suite.defaults import normalised_expect
@@ -218,12 +216,3 @@ def test_one_test_alone_can_be_converted() -> None:
         "      max_duration_ms: 5\n      assertions:\n        - { target: result.isError, matcher: { exact: true } }\n"
     )
     assert found.text == SHORT.replace("      max_duration_ms: 5\n      result.isError: true\n", changed)
-
-
-def test_a_review_of_a_failed_test_in_the_short_form_says_what_to_do() -> None:
-    """Its assertions cannot be changed one by one where they stand."""
-    suite = SuiteText(Path("s.yml"), b"tools:\n  - { name: a, tool: t, expect: { text: x } }\n")
-    row = {"target": "result.content[0].text", "matcher": {"exact": "x"}, "passed": False, "actual": "y"}
-    result = {"name": "a", "id": "a", "verdict": "fail", "assertions": [row], "output": {}}
-    (change,) = changes(suite, "tool", [[Seen("run", result)]])
-    assert change.distrust == SHORT_FORM
