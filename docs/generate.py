@@ -309,7 +309,8 @@ def _type(schema: dict[str, Any]) -> str:
         return "`true`"
     if "pattern" in schema:
         pattern = str(schema["pattern"])
-        return " or ".join(form for form, fits in (("duration", is_duration), ("URL", is_url)) if fits(pattern))
+        forms = [form for form, fits in (("duration", is_duration), ("URL", is_url)) if fits(pattern)]
+        return " or ".join(forms) or "path"
     words = {"integer": "whole number", "string": "text", "boolean": "`true` or `false`"}
     return words.get(found, str(found))
 

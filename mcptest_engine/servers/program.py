@@ -21,7 +21,7 @@ from mcptest_engine.core.words import quoted
 from mcptest_engine.servers.child import Child
 from mcptest_engine.servers.failures import Ending, duration, withheld_variable_hint
 from mcptest_engine.servers.listeners import ports_of_session, process_of, process_on_port
-from mcptest_engine.servers.readiness import PORTS, tried
+from mcptest_engine.servers.readiness import NO_TIME, PORTS, SHORT_TRY_SECONDS, tried
 from mcptest_engine.servers.spec import Readiness
 from mcptest_engine.servers.stdio import STDERR_KEPT_BYTES, OutputTail, read_available
 from mcptest_engine.servers.urls import shown_url
@@ -199,7 +199,7 @@ class Program:
     async def _wait_until_ready(self, child: Child) -> None:
         ready = self._spec.ready or Readiness(self._spec.connect_timeout_seconds)
         deadline, pause = monotonic() + ready.timeout_seconds, _FIRST_PAUSE_SECONDS
-        reason = "there was no time left"
+        reason = ""
         while (left := deadline - monotonic()) > 0:
             wrong = await self._look(ready, child, min(left, _TRY_SECONDS))
             if child.exited.done():
@@ -207,13 +207,14 @@ class Program:
                 raise self._failure(f"it {ending.clause} before it was ready", ending=ending)
             if wrong is None:
                 return
-            reason = wrong
+            if left > SHORT_TRY_SECONDS or not reason:
+                reason = wrong
             if not self._changed.is_set():
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._changed.wait(), max(0.0, min(pause, deadline - monotonic())))
             self._changed.clear()
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
-        told = f"it was not ready within {duration(ready.timeout_seconds)}: {reason}"
+        told = f"it was not ready within {duration(ready.timeout_seconds)}: {reason or NO_TIME}"
         raise self._failure(told, hint=self._hint_of_ports(child) or _longer(ready))
 
     async def _look(self, ready: Readiness, child: Child, seconds: float) -> str | None:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 1.0
 _TRY_SECONDS = 5.0
+SHORT_TRY_SECONDS = 0.2
+"""A try with less time than this says little of the server: what an earlier one said stands."""
+NO_TIME = "there was no time left"
 PORTS = {"http": 80, "https": 443}
 
 
@@ -31,17 +34,18 @@ async def wait_until_ready(spec: ServerSpec) -> None:
     ready = spec.wait_for_ready
     assert ready is not None
     deadline = monotonic() + ready.timeout_seconds
-    pause, reason = _FIRST_PAUSE_SECONDS, "there was no time left"
+    pause, reason = _FIRST_PAUSE_SECONDS, ""
     while (left := deadline - monotonic()) > 0:
         wrong = await tried(spec, ready, min(left, _TRY_SECONDS))
         if wrong is None:
             return
-        reason = wrong
+        if left > SHORT_TRY_SECONDS or not reason:
+            reason = wrong
         await asyncio.sleep(max(0.0, min(pause, deadline - monotonic())))
         pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
     where = shown_url(ready.url or spec.url or "")
     waited = duration(ready.timeout_seconds)
-    clause = f"was not ready within {waited} (`wait_for_ready`): {reason} at {where}"
+    clause = f"was not ready within {waited} (`wait_for_ready`): {reason or NO_TIME} at {where}"
     raise NotReady(f'server "{spec.name}" {clause}', server=spec.name, clause=clause)
 
 
