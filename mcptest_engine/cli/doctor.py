@@ -35,7 +35,7 @@ _WEAK = 0.5  # a heuristic below this is named
 @target_options
 @click.option(
     "--from-file",
-    metavar="FILE",
+    metavar="FILE[#NAME]",
     help="A server.json of the MCP registry, an MCP bundle, or settings of an agent: start each server that it names, and "
     "compare its name and version with those of the file. Requires --yes.",
 )
@@ -123,27 +123,35 @@ def _of_server(
 
 def _of_file(flags: Mapping[str, Any], timeout_seconds: float | None, form: str) -> Report:
     """Whether each server that a file names starts, and is the one that the file says. Raises: UsageError."""
-    from mcptest_engine.cli.choosing import chosen_in_file
+    from mcptest_engine.cli.choosing import chosen_in_file, file_of, server_in_file
     from mcptest_engine.cli.common import parse_variables
     from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.servers.diagnosis.checks import Check, Report, Status
     from mcptest_engine.servers.diagnosis.target import diagnose
     from mcptest_engine.servers.server_files import compare_identity, opened_server_file
 
-    path = Path(flags["from_file"])
+    path, name = file_of(flags["from_file"]) or (Path(flags["from_file"]), "")
     if not path.is_file():
         raise UsageError(f"there is no file `{path}`")
     if any(flags[name] for name in ("url", "argv", "server", "config", "env", "bearer_token_env")):
         raise UsageError("--from-file names the servers itself", hint="leave the other server out")
     printer = _Printer(form, width=8)
     with opened_server_file(path, os.environ, parse_variables(flags["inputs"], flag="--input")) as found:
-        shown = "; ".join(f"{one_line(one.name, 80)}: {one_line(one.shown, 300)}" for one in found.servers)
+        servers = found.servers
+        if name or not (servers or found.problems):
+            servers = (server_in_file(found, path, name),)
+        shown = "; ".join(
+            f"{one_line(one.name, 80)}: {one_line(one.shown, 300)}" for one in servers if one.enabled or name
+        )
         if shown and not flags["yes"]:
             raise UsageError(f"nothing was started: `{path}` names {shown}", hint="start it with --yes")
         printer.title(str(path) if path.name == found.kind else f"{path} ({found.kind})")
-        for problem in found.problems:
+        for problem in () if name else found.problems:
             printer.tell(Check(layer="suite", name="file", status=Status.FAILED, detail=problem))
-        for server in found.servers:
+        for server in servers:
+            if not (server.enabled or name):
+                printer.tell(Check(layer="suite", name=server.name, status=Status.SKIPPED, detail="turned off"))
+                continue
             if server.missing:
                 names = ", ".join(f"`{name}`" for name in server.missing)
                 hint = f"give it: --input {server.missing[0]}=VALUE"

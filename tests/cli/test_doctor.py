@@ -322,6 +322,7 @@ def test_the_timeout_holds_for_each_layer(mcptest: Run) -> None:
     ("arguments", "told"),
     [
         (("--from-file", "x.json"), "there is no file `x.json`"),
+        (("--from-file", "x.json#y"), "there is no file `x.json`"),
         (("--yes",), "--input and --yes require --from-file"),
         (("--bearer-token-env", "T"), "--bearer-token-env requires a server"),
         (("--env", "K=V"), "--env requires a server"),
