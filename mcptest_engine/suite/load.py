@@ -228,6 +228,7 @@ class _Load:
             templates.variables,
             self._lookups,
             scorers=[placed.value for placed in merged.scorers],
+            tests=(test.entry for test in merged.tests),
         )
         secrets = environment_secrets(texts) | read_secrets | named_secrets
         self._check(merged, places, structural, secrets)

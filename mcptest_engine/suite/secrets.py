@@ -94,15 +94,17 @@ def secret_values(
     lookups: Mapping[str, str],
     *,
     scorers: Iterable[Any] = (),
+    tests: Iterable[Any] = (),
 ) -> set[str]:
     """The values to redact.
 
-    They are those of `env:` maps, headers and variables with secret-looking names, and what `bearer_token_env`,
-    `client_secret_env` and `{ env: NAME }` name. `lookups` is the environment in which those are looked up. What has the wrong
-    shape is passed over: the suite may not have been checked yet.
+    They are those of `env:` maps, headers and variables with secret-looking names, those of cases included, and what
+    `bearer_token_env`, `client_secret_env` and `{ env: NAME }` name. `lookups` is the environment in which those are looked up.
+    What has the wrong shape is passed over: the suite may not have been checked yet.
     """
     found = set(_named_secrets(env))
     found.update(_named_secrets({name: value for name, value in variables.items() if isinstance(value, str)}))
+    found.update(_of_cases(tests))
     for scorer in scorers:
         if isinstance(scorer, dict):
             found.update(_named_secrets(_mapping(scorer, "env")))
@@ -272,6 +274,19 @@ def _named_secrets(values: Mapping[str, Any]) -> Iterator[str]:
     for name, value in values.items():
         if isinstance(value, str | int | float) and not isinstance(value, bool) and looks_secret_name(name):
             yield value if isinstance(value, str) else json.dumps(value)
+
+
+def _of_cases(tests: Iterable[Any]) -> Iterator[str]:
+    are_secret: dict[str, bool] = {}
+    for test in tests:
+        rows = test.get("cases") if isinstance(test, dict) else None
+        for row in rows if isinstance(rows, list) else ():
+            variables = row.get("vars") if isinstance(row, dict) else None
+            for name, value in variables.items() if isinstance(variables, dict) else ():
+                if name not in are_secret:
+                    are_secret[name] = looks_secret_name(name)
+                if are_secret[name] and isinstance(value, str):
+                    yield value.replace("$${", "${")
 
 
 def _of_headers(headers: Mapping[str, Any], lookups: Mapping[str, str]) -> Iterator[str]:

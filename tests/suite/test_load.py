@@ -264,7 +264,12 @@ servers:
 env: { CLIENT_SECRET: "${FROM_ENV}" }
 variables: { token: { from_env: NAMED, default: default-token } }
 tools:
-  - { name: first, server: api, tool: echo, expect: { max_duration_ms: 5 } }
+  - name: first
+    server: api
+    tool: echo
+    args: { text: "${var.who} ${var.password}" }
+    expect: { max_duration_ms: 5 }
+    cases: [{ name: a, vars: { who: me, password: "of a $${case}" } }, { name: b, vars: { who: you, password: 5 } }]
 """
     environ = {"MCP_TOKEN": "tok", "HEADER": "head", "DB_PASSWORD": "pass", "FROM_ENV": "client", "OTHER_TOKEN": "no"}
     environ["OAUTH"] = "oauth-secret"
@@ -279,6 +284,7 @@ tools:
         "own-key",
         "client",
         "default-token",
+        "of a ${case}",
     }
     assert "own-key" not in repr(suite).split("servers=")[0]
 
