@@ -176,14 +176,23 @@ def could_not_spawn(spec: ServerSpec, wrong: OSError | ValueError) -> ServerDidN
     )
 
 
-def withheld_variable_hint(stderr_tail: str, withheld: Iterable[str]) -> str | None:
-    """The hint for a server that asks on stderr for a variable that is set here but was not passed on.
+def start_hint(spec: ServerSpec, output: str) -> str | None:
+    """The hint for a program that did not start: it was given a path that is not there, or lacks a variable.
+
+    `output` is the end of what it wrote.
+    """
+    words = (_beside_suite_hint(spec, word) for word in (spec.command or ())[1:])
+    return next(filter(None, words), None) or _withheld_variable_hint(output, spec.withheld)
+
+
+def _withheld_variable_hint(output: str, withheld: Iterable[str]) -> str | None:
+    """The hint for a server that asks for a variable that is set here but was not passed on.
 
     A name without an underscore counts only on a line that speaks of variables, since `DEBUG` and `ERROR` are words of
     any log.
     """
     hidden = frozenset(withheld) - _NEVER_HINTED
-    for line in reversed(stderr_tail.splitlines()):
+    for line in reversed(output.splitlines()):
         for name in _VARIABLE.findall(line):
             if name in hidden and ("_" in name or _ABOUT_VARIABLES.search(line)):
                 return f"`{name}` is set here but is not passed to the server: add it under `env:`"
@@ -270,8 +279,20 @@ def _not_found(spec: ServerSpec, program: str) -> tuple[str, str | None]:
         return f'the program "{one_line(program)}" was not found on PATH', hint
     if Path(program).exists():
         return f'"{program}" names an interpreter in its `#!` line that was not found', None
-    hint = None
-    if spec.config_dir is not None and not Path(program).is_absolute() and Path(spec.config_dir, program).exists():
-        plain = program.removeprefix("./")
-        hint = f"paths are relative to where mcptest was started; beside the suite it is `${{CONFIG_DIR}}/{plain}`"
-    return f'the program "{one_line(program)}" was not found', hint
+    return f'the program "{one_line(program)}" was not found', _beside_suite_hint(spec, program)
+
+
+def _beside_suite_hint(spec: ServerSpec, word: str) -> str | None:
+    """The hint for a path that is not there as it is given, but is in the suite's directory."""
+    try:
+        is_misplaced = (
+            spec.config_dir is not None
+            and not Path(word).is_absolute()
+            and Path(spec.config_dir, word).is_file()
+            and not _path(spec, word).exists()
+        )
+    except (OSError, ValueError):  # a word that no path can be
+        return None
+    plain = word.removeprefix("./")
+    told = f"paths are relative to where mcptest was started; beside the suite it is `${{CONFIG_DIR}}/{plain}`"
+    return told if is_misplaced else None

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit, urlunsplit
 from mcptest_engine.core.errors import ServerDidNotStart
 from mcptest_engine.core.words import quoted
 from mcptest_engine.servers.child import Child
-from mcptest_engine.servers.failures import Ending, duration, withheld_variable_hint
+from mcptest_engine.servers.failures import Ending, duration, start_hint
 from mcptest_engine.servers.listeners import ports_of_session, process_of, process_on_port
 from mcptest_engine.servers.readiness import NO_TIME, PORTS, SHORT_TRY_SECONDS, tried
 from mcptest_engine.servers.spec import Readiness
@@ -262,7 +262,7 @@ class Program:
         return ServerDidNotStart(
             f'server "{self._spec.name}" did not start: {clause}',
             server=self._spec.name,
-            hint=hint or withheld_variable_hint(output, self._spec.withheld),
+            hint=hint or start_hint(self._spec, output),
             stderr_tail=output,
             exit_code=None if ending is None else ending.exit_code,
             signal=None if ending is None else ending.signal,

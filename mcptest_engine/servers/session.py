@@ -29,8 +29,8 @@ from mcptest_engine.servers.failures import (
     broken_answer,
     is_refusal,
     sent_back,
+    start_hint,
     timed_out,
-    withheld_variable_hint,
 )
 from mcptest_engine.servers.memory import value_bytes
 from mcptest_engine.servers.traffic import Traffic
@@ -459,7 +459,7 @@ class Session:
             await self._transport.settled()
         except CallFailed as failure:
             tail = self.stderr_tail
-            hint = withheld_variable_hint(tail, spec.withheld)
+            hint = start_hint(spec, tail)
             if spec.url is not None and failure.http is not None:
                 from mcptest_engine.servers.http_failures import endpoint_hint
 

@@ -88,10 +88,13 @@ def test_a_script_that_cannot_be_run_says_what_it_lacks(
     assert failed.message == f'server "s" did not start: "{script}" {message}'
 
 
-def test_a_program_that_stands_beside_the_suite_is_hinted_at(run: Callable, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [("./server.py",), (sys.executable, "-S", "server.py", "x" * 5000)])
+def test_a_program_that_stands_beside_the_suite_is_hinted_at(
+    command: tuple[str, ...], run: Callable, tmp_path: Path
+) -> None:
     """Decisions 4: relative paths are relative to where mcptest was started."""
     (tmp_path / "server.py").touch()
-    failed = start_failure(run, ServerSpec(name="s", command=("./server.py",), config_dir=str(tmp_path)))
+    failed = start_failure(run, ServerSpec(name="s", command=command, config_dir=str(tmp_path)))
     assert (
         failed.hint
         == "paths are relative to where mcptest was started; beside the suite it is `${CONFIG_DIR}/server.py`"
