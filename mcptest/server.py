@@ -7,6 +7,7 @@ A call goes through the engine as a call of a suite does: the answer is checked 
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import os
 import shlex
@@ -20,9 +21,9 @@ from mcptest.suites import McptestWarning
 from mcptest_engine.core.errors import McptestError, SuiteError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine
     from types import TracebackType
-    from typing import TypeVar
+    from typing import Concatenate, ParamSpec, TypeVar
 
     from mcptest_engine.judging.snapshots import SnapshotStore
     from mcptest_engine.running.calling import Caller
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.calls import Exchange
     from mcptest_engine.servers.session import Session
 
+    P = ParamSpec("P")
     T = TypeVar("T")
 
 _BLOCKS = {"resources/read": "resources", "prompts/get": "prompts"}
@@ -53,6 +55,22 @@ class ProtocolError(McptestError):
         self.code = error.get("code")
         self.server_message = error.get("message")
         self.data = error.get("data")
+
+
+def _with_short_traceback(
+    method: Callable[Concatenate[Server, P], Awaitable[T]],
+) -> Callable[Concatenate[Server, P], Coroutine[Any, Any, T]]:
+    """The method with errors whose traceback ends at the caller: what the engine did is of no help there."""
+
+    @functools.wraps(method)
+    async def call(server: Server, /, *args: P.args, **keywords: P.kwargs) -> T:
+        __tracebackhide__ = True
+        try:
+            return await method(server, *args, **keywords)
+        except McptestError as wrong:
+            raise wrong.with_traceback(None) from None
+
+    return call
 
 
 class Result:
@@ -139,7 +157,9 @@ class Server:
         self._snapshots, self._test = snapshots, test
         self._caller: Caller | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._unsaid: list[str] | None = None
 
+    @_with_short_traceback
     async def call(self, tool: str, arguments: Mapping[str, Any] | None = None, /, **keywords: Any) -> Result:
         """Call a tool; arguments are keywords, or a mapping where a name is no Python name.
 
@@ -159,32 +179,39 @@ class Server:
         self._warn(odd)
         return self._result(exchange, session.notifications[before:], tool)
 
+    @_with_short_traceback
     async def tools(self) -> list[dict[str, Any]]:
         """The server's tools, all pages of them, as it lists them."""
         return await self._listed("tools")
 
+    @_with_short_traceback
     async def resources(self) -> list[dict[str, Any]]:
         """The server's resources, all pages of them."""
         return await self._listed("resources")
 
+    @_with_short_traceback
     async def prompts(self) -> list[dict[str, Any]]:
         """The server's prompts, all pages of them."""
         return await self._listed("prompts")
 
+    @_with_short_traceback
     async def read(self, uri: str) -> Result:
         """Read a resource. `raw` has `contents`. Raises: as `call`."""
         return await self._asked("resources/read", {"uri": uri}, uri)
 
+    @_with_short_traceback
     async def prompt(self, name: str, arguments: Mapping[str, str] | None = None, /, **keywords: str) -> Result:
         """Get a prompt. `raw` has `messages`. Raises: as `call`."""
         return await self._asked("prompts/get", {"name": name, "arguments": {**(arguments or {}), **keywords}}, name)
 
+    @_with_short_traceback
     async def request(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Send any request and return its result as sent; nothing checks it. Raises: ProtocolError, ServerError."""
         _, session = await self._opened()
         exchange = await session.request(method, params, timeout_seconds=self._timeout_seconds)
         return self._sound(exchange, method)
 
+    @_with_short_traceback
     async def info(self) -> dict[str, Any]:
         """What the server says of itself: "serverInfo", "protocolVersion", "capabilities", "instructions"."""
         _, session = await self._opened()
@@ -292,8 +319,12 @@ class Server:
         return "\n".join([f"`{target}`: {reason}", *diff_lines(row)])
 
     def _warn(self, text: str | None) -> None:
-        if text is not None:
-            warnings.warn(McptestWarning(text), stacklevel=3)
+        if text is None:
+            return
+        if self._unsaid is not None:
+            self._unsaid.append(text)
+        else:
+            warnings.warn(McptestWarning(text), stacklevel=4)
 
 
 class SyncServer:
@@ -301,6 +332,8 @@ class SyncServer:
 
     def __init__(self, server: Server) -> None:
         self._server, self._runner = server, asyncio.Runner()
+        self._unsaid: list[str] = []
+        server._unsaid = self._unsaid
 
     def call(self, tool: str, arguments: Mapping[str, Any] | None = None, /, **keywords: Any) -> Result:
         """As `Server.call`."""
@@ -309,30 +342,37 @@ class SyncServer:
 
     def tools(self) -> list[dict[str, Any]]:
         """As `Server.tools`."""
+        __tracebackhide__ = True
         return self._run(self._server.tools())
 
     def resources(self) -> list[dict[str, Any]]:
         """As `Server.resources`."""
+        __tracebackhide__ = True
         return self._run(self._server.resources())
 
     def prompts(self) -> list[dict[str, Any]]:
         """As `Server.prompts`."""
+        __tracebackhide__ = True
         return self._run(self._server.prompts())
 
     def read(self, uri: str) -> Result:
         """As `Server.read`."""
+        __tracebackhide__ = True
         return self._run(self._server.read(uri))
 
     def prompt(self, name: str, arguments: Mapping[str, str] | None = None, /, **keywords: str) -> Result:
         """As `Server.prompt`."""
+        __tracebackhide__ = True
         return self._run(self._server.prompt(name, arguments, **keywords))
 
     def request(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """As `Server.request`."""
+        __tracebackhide__ = True
         return self._run(self._server.request(method, params))
 
     def info(self) -> dict[str, Any]:
         """As `Server.info`."""
+        __tracebackhide__ = True
         return self._run(self._server.info())
 
     def close(self) -> None:
@@ -347,9 +387,18 @@ class SyncServer:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
+            pass
+        else:
+            work.close()
+            raise UsageError("an event loop runs in this thread already", hint="use `async with mcptest.connect(…)`")
+        try:
             return self._runner.run(work)
-        work.close()
-        raise UsageError("an event loop runs in this thread already", hint="use `async with mcptest.connect(…)`")
+        except McptestError as wrong:
+            raise wrong.with_traceback(None) from None
+        finally:
+            for text in self._unsaid:
+                warnings.warn(McptestWarning(text), stacklevel=3)
+            self._unsaid.clear()
 
 
 class Connection:
@@ -523,6 +572,7 @@ def _validity_of(session: Session) -> Any:
 
 
 def _check_matcher(written: Mapping[str, Any]) -> None:
+    __tracebackhide__ = True
     from mcptest_engine.judging.matchers import MATCHERS
 
     if len(written) != 1:

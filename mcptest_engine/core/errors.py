@@ -113,12 +113,17 @@ class Problem:
 
 
 class McptestError(Exception):
-    """The root of every error that mcptest raises on purpose; `hint` says how to go on, in one line."""
+    """The root of every error that mcptest raises on purpose; `hint` says how to go on, in one line.
+
+    Python shows the hint below the message where nobody catches the error.
+    """
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if hint is not None:
+            self.add_note(hint)
 
 
 class UsageError(McptestError):

@@ -219,10 +219,18 @@ def test_a_misspelt_matcher_or_key_has_its_nearest_name() -> None:
         pass
 
 
-def test_an_unknown_tool_has_its_nearest_name() -> None:
-    with mcptest.connect(SHOP) as server, pytest.raises(mcptest.McptestError, match="pric") as raised:
+def test_an_unknown_tool_has_its_nearest_name_in_a_short_traceback() -> None:
+    async def call() -> None:
+        async with mcptest.connect(SHOP) as server:
+            await server.call("pric", item="tea")
+
+    with pytest.raises(mcptest.ServerError, match='no tool "pric"') as raised, mcptest.connect(SHOP) as server:
         server.call("pric", item="tea")
-    assert "price" in f"{raised.value} {raised.value.hint}"
+    with pytest.raises(mcptest.ServerError, match='no tool "pric"') as awaited:
+        asyncio.run(call())
+    for told in (raised, awaited):
+        assert told.value.__notes__ == [told.value.hint] == ["did you mean `price`?"]
+        assert "mcptest_engine" not in "".join(str(entry.path) for entry in told.traceback)
 
 
 def test_a_server_that_does_not_start_says_so() -> None:
@@ -256,8 +264,9 @@ def test_a_server_over_http_is_called() -> None:
 
 def test_arguments_that_the_tool_does_not_know_are_a_warning() -> None:
     connection = mcptest.connect([sys.executable, "-S", str(SERVERS / "breaking.py")])
-    with connection as server, pytest.warns(mcptest.McptestWarning, match="did you mean `city`"):
+    with connection as server, pytest.warns(mcptest.McptestWarning, match="did you mean `city`") as told:
         server.call("fine", cty="Oslo")
+    assert [one.filename for one in told] == [__file__]
 
 
 def test_import_mcptest_loads_none_of_the_engine() -> None:
