@@ -294,5 +294,6 @@ def _beside_suite_hint(spec: ServerSpec, word: str) -> str | None:
     except (OSError, ValueError):  # a word that no path can be
         return None
     plain = word.removeprefix("./")
-    told = f"paths are relative to where mcptest was started; beside the suite it is `${{CONFIG_DIR}}/{plain}`"
+    start = "where mcptest was started" if spec.cwd is None else "`cwd`"
+    told = f"paths are relative to {start}; beside the suite it is `${{CONFIG_DIR}}/{plain}`"
     return told if is_misplaced else None
