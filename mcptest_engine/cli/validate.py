@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -43,22 +43,21 @@ def command(
     paths = suite_paths(files, None) if files else [_default_path(config)]
     workspace, given = find_here(), parse_variables(variables)
     problems: list[Problem] = []
-    counts = []
+    bad: list[Problem] = []
+    valid = []
     for path in paths:
         checked = check(path, workspace, given)
-        problems.extend(checked.problems)
-        counts.append(
-            f"{one_line(str(path))}: valid, {counted(_tests_of(checked.suite), 'test')}"
-            if checked.suite is not None
-            else None
-        )
-    bad = [problem for problem in problems if strict or problem.severity is Severity.ERROR]
+        faults = [problem for problem in checked.problems if strict or problem.severity is Severity.ERROR]
+        problems += checked.problems
+        bad += faults
+        if checked.suite is not None and not faults:
+            valid.append(f"{one_line(str(path))}: valid, {counted(_tests_of(checked.suite), 'test')}\n")
     if form == "json":
-        _print_document(bad, [problem for problem in problems if problem not in bad])
+        others = [problem for problem in problems if problem not in bad]
+        _print_document(bad, others, has_places=len(paths) > 1)
     else:
         show_problems(problems, running=False)
-        if not bad:
-            sys.stdout.write("".join(f"{line}\n" for line in counts if line is not None))
+        sys.stdout.write("".join(valid))
     ctx.exit(ExitCode.INVALID if bad else ExitCode.PASSED)
 
 
@@ -78,9 +77,16 @@ def _default_path(config: str | None) -> Path:
         raise
 
 
-def _print_document(errors: list[Problem], warnings: list[Problem]) -> None:
-    """Source: agent-interface, validate_suite."""
-    document = {"valid": not errors, "errors": [problem.to_json() for problem in errors]}
+def _print_document(errors: list[Problem], warnings: list[Problem], *, has_places: bool) -> None:
+    """Source: agent-interface, validate_suite. With `has_places` each problem has its file, line and column too."""
+    tell = _with_place if has_places else Problem.to_json
+    document: dict[str, Any] = {"valid": not errors, "errors": [tell(problem) for problem in errors]}
     if warnings:
-        document["warnings"] = [problem.to_json() for problem in warnings]
+        document["warnings"] = [tell(problem) for problem in warnings]
     sys.stdout.write(json_text(document))
+
+
+def _with_place(problem: Problem) -> dict[str, Any]:
+    span = problem.span
+    place = {"file": problem.file, "line": span and span.line, "column": span and span.column}
+    return {**problem.to_json(), **place}

@@ -129,8 +129,11 @@ def test_what_selects_tests_selects_among_all_suites() -> None:
     assert isinstance(invoke(list_command.command, "a", "b/deep", "--server", "nope").exception, UsageError)
     assert (
         invoke(validate.command, "a", "b/deep").stdout
+        == invoke(validate.command, "a", "b").stdout
         == "a/mcptest.yml: valid, 2 tests\nb/deep/mcptest.yml: valid, 2 tests\n"
     )
+    *_, problem = json.loads(invoke(validate.command, "a", "b", "--format", "json").stdout)["errors"]
+    assert [problem[key] for key in ("file", "line", "column", "path")] == ["b/other.yml", 2, 8, "/tools"]
     assert isinstance(invoke(run.command, "a", "b/deep", "--watch").exception, UsageError)
 
 
