@@ -74,6 +74,9 @@ def test_the_record_of_a_recorded_run_says_so(mcptest: Run, suite: Path, tmp_pat
 
 
 def test_record_is_run_by_another_name(mcptest: Run, suite: Path, tmp_path: Path) -> None:
+    unnamed = mcptest("record", "mcptest.yml", "--filter", "it writes")
+    assert unnamed.returncode == 2
+    assert "the name of the cassette is missing before `mcptest.yml`" in unnamed.stderr
     done = mcptest("record", "two", "mcptest.yml", "--filter", "it writes", "--reporter", "minimal")
     assert done.returncode == 0, done.stderr
     assert len(tape_of(tmp_path, "two")["servers"]["diary"]["exchanges"]) == 3
