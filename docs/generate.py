@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from mcptest_engine.mutation.report import page_rows
 from mcptest_engine.reporting.record_schema import schema_text as record_schema_text
 from mcptest_engine.suite.compliance import CHECKS, REVISIONS, UNKNOWN_METHOD
 from mcptest_engine.suite.forms import is_duration, is_url
-from mcptest_engine.suite.schema import schema_text
+from mcptest_engine.suite.schema import models, schema_text
 from mcptest_tui.actions.__main__ import table
 from mcptest_tui.opening import USAGE
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 DOCS = Path(__file__).parent
+MODELS = models()
 KEYS_BEGIN = "<!-- keys: `python docs/generate.py` writes them -->\n"
 KEYS_END = "<!-- end of keys -->"
 SUITE_BEGIN = "<!-- suite: `python docs/generate.py` writes the tables -->\n"
@@ -37,241 +39,51 @@ RULES_END = "<!-- end of rules -->"
 OPERATORS_BEGIN = "<!-- operators: `python docs/generate.py` writes them -->\n"
 OPERATORS_END = "<!-- end of operators -->"
 
-SECTIONS = (
-    (
-        "Server",
-        "A server",
-        "Under `servers:`, by the name that tests use. It has `command`, or `url`, or both for a program that serves HTTP.",
-    ),
-    ("Auth", "A server's `auth`", "Exactly one of the two. For a server with `url`."),
-    ("OAuth", "`auth.oauth`", ""),
-    (
-        "Http",
-        "A server's `http`",
-        "For a server with `url`. Durations are a number and its unit: `250ms`, `30s`, `1.5m`, `1h`.",
-    ),
-    (
-        "Readiness",
-        "`wait_for_ready`",
-        "Either a duration such as `60s`, or a URL, or this mapping, of which one key is enough.",
-    ),
-    ("Ready", "`ready`", "For a server with `command` and `url`. At most one of `path`, `port` and `output`."),
-    (
-        "Client",
-        "`client`",
-        "On a server, for all its tests; or on one test, which then gets a session of its own. Nothing else is declared.",
-    ),
-    (
-        "Sampling",
-        "An answer to sampling",
-        "Either the text, or this mapping with exactly one of `content` and `error`.",
-    ),
-    (
-        "Elicitation",
-        "An answer to elicitation",
-        "Either `accept`, `decline` or `cancel`, or this mapping with exactly one of `action` and `error`.",
-    ),
-    ("ProtocolError", "An answer's `error`", ""),
-    ("Root", "A root", "Either the URI, or this mapping."),
-    (
-        "ToolTest",
-        "A test of a tool",
-        "An entry of `tools:`. A method such as `tools/list` may stand in place of a tool's name.",
-    ),
-    ("ResourceTest", "A test of a resource", "An entry of `resources:`; sends `resources/read`."),
-    ("PromptTest", "A test of a prompt", "An entry of `prompts:`; sends `prompts/get`."),
-    ("Case", "A case", "A row of `cases:`, as [Tests with many cases](../how-to/cases.md) explains."),
-    (
-        "ComplianceCheck",
-        "A check",
-        "An entry of `compliance:`: a list of checks or the mapping below. [Compliance](../how-to/compliance.md) explains it.",
-    ),
-    ("Compliance", "`compliance` as a mapping", ""),
-    (
-        "Composition",
-        "A composition",
-        "An entry of `compositions:`: [calls that feed each other](../how-to/compositions.md).",
-    ),
-    ("Node", "A node", "One call of a composition. [What its parts do](../how-to/compositions.md#nodes)."),
-    ("Need", "A parent of a node", "Where an id alone does not do."),
-    ("Mock", "A node's `mock`", ""),
-    ("Loop", "A node's `loop`", ""),
-    ("Assembly", "A composition's `output`", "Either a node's id, or this mapping."),
-    ("CompositionCase", "A case of a composition", "A row of its `cases:`."),
-    (
-        "CompositionBudget",
-        "A composition's `budget`",
-        "One cap is enough. They hold for all cases together, with `scope: case` for each by itself.",
-    ),
-    (
-        "AgentTest",
-        "A test of an agent",
-        "An entry of `agents:`, with either `prompt` or `user_prompt`. [Agent tests](../how-to/agent-tests.md) explains it.",
-    ),
-    ("FunctionSets", "`equal_function_sets`", "Either the list of lists, or this mapping."),
-    ("ToolSelection", "`tool_selection`", "Exactly one of `tool` and `tools`."),
-    ("Trajectory", "`trajectory`", ""),
-    ("ExpectedCall", "A call that is expected", "Either a tool's name, or this mapping."),
-    ("GoldenPath", "`golden_path`", ""),
-    ("ToolEdges", "`tool_edges`", "One of them is enough. A pair is a list of two tools."),
-    ("Delegation", "A hand-off", "An item of `delegation` in `tool_edges`."),
-    ("TokenEfficiency", "`token_efficiency`", ""),
-    ("Distractors", "`distractors`", ""),
-    ("AgentBudget", "A `budget` for models", "One of the two is enough."),
-    (
-        "AgentTools",
-        "An agent test's `tools`",
-        "One list is enough. [Agent tests](../how-to/agent-tests.md#which-tools-are-executed) explains it.",
-    ),
-    ("AgentEval", "What is judged of a test", "The `eval:` of an agent test or a composition; one metric is enough."),
-    ("Threshold", "A metric's threshold", "Where `true` is not enough."),
-    (
-        "EvalTest",
-        "An eval",
-        "An `output`, a `call` or a `prompt` of `evals:`, and how it is graded. [Evals](../how-to/evals.md) explains it.",
-    ),
-    ("EvalCall", "An eval's `call`", ""),
-    ("Scorer", "A scorer", "An entry of `scorers:`. [Scorers](../how-to/scorers.md) explains it."),
-    ("OtherScorer", "A scorer of another build", "One whose `type` is not `exec`. It may have any other keys."),
-    ("Judge", "A judge", "One of the three is enough; what is left out is as the suite's `judge` says."),
-    ("LlmJudge", "`llm-judge`", "The [matcher](matchers.md) of that name."),
-    (
-        "Rubric",
-        "A rubric",
-        "Either a text, or this mapping with `criteria` or `tree`. [Judging](../how-to/llm-judge.md) explains it.",
-    ),
-    ("Criterion", "A criterion", ""),
-    ("Branch", "A branch of a tree", "Either `ask` with `yes` and `no`, or `score`."),
-    ("VerifyStep", "A step of `verify`", "Exactly one of `tool`, `uri` and `prompt`."),
-    ("Delay", "A delaying `fault`", ""),
-    (
-        "Expect",
-        "`expect`",
-        "Either a list of assertions, or this mapping, in which [the short form](#the-short-form-of-assertions) is possible.",
-    ),
-    ("AgentExpect", "An agent test's `expect`", "Either a list of assertions, or this mapping."),
-    ("TokenBudget", "`max_response_tokens`", "Either a number, or this mapping."),
-    (
-        "Assertion",
-        "An assertion",
-        "What is looked at, and what must hold of it. The matchers have [their own page](matchers.md).",
-    ),
-    (
-        "AssertSet",
-        "`assert-set`",
-        "Stands in place of an assertion: `- assert-set: { … }`. [Scores](../how-to/scores.md) explains it.",
-    ),
-    ("DerivedMetric", "A metric", "An entry of `derivedMetrics`."),
-    ("MetricValue", "A metric's `value`", "Exactly one of the two."),
-    ("MetricTerm", "A term of a metric", ""),
-    ("DefaultTest", "`defaultTest`", "What every test has too; what a test says itself wins."),
-    ("Hooks", "`hooks`", "[Hooks](../how-to/hooks.md) explains them."),
-    (
-        "ContextStep",
-        "A hook with `mode: context`",
-        "Both `command` and `mode` are needed; a plain hook is only a text.",
-    ),
-    ("Price", "A price", "Both are needed. A model's own id goes before the longest beginning with `*` that fits it."),
-    ("RunOptions", "`run_options`", ""),
-    ("Inconclusive", "`run_options.inconclusive`", "[Agent tests](../how-to/agent-tests.md) explains it."),
-    ("Performance", "`performance`", ""),
-    (
-        "EffectLimits",
-        "`effects`",
-        "One of the two is enough. [The ledger of effects](../explanation/safety.md#the-ledger-of-effects) explains them.",
-    ),
-    ("Coverage", "`coverage`", "Percentages from 0 to 100. [Coverage](../how-to/coverage.md) explains them."),
-)
-
-WORDS = {
-    "Matcher": "[matcher](matchers.md)",
-    "Server": "[server](#a-server)",
-    "Auth": "[mapping](#a-servers-auth)",
-    "OAuth": "[mapping](#authoauth)",
-    "Http": "[mapping](#a-servers-http)",
-    "Readiness": "[mapping](#wait_for_ready)",
-    "Ready": "[mapping](#ready)",
-    "Client": "[mapping](#client)",
-    "Sampling": "[mapping](#an-answer-to-sampling)",
-    "Elicitation": "[mapping](#an-answer-to-elicitation)",
-    "ProtocolError": "[mapping](#an-answers-error)",
-    "Root": "[mapping](#a-root)",
-    "Delay": "[mapping](#a-delaying-fault)",
-    "VerifyStep": "[step](#a-step-of-verify)",
-    "HeaderFromEnv": "`{ env: NAME }`",
-    "ToolTest": "[tool test](#a-test-of-a-tool)",
-    "ResourceTest": "[resource test](#a-test-of-a-resource)",
-    "PromptTest": "[prompt test](#a-test-of-a-prompt)",
-    "ComplianceCheck": "[check](#a-check)",
-    "Compliance": "[mapping](#compliance-as-a-mapping)",
-    "Composition": "[composition](#a-composition)",
-    "Node": "[node](#a-node)",
-    "Need": "[mapping](#a-parent-of-a-node)",
-    "Mock": "[mapping](#a-nodes-mock)",
-    "Loop": "[mapping](#a-nodes-loop)",
-    "Assembly": "[mapping](#a-compositions-output)",
-    "Case": "[case](#a-case)",
-    "CompositionCase": "[case](#a-case-of-a-composition)",
-    "CompositionBudget": "[mapping](#a-compositions-budget)",
-    "AgentTest": "[agent test](#a-test-of-an-agent)",
-    "FunctionSets": "[mapping](#equal_function_sets)",
-    "ToolSelection": "[mapping](#tool_selection)",
-    "Trajectory": "[mapping](#trajectory)",
-    "ExpectedCall": "[call](#a-call-that-is-expected)",
-    "GoldenPath": "[mapping](#golden_path)",
-    "ToolEdges": "[mapping](#tool_edges)",
-    "Delegation": "[hand-off](#a-hand-off)",
-    "TokenEfficiency": "[mapping](#token_efficiency)",
-    "Distractors": "[mapping](#distractors)",
-    "EvalTest": "[eval](#an-eval)",
-    "EvalCall": "[mapping](#an-evals-call)",
-    "Scorer": "[scorer](#a-scorer)",
-    "OtherScorer": "[one of another build](#a-scorer-of-another-build)",
-    "Judge": "[judge](#a-judge)",
-    "LlmJudge": "[mapping](#llm-judge)",
-    "Price": "[price](#a-price)",
-    "Inconclusive": "[mapping](#run_optionsinconclusive)",
-    "AgentBudget": "[mapping](#a-budget-for-models)",
-    "AgentTools": "[mapping](#an-agent-tests-tools)",
-    "AgentEval": "[mapping](#what-is-judged-of-a-test)",
-    "Threshold": "[mapping](#a-metrics-threshold)",
-    "Rubric": "[mapping](#a-rubric)",
-    "Criterion": "[criterion](#a-criterion)",
-    "Branch": "[branch](#a-branch-of-a-tree)",
-    "Expect": "[mapping](#expect)",
-    "AgentExpect": "[mapping](#an-agent-tests-expect)",
-    "Assertion": "[assertion](#an-assertion)",
-    "AssertSetItem": "[set](#assert-set)",
-    "AssertSet": "[mapping](#assert-set)",
-    "DefaultTest": "[mapping](#defaulttest)",
-    "DerivedMetric": "[metric](#a-metric)",
-    "MetricValue": "[mapping](#a-metrics-value)",
-    "MetricTerm": "[term](#a-term-of-a-metric)",
-    "Hooks": "[mapping](#hooks)",
-    "ContextStep": "[mapping](#a-hook-with-mode-context)",
-    "RunOptions": "[mapping](#run_options)",
-    "Performance": "[mapping](#performance)",
-    "EffectLimits": "[mapping](#effects)",
-    "Coverage": "[mapping](#coverage)",
-    "TokenBudget": "[mapping](#max_response_tokens)",
-    "Transform": "`{ jq: PROGRAM }`",
-}
-
 
 def _contents(titles: Iterable[str]) -> str:
     """One line of links to the sections of a page, with the anchors that GitHub gives them."""
-    anchors = {title: re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
-    return " · ".join(f"[{title}](#{anchor})" for title, anchor in anchors.items()) + "\n"
+    return " · ".join(f"[{title}](#{_anchor(title)})" for title in titles) + "\n"
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def suite_page() -> str:
     """`docs/reference/suite.md`: as it is, with a table for each mapping of the language between its marks."""
-    schema = json.loads(schema_text())
-    top = "The top of the file"
-    parts = [_contents([top, *(title for _, title, _ in SECTIONS)]), f"## {top}\n", _table(schema)]
-    for name, title, about in SECTIONS:
-        parts += [f"## {title}\n", *([f"{about}\n"] if about else []), _table(schema["$defs"][name])]
+    schema, top = json.loads(schema_text()), "The top of the file"
+    names = [name for name in _in_order(schema) if MODELS[name].about.heading]
+    headings = {name: MODELS[name].about.heading for name in names}
+    parts = [_contents([top, *headings.values()]), f"## {top}\n", _table(schema)]
+    for name, heading in headings.items():
+        text = MODELS[name].about.text
+        parts += [f"## {heading}\n", *([f"{text}\n"] if text else []), _table(schema["$defs"][name])]
     return _between("reference/suite.md", SUITE_BEGIN, "\n".join(parts), SUITE_END)
+
+
+def _in_order(schema: dict[str, Any]) -> list[str]:
+    """The mappings of the language: each is followed by those that only it leads to, the others come last."""
+    inner = {name: list(dict.fromkeys(_mentioned(part))) for name, part in schema["$defs"].items() if name in MODELS}
+    waiting = list(dict.fromkeys(_mentioned({**schema, "$defs": None})))
+    leading = Counter([*waiting, *(other for name, others in inner.items() for other in others if other != name)])
+    found: list[str] = []
+    shared: list[str] = []
+    while waiting or shared:
+        name = waiting.pop(0) if waiting else shared.pop(0)
+        if name not in found:
+            found.append(name)
+            waiting = [*(other for other in inner[name] if leading[other] == 1), *waiting]
+            shared += [other for other in inner[name] if leading[other] > 1]
+    return found
+
+
+def _mentioned(part: Any) -> list[str]:
+    """The mappings that a piece of the schema leads to."""
+    if not isinstance(part, dict | list):
+        return []
+    name = part.get("$ref", "").rpartition("/")[2] if isinstance(part, dict) else ""
+    inside = [found for inner in (part.values() if isinstance(part, dict) else part) for found in _mentioned(inner)]
+    return [name, *inside] if name in MODELS else inside
 
 
 def _table(schema: dict[str, Any]) -> str:
@@ -286,8 +98,8 @@ def _table(schema: dict[str, Any]) -> str:
 def _type(schema: dict[str, Any]) -> str:
     """The type in a reader's words; a reference by the name of what it leads to."""
     if "$ref" in schema:
-        name = schema["$ref"].rsplit("/", 1)[-1]
-        return WORDS.get(name, name)
+        about = MODELS[schema["$ref"].rpartition("/")[2]].about
+        return f"[{about.link}](#{_anchor(about.heading)})" if about.heading else about.link
     if "if" in schema and "else" in schema:
         return f"{_type(schema['else'])} or {_type(schema['then'])}"
     for word in ("anyOf", "oneOf"):

@@ -14,7 +14,7 @@ from typing import Any
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.suite.forms import PATH_PATTERN, is_duration, is_url
-from mcptest_engine.suite.known_words import VALUE_ALIASES
+from mcptest_engine.suite.schema import messages, messages_of
 from mcptest_engine.suite.secrets import without_userinfo
 
 _SHOWN = 40
@@ -64,132 +64,6 @@ def _number(value: float) -> str:
     return repr(value)
 
 
-_ITEMS = {
-    "tools": "tests",
-    "resources": "tests",
-    "prompts": "tests",
-    "compliance": "checks",
-    "checks": "checks",
-    "agents": "tests",
-    "evals": "evals",
-    "scorers": "scorers",
-    "sets": "lists of tools",
-    "equal_function_sets": "lists of tools",
-    "allowed": "pairs of tools",
-    "restricted": "pairs of tools",
-    "calls": "calls",
-    "correct": "tools",
-    "of": "tools",
-    "delegation": "hand-offs",
-    "compositions": "compositions",
-    "nodes": "nodes",
-    "cases": "cases",
-    "needs": "node ids",
-    "models": "models",
-    "criteria": "criteria",
-    "expect": "assertions",
-    "assertions": "assertions",
-    "all-of": "matchers",
-    "any-of": "matchers",
-    "verify": "steps",
-    "derivedMetrics": "metrics",
-    "weighted_average": "terms",
-    "weighted_sum": "terms",
-    "beforeAll": "commands",
-    "afterAll": "commands",
-    "beforeEach": "commands",
-    "afterEach": "commands",
-    "roots": "roots",
-    "subscriptions": "uris",
-    "sampling": "answers",
-    "elicitation": "answers",
-}
-_MAPPINGS = {
-    "ToolTest": "a test, which is a mapping",
-    "ResourceTest": "a test, which is a mapping",
-    "PromptTest": "a test, which is a mapping",
-    "ComplianceCheck": "a check, which is a mapping",
-    "Compliance": "a mapping with `checks`",
-    "Composition": "a composition, which is a mapping with `name` and `nodes`",
-    "Node": "a node, which is a mapping with `id` and `tool`",
-    "Need": "a mapping with `id`",
-    "Mock": "a mapping with `result`",
-    "Loop": "a mapping with `until` and `max`",
-    "Assembly": "a mapping with `assemble`",
-    "CompositionCase": "a case, which is a mapping with `name` and `vars`",
-    "CompositionBudget": "a mapping with caps such as `max_cost_usd`",
-    "AgentTest": "a test, which is a mapping",
-    "EvalTest": "an eval, which is a mapping",
-    "EvalCall": "a mapping with `tool` and `args`",
-    "Scorer": "a scorer, which is a mapping with `name`, `type` and `command`",
-    "OtherScorer": "a scorer, which is a mapping with `name` and `type`",
-    "Judge": "a mapping with `model`, `models` or `jury`",
-    "LlmJudge": "a mapping with `rubric`",
-    "Price": "a mapping with `input_usd_per_mtok` and `output_usd_per_mtok`",
-    "Inconclusive": "a mapping with keys such as `on` and `min_trials`",
-    "FunctionSets": "a mapping with `sets`",
-    "ToolSelection": "a mapping with `tool` or `tools`",
-    "Trajectory": "a mapping with `calls`",
-    "GoldenPath": "a mapping with `calls`",
-    "ExpectedCall": "a mapping with `tool` and `args`",
-    "ToolEdges": "a mapping with `allowed` or `restricted`",
-    "Delegation": "a mapping with `from` and `to`",
-    "Distractors": "a mapping with `count`",
-    "TokenEfficiency": "a mapping with `correct`",
-    "AgentBudget": "a mapping with `per_test_usd_cents` or `per_suite_usd_cents`",
-    "EffectLimits": "a mapping with `destructive` or `mutating`",
-    "AgentTools": "a mapping with `allow`, `deny` or `dry`",
-    "AgentEval": "a mapping with metrics such as `rubric` and `mcp_use`",
-    "Rubric": "a mapping with `criteria` or `tree`",
-    "Criterion": "a criterion, which is a mapping with `name`",
-    "Branch": "a mapping with `ask`, `yes` and `no`, or with `score`",
-    "Threshold": "a mapping with `threshold`",
-    "Assertion": "an assertion, which is a mapping with `target` and `matcher`",
-    "Matcher": "a mapping with one matcher",
-    "Server": "a server, which is a mapping with `command` or `url`",
-    "Expect": "a mapping with `assertions`",
-    "AgentExpect": "a mapping with `assertions`",
-    "Approx": "a mapping with `value` and `tolerance`",
-    "Transform": "a mapping with `jq`",
-    "HeaderFromEnv": "a mapping with `env`",
-    "Auth": "a mapping with `bearer_token_env` or `oauth`",
-    "OAuth": "a mapping with `grant`, `client_id` and `client_secret_env`",
-    "Http": "a mapping with keys such as `timeout` and `verify`",
-    "Readiness": "a mapping with `url` and `timeout`",
-    "Client": "a mapping with keys such as `sampling` and `elicitation`",
-    "Sampling": "a mapping with `content` or `error`",
-    "Elicitation": "a mapping with `action` or `error`",
-    "ProtocolError": "a mapping with `code` and `message`",
-    "Root": "a mapping with `uri`",
-    "Delay": "a mapping with `delay_ms`",
-    "VerifyStep": "a step, which is a mapping with `tool`, `uri` or `prompt`",
-    "TokenBudget": "a mapping with `budget`",
-    "AssertSet": "a set, which is a mapping with `assertions`",
-    "AssertSetItem": "a mapping with `assert-set`",
-    "DefaultTest": "a mapping with keys such as `expect` and `threshold`",
-    "DerivedMetric": "a metric, which is a mapping with `name` and `value`",
-    "MetricTerm": "a mapping with `ref` and `weight`",
-    "MetricValue": "a mapping with `weighted_average` or `weighted_sum`",
-    "Hooks": "a mapping with `beforeAll`, `afterAll`, `beforeEach` or `afterEach`",
-    "ContextStep": "a mapping with `command` and `mode: context`",
-}
-
-
-# A definition of which exactly one of several keys is there -> what it is called, and how it is written.
-WAYS = {
-    "Server": ("a server", "write `command: [program, argument]` or `url: http://…`"),
-    "Auth": ("`auth`", "write `bearer_token_env: NAME`, with the name of an environment variable"),
-    "VerifyStep": ("a step", "write the request: `tool: NAME`, `uri: URI` or `prompt: NAME`"),
-    "MetricValue": ("a metric", "write `weighted_average:` and below it a list of `{ ref: NAME, weight: 1 }`"),
-    "AgentTest": ("an agent test", "write the prompt, such as `prompt: How warm is it in Oslo?`"),
-    "ToolSelection": ("`tool_selection`", "write which tool must be called, such as `tool: get_weather`"),
-    "Rubric": ("a rubric", "write `criteria:` and below it a list of `{ name: NAME }`"),
-    "Branch": ("a branch", "write a question, such as `ask: Does it name the city?`, or `score: 1`"),
-    "Sampling": ("an answer to sampling", "write the answer of the model, such as `content: Paris`"),
-    "Elicitation": ("an answer to elicitation", "write `action: accept`, `decline` or `cancel`"),
-}
-
-
 def expected(schema: dict[str, Any], key: str, definition: str | None) -> str:
     """What a piece of schema asks for, in the author's words; `key` is the key that it stands under."""
     if "const" in schema:
@@ -212,7 +86,9 @@ def expected(schema: dict[str, Any], key: str, definition: str | None) -> str:
         case "array":
             kind = schema.get("items", {}).get("type")
             items = (
-                "numbers" if kind == "number" else _ITEMS.get(key, "texts" if kind == "string" and not key else None)
+                "numbers"
+                if kind == "number"
+                else messages()["items"].get(key, "texts" if kind == "string" and not key else None)
             )
             if kind == "string" and key in ("tools", "sets", "equal_function_sets"):
                 items = "tools"
@@ -220,7 +96,8 @@ def expected(schema: dict[str, Any], key: str, definition: str | None) -> str:
                 items = "two tools"
             return f"a list of {items}" if items else "a list"
         case _:
-            return _MAPPINGS.get(definition or "", "a mapping")
+            expected: str = messages_of(definition).get("expected", "a mapping")
+            return expected
 
 
 def either(phrases: list[str], conjunction: str = "or") -> str:
@@ -419,69 +296,66 @@ _PAIR = re.compile(r"([A-Za-z_][\w-]*):(\S.*)")
 
 
 def _mapping_hint(value: Any, key: str, definition: str | None) -> str | None:
-    if isinstance(value, str):
-        pair = _PAIR.fullmatch(value.strip())
-        if pair and not value.startswith(("http:", "https:")):
-            return f"a space is missing after the colon: write `{pair[1]}: {one_line(pair[2], _SHOWN)}`"
-        return _text_for_mapping(value, definition)
-    if isinstance(value, list):
-        if definition == "Matcher":
-            return "write `all-of:` before a list of matchers"
-        if definition in ("Trajectory", "GoldenPath"):
-            return "write `calls:` below it, and the list below that"
-        if definition == "AssertSet":
-            return "write `assertions:` below `assert-set:`, and the list below that"
+    pair = _PAIR.fullmatch(value.strip()) if isinstance(value, str) else None
+    if pair and not value.startswith(("http:", "https:")):
+        return f"a space is missing after the colon: write `{pair[1]}: {one_line(pair[2], _SHOWN)}`"
+    if isinstance(value, str) and definition == "Server":
+        if value.startswith(("http://", "https://")):
+            return one_line(f"write `url: {value}` below it", 120)
+        return one_line(f"write `command: [{', '.join(_flow_item(part) for part in _argv(value))}]` below it", 120)
+    kind = "text" if isinstance(value, str) else "list" if isinstance(value, list) else "value"
+    instead: str | None = messages_of(definition).get("instead", {}).get(kind)
+    if instead is not None:
+        plain = int(value) if isinstance(value, bool) and definition != "Matcher" else value
+        return one_line(instead.replace("VALUE", _flow_item(value) if kind == "text" else _shown(plain)), 120)
+    if kind == "list":
         if key == "capabilities":
             return "write each capability as `name: {}`, without `- `"
         if key in ("env", "headers", "args", "variables", "meta", "content"):
             return "write each entry as `name: value`, without `- `"
         return "write each server as `name:` with its keys below" if key == "servers" else "remove the `- `"
-    if definition == "Matcher":
-        return f"write `{{ exact: {_shown(value)} }}`"
-    if definition == "Threshold" and type(value) in (int, float):
-        return f"write `{{ threshold: {_shown(value)} }}`"
-    if definition == "Branch" and isinstance(value, (int, float)):
-        return f"write `{{ score: {_shown(int(value) if isinstance(value, bool) else value)} }}`"
-    if definition == "Approx" and isinstance(value, (int, float)):
-        return f"write `{{ value: {_shown(value)}, tolerance: 0.01 }}`"
     return "remove the key, or write `{}`" if value is None and key == "args" else None
 
 
-def _text_for_mapping(value: str, definition: str | None) -> str | None:
-    text = _flow_item(value)
-    if definition == "Matcher":
-        return one_line(f"write `{{ contains: {text} }}`", 120)
-    if definition == "Server":
-        if value.startswith(("http://", "https://")):
-            return one_line(f"write `url: {value}` below it", 120)
-        return one_line(f"write `command: [{', '.join(_flow_item(part) for part in _argv(value))}]` below it", 120)
-    if definition == "Transform":
-        return one_line(f"write `{{ jq: {text} }}`", 120)
-    if definition in _TEXT_FOR_MAPPING:
-        return _TEXT_FOR_MAPPING[definition]
-    if definition == "Root":
-        return one_line(f"write `{{ uri: {text} }}`", 120)
-    if definition == "Snapshot":
-        return one_line(f"write `true`, or `{{ name: {text} }}`", 120)
-    if definition in ("ToolTest", "ResourceTest", "PromptTest"):
-        return one_line(f"write `name: {text}`, and the request below it", 120)
-    if definition == "LlmJudge":
-        return one_line(f"write `{{ rubric: {text} }}`", 120)
-    if definition == "Criterion":
-        return one_line(f"write `{{ name: {text} }}`", 120)
-    if definition == "MetricTerm":
-        return one_line(f"write `{{ ref: {text} }}`", 120)
-    if definition == "VerifyStep":
-        return one_line(f"write `tool: {text}`, and its `args` and `expect` below it", 120)
-    return None
-
-
-_TEXT_FOR_MAPPING = {
-    "Auth": "write `{ bearer_token_env: NAME }`, with the name of an environment variable",
-    "OAuth": "write `{ grant: client_credentials, client_id: …, client_secret_env: NAME }`",
-    "Http": "write `{ timeout: 30s }`, or the other options that you mean",
-    "Client": "write `{ sampling: … }`, or another capability of the client",
-    "ProtocolError": "write `{ code: -1, message: … }`",
+# A value of an enumeration -> the word of the language.
+_VALUE_ALIASES = {
+    "str": "string",
+    "text": "string",
+    "int": "integer",
+    "float": "number",
+    "double": "number",
+    "bool": "boolean",
+    "list": "array",
+    "dict": "object",
+    "map": "object",
+    "mapping": "object",
+    "none": "null",
+    "nil": "null",
+    "error": "fail",
+    "warning": "warn",
+    "warn": "warning",
+    "err": "error",
+    "fatal": "critical",
+    "panic": "emergency",
+    "trace": "debug",
+    "verbose": "debug",
+    "yes": "accept",
+    "ok": "accept",
+    "allow": "accept",
+    "approve": "accept",
+    "no": "decline",
+    "deny": "decline",
+    "refuse": "decline",
+    "reject": "decline",
+    "dismiss": "cancel",
+    "close": "disconnect",
+    "cut": "disconnect",
+    "drop": "drop_response",
+    "lose": "drop_response",
+    "lost": "drop_response",
+    "exact": "strict",
+    "in_order": "subsequence",
+    "any_order": "unordered",
 }
 
 
@@ -493,7 +367,7 @@ def enum_hint(value: Any, words: list[Any]) -> str | None:
         return None
     if "drop_response" in words and "delay" in value.lower():
         return "write `{ delay_ms: 250 }`"
-    alias = VALUE_ALIASES.get(value.strip().lower())
+    alias = _VALUE_ALIASES.get(value.strip().lower())
     if alias in words:
         return f"did you mean `{alias}`?"
     near = did_you_mean(value, [str(word) for word in words])
@@ -504,50 +378,11 @@ def enum_hint(value: Any, words: list[Any]) -> str | None:
 
 def alias_hint(key: str, alias: str, name: str, value: Any) -> str:
     """What to write for a word of another tool; `name` is the definition whose key `alias` is meant."""
-    if (special := _ALIAS_HINTS.get((name, key))) is not None:
-        return special
-    if name == "Matcher" and alias == "not" and key != "not":
-        inner = "contains" if "contains" in key else "exact"
-        return f"did you mean `not: {{ {inner}: … }}`?"
-    if name == "Auth" and alias == "oauth":
-        return "did you mean `oauth: { grant: client_credentials, … }`?"
-    if name == "OAuth" and alias == "client_secret_env":
-        return "a secret must not be in the file: name its environment variable, `client_secret_env: NAME`"
     if alias == "fault" and key in ("delay", "latency"):
         shown = value if type(value) is int else 250
         return f"did you mean `fault: {{ delay_ms: {shown} }}`?"
-    if name == "Http" and key == "insecure":
-        return "did you mean `verify: false`?"
-    return f"did you mean `{alias}`?"
-
-
-_AUTH_HINT = "did you mean `auth: { bearer_token_env: NAME }`?"
-_OAUTH_HINT = "did you mean `auth: { oauth: { grant: client_credentials, … } }`?"
-_VERIFY_HINT = "did you mean `http: { verify: … }`?"
-_DROP_HINT = "did you mean `fault: drop_response`?"
-_COMMAND_HINT = "arguments belong in the list of `command`, after the program"
-_ALIAS_HINTS = {
-    ("Server", "args"): _COMMAND_HINT,
-    ("Server", "arguments"): _COMMAND_HINT,
-    ("Server", "token_env"): _AUTH_HINT,
-    ("Server", "bearer_token_env"): _AUTH_HINT,
-    ("Server", "oauth"): _OAUTH_HINT,
-    ("Server", "client_id"): _OAUTH_HINT,
-    ("Server", "client_secret"): _OAUTH_HINT,
-    ("Server", "client_secret_env"): _OAUTH_HINT,
-    ("Server", "insecure"): "did you mean `http: { verify: false }`?",
-    ("Server", "tls_verify"): _VERIFY_HINT,
-    ("Server", "ssl_verify"): _VERIFY_HINT,
-    ("Server", "verify_ssl"): _VERIFY_HINT,
-    ("Server", "verify_tls"): _VERIFY_HINT,
-    ("Server", "capabilities"): "did you mean `client: { capabilities: … }`?",
-    ("ToolTest", "drop"): _DROP_HINT,
-    ("ResourceTest", "drop"): _DROP_HINT,
-    ("PromptTest", "drop"): _DROP_HINT,
-    ("Delay", "drop"): "write `fault: drop_response`, without a mapping",
-    ("Delay", "drop_response"): "write `fault: drop_response`, without a mapping",
-    ("Delay", "disconnect"): "write `fault: disconnect`, without a mapping",
-}
+    hint: str = messages_of(name).get("told", {}).get(key, f"did you mean `{alias}`?")
+    return hint
 
 
 def null_hint(schema: dict[str, Any], key: str) -> str:

@@ -21,7 +21,7 @@ from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.schemas import refuse_to_fetch
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.places import MOST_PROBLEMS, TooManyProblems
-from mcptest_engine.suite.schema import strict_schema
+from mcptest_engine.suite.schema import messages_of, strict_schema
 
 _FEW = 8
 
@@ -195,7 +195,7 @@ class _Walk:
                 self._check_member(others, member, below)
         for key in schema.get("required", ()):
             if key not in value and key not in meant:
-                self._report(place, f"`{key}` is missing", _MISSING_HINTS.get((definition or "", key)))
+                self._report(place, f"`{key}` is missing", messages_of(definition).get("missing", {}).get(key))
         if definition == "Matcher":
             self._one_matcher(value, place)
         elif "oneOf" in schema or "anyOf" in schema:
@@ -279,12 +279,10 @@ class _Walk:
 
     def _unknown_key(self, key: str, value: Any, properties: Any, place: _Place, definition: str | None) -> str:
         """Report a key that does not belong; returns the key of this place that it stands for, or ""."""
-        from mcptest_engine.suite.known_words import LATER
-
         name = definition or ""
         matcher = name == "Matcher"
         shown = ""
-        if key in LATER.get(name, frozenset()):
+        if key in messages_of(name).get("later", "").split():
             noun = "matcher" if matcher else "key"
             message, hint, meant = f"the {noun} `{key}` is not supported by this version of mcptest yet", None, ""
         else:
@@ -304,7 +302,6 @@ class _Walk:
         self, key: str, value: Any, properties: Mapping[str, Any], place: _Place, name: str
     ) -> tuple[str | None, str]:
         """The hint for an unknown key, and the key of this place that it stands for."""
-        from mcptest_engine.suite.known_words import ALIASES
         from mcptest_engine.suite.problem_words import alias_hint
 
         head, colon, tail = key.partition(":")
@@ -316,11 +313,12 @@ class _Walk:
             return hint or "did you mean `assert-set`?", ""
         if name in ("Expect", "AgentExpect") and (meant := self._assertion_meant(key, properties, place)):
             return meant, ""
-        alias = ALIASES.get(name, {}).get(key)
+        aliases = messages_of(name).get("aliases", {})
+        alias = aliases.get(key)
         if alias is not None and alias in properties:
             return alias_hint(key, alias, name, value), alias
         word = self._nearest(key, properties, name)
-        near = ALIASES.get(name, {}).get(word, word) if word is not None else None
+        near = aliases.get(word, word) if word is not None else None
         if word is not None and near is not None and _closeness(key, word) >= 0.8:
             return f"did you mean `{near}`?", near
         if name == "AssertSetItem":
@@ -356,36 +354,31 @@ class _Walk:
 
     def _nearest(self, key: str, properties: Mapping[str, Any], name: str) -> str | None:
         """The word most like the key, among the keys of this place and other tools' words for them."""
-        from mcptest_engine.suite.known_words import ALIASES
-
         if (key, name) not in self._near:
-            foreign = [word for word, meant in ALIASES.get(name, {}).items() if meant in properties]
+            foreign = messages_of(name).get("aliases", {})
             hint = did_you_mean(key, [*foreign, *properties]) if len(key) <= 100 else None
             self._near[key, name] = hint.split("`")[1] if hint else None
         return self._near[key, name]
 
     def _matcher_meant(self, key: str) -> str | None:
-        from mcptest_engine.suite.known_words import ALIASES
-
         matchers = self._schema["$defs"]["Matcher"]["properties"]
-        return key if key in matchers else ALIASES["Matcher"].get(key)
+        return key if key in matchers else messages_of("Matcher")["aliases"].get(key)
 
     def _elsewhere(self, key: str, place: _Place, name: str) -> str | None:
         """Where in the suite this key does stand: below this place, then above it, then anywhere."""
-        from mcptest_engine.suite.known_words import COMMON_KEYS, PLACES, TESTS
-
-        if key in COMMON_KEYS:
+        if key in _COMMON_KEYS:
             return None
         definitions = {"Suite": self._schema, **self._schema["$defs"]}
-        below = _mentioned(definitions[name]) if name in definitions else []
-        asserting = name in TESTS or name in _ASSERTING
-        other = [
-            home for home in definitions if not (name in TESTS and home in TESTS) and (home != "Matcher" or asserting)
-        ]
-        other.sort(key=_RARE.__contains__)  # most suites have no compositions, and no model grades anything
+        known = definitions.get(name, {}).get("properties", {})
+        below = _mentioned(definitions.get(name))
+        other = [home for home in definitions if home != "Matcher" or not _OF_ASSERTIONS.isdisjoint(known)]
+        other.sort(
+            key=lambda home: messages_of(home).get("is_rare", False)
+        )  # most suites have no compositions and no models
         for home in (*below, *reversed(place.within), *other):
-            if home != name and home in PLACES and key in definitions[home].get("properties", {}):
-                return PLACES[home]
+            belongs = messages_of(home).get("place")
+            if belongs and belongs != messages_of(name).get("place") and key in definitions[home].get("properties", {}):
+                return str(belongs)
         return None
 
     def _one_matcher(self, value: dict[str, Any], place: _Place) -> None:
@@ -404,7 +397,7 @@ class _Walk:
             return
         from mcptest_engine.suite import problem_words as words
 
-        noun, hint = words.WAYS[definition]
+        noun, hint = messages_of(definition)["choice"]
         shown = words.either([f"`{way}`" for way in ways])
         if present:
             found = words.either([f"`{way}`" for way in present], "and")
@@ -446,73 +439,10 @@ class _Walk:
             raise TooManyProblems
 
 
-_MISSING_HINTS = {
-    ("ToolTest", "name"): "write a name that says what holds if the test passes",
-    ("ResourceTest", "name"): "write a name that says what holds if the test passes",
-    ("PromptTest", "name"): "write a name that says what holds if the test passes",
-    ("ToolTest", "tool"): "name the tool to call",
-    ("ResourceTest", "uri"): "name the resource to read",
-    ("PromptTest", "prompt"): "name the prompt to get",
-    ("ComplianceCheck", "name"): "write a name that says what holds if the check passes",
-    ("ComplianceCheck", "check"): "name the request to check, such as `check: tools/list`",
-    ("Compliance", "checks"): "write a list of checks below `checks:`",
-    ("Composition", "name"): "write a name that says what holds if the composition passes",
-    ("Composition", "nodes"): "write a list of nodes below `nodes:`, each with `id` and `tool`",
-    ("Node", "id"): "give the node an id, such as `id: search`",
-    ("Node", "tool"): "name the tool to call",
-    ("Mock", "result"): "write the answer in place of the server's, such as `mock: { result: { count: 1 } }`",
-    ("Loop", "until"): "write when the loop ends: a jq condition on `{output, iteration, parents}`",
-    ("Loop", "max"): "write the highest number of calls, such as `max: 10`",
-    ("CompositionCase", "name"): "give the case a name",
-    ("Assembly", "assemble"): "write a jq program over `{nodes: {id: output}}`",
-    ("AgentTest", "name"): "write a name that says what holds if the test passes",
-    ("EvalTest", "name"): "write a name that says what a good answer is",
-    ("EvalCall", "tool"): "name the tool to call",
-    ("Scorer", "name"): "give the scorer a name",
-    ("Scorer", "type"): "write `type: exec`",
-    ("Scorer", "command"): "write the command, such as `command: [python3, scorer.py]`",
-    ("OtherScorer", "name"): "give the scorer a name",
-    ("LlmJudge", "rubric"): "write what a good value is, such as `rubric: Names the city.`",
-    ("Price", "input_usd_per_mtok"): "write the price of a million tokens in US dollars",
-    ("Price", "output_usd_per_mtok"): "write the price of a million tokens in US dollars",
-    ("FunctionSets", "sets"): "write a list of lists of tools below `sets:`",
-    ("Trajectory", "calls"): "write a list of tools below `calls:`",
-    ("GoldenPath", "calls"): "write a list of tools below `calls:`",
-    ("ExpectedCall", "tool"): "name the tool to call",
-    ("Distractors", "count"): "write how many to offer, such as `count: 8`",
-    ("Delegation", "from"): "name the first tool of the hand-off",
-    ("Delegation", "to"): "name the tool to call right after it",
-    ("TokenEfficiency", "correct"): "write a list of the right tools below `correct:`",
-    ("Criterion", "name"): "give the criterion a name",
-    ("Threshold", "threshold"): "write the lowest score that passes, such as `{ threshold: 0.7 }`",
-    ("Assertion", "target"): 'write a path into the answer, such as `target: "result.content[0].text"`',
-    ("Assertion", "matcher"): "write a matcher, such as `matcher: { exists: true }`",
-    ("AssertSet", "assertions"): "write a list of assertions below `assertions:`",
-    ("DerivedMetric", "name"): "give the metric a name",
-    ("DerivedMetric", "value"): "write how to compute it, such as `value: { weighted_average: [{ ref: NAME }] }`",
-    ("MetricTerm", "ref"): "name the score: an assertion, a set or an earlier metric",
-    ("ContextStep", "command"): "write the command, such as `command: node ./hook.js`",
-    ("ContextStep", "mode"): "write `mode: context`, or only the command as a text for a plain hook",
-    ("Delay", "delay_ms"): "write the delay, such as `{ delay_ms: 250 }`",
-    ("OAuth", "grant"): "write `grant: client_credentials`",
-    ("OAuth", "client_id"): "write the id of the client",
-    ("OAuth", "client_secret_env"): "name the environment variable that holds the client's secret",
-    ("Root", "uri"): 'write the URI, such as `uri: "file:///data"`',
-    ("ProtocolError", "code"): "write the code of the JSON-RPC error, such as `code: -1`",
-    ("ProtocolError", "message"): 'write what went wrong, such as `message: "rejected by the user"`',
-}
-# What holds assertions, beside the tests of `TESTS`.
-_ASSERTING = frozenset(
-    {"Assertion", "Expect", "AgentExpect", "VerifyStep", "ComplianceCheck", "Composition", "AgentTest"}
-)
-_RARE = frozenset(
-    {
-        *("Composition", "Node", "CompositionCase", "CompositionBudget", "Loop"),
-        *("AgentTest", "AgentExpect", "EvalTest", "EvalCall", "Scorer", "Judge", "LlmJudge", "Price", "Inconclusive"),
-        *("FunctionSets", "ToolSelection", "Trajectory", "GoldenPath", "ExpectedCall", "ToolEdges", "TokenEfficiency"),
-        *("Delegation", "Distractors", "AgentTools"),
-    }
-)
+# Many places have these: to say where else one of them belongs would say nothing.
+_COMMON_KEYS = frozenset({"name", "description", "value", "default", "env", "mode", "message"})
+# What has one of these may be where a matcher was meant.
+_OF_ASSERTIONS = frozenset({"expect", "assertions", "matcher"})
 # A set, misplaced or misspelt: what an assertion needs is then not missed.
 _SET_STANDS_FOR = frozenset({"target", "matcher"})
 

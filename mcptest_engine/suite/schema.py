@@ -1,6 +1,6 @@
-"""The published JSON Schema of the suite language: shipped as a file, generated from the models.
+"""What is generated from the models of the suite language and shipped as files: its JSON Schema, and the texts of messages.
 
-Reading it needs no pydantic. `python -m mcptest_engine.suite.schema` writes the file anew, and a test holds the two equal.
+Reading them needs no pydantic. `python -m mcptest_engine.suite.schema` writes both anew, and a test holds them equal.
 What stands for a number, a boolean or a list may in a file also be one whole template such as `"${var.limit}"`: editors
 must accept that, while a suite whose templates have been replaced must not hold one any more (`strict_schema`).
 """
@@ -8,12 +8,17 @@ must accept that, while a suite whose templates have been replaced must not hold
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.suite.forms import is_url
 
+if TYPE_CHECKING:
+    from mcptest_engine.suite.model.base import Part
+
 SCHEMA_PATH = Path(__file__).with_name("suite.schema.json")
+MESSAGES_PATH = Path(__file__).with_name("suite.messages.json")
 
 _TEMPLATE = {
     "description": "A template that stands alone, such as `${var.limit}`: it takes the value with its type.",
@@ -46,6 +51,8 @@ _DATA = frozenset({"args", "meta", "content", "capabilities", "metadata"})
 _SHORT_FORMS = {"Expect": "tools", "AgentExpect": "agents"}
 """What has the short form of assertions, with the block whose targets its keys are."""
 _FIRST = ("name", "description")
+_NOT_OF_THE_TYPE = frozenset({"title", "description", "default", "examples", "hints"})
+_OF_MESSAGES = ("expected", "place", "choice", "instead", "later", "is_rare")
 _SET_ITEM = "#/$defs/AssertSetItem"
 _OTHER_SCORER = "#/$defs/OtherScorer"
 # The last alternative of a URL's pattern, which only editors see: `${BASE}/mcp` is one as soon as the suite is loaded.
@@ -55,6 +62,23 @@ _OR_TEMPLATE = r"|\$\{"
 def schema_text() -> str:
     """The JSON Schema as editors and `mcptest schema` have it."""
     return SCHEMA_PATH.read_text(encoding="utf-8")
+
+
+@cache
+def messages() -> dict[str, Any]:
+    """What messages say of the language: {"items": {key: what the items of its list are called}, "mappings": {name: {…}}}."""
+    found: dict[str, Any] = json.loads(MESSAGES_PATH.read_text(encoding="utf-8"))
+    return found
+
+
+def messages_of(definition: str | None) -> dict[str, Any]:
+    """What messages say of one mapping: what its model says `about` it, and of its keys, where there is something to say,
+
+    "aliases" (word of another tool -> key that it means here), "told" (such a word -> a hint in place of "did you mean KEY?")
+    and "missing" (key -> the hint where it is missing).
+    """
+    found: dict[str, Any] = messages()["mappings"].get(definition, {})
+    return found
 
 
 def strict_schema() -> dict[str, Any]:
@@ -72,8 +96,8 @@ def generate() -> dict[str, Any]:
     from mcptest_engine.suite.model import Suite
     from mcptest_engine.suite.short_assertions import pattern_properties
 
-    raw = Suite.model_json_schema(by_alias=True)
-    definitions = {name: _clean(part) for name, part in raw.pop("$defs").items()}
+    raw, known = Suite.model_json_schema(by_alias=True), models()
+    definitions = {name: _clean(part, known[name]) for name, part in raw.pop("$defs").items()}
     definitions["Template"] = _TEMPLATE
     for name, block in _SHORT_FORMS.items():
         definitions[name]["patternProperties"] = pattern_properties(block)
@@ -87,7 +111,7 @@ def generate() -> dict[str, Any]:
         "additionalProperties": False,
         "minProperties": 1,
     }
-    root = _clean(raw)
+    root = _clean(raw, Suite)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "mcptest suite",
@@ -96,30 +120,63 @@ def generate() -> dict[str, Any]:
     }
 
 
-def write() -> None:
-    """Write the shipped file anew."""
-    SCHEMA_PATH.write_text(generated_text(), encoding="utf-8")
+def generate_messages() -> dict[str, Any]:
+    """What `messages` gives, made from the models."""
+    items: dict[str, str] = {}
+    mappings: dict[str, Any] = {}
+    for name, model in models().items():
+        about = vars(model).get("about")
+        if about is None and model.__subclasses__():
+            continue  # what several mappings have in common
+        mapping = {key: getattr(about, key) for key in _OF_MESSAGES if about and getattr(about, key)}
+        for base in reversed(model.__mro__):
+            for attribute, field in getattr(base, "model_fields", {}).items():
+                extra, key = field.json_schema_extra, field.alias or attribute
+                hints = extra.get("hints", {}) if isinstance(extra, dict) else {}
+                found = {
+                    "aliases": dict.fromkeys((*hints.get("aliases", ()), *hints.get("told", ())), key),
+                    "told": hints.get("told", {}),
+                    "missing": {key: hints["missing"]} if "missing" in hints else {},
+                }
+                mapping |= {part: mapping.get(part, {}) | texts for part, texts in found.items() if texts}
+                if "items" in hints and items.setdefault(key, hints["items"]) != hints["items"]:
+                    raise ValueError(f"the items of `{key}` have two names")
+        mappings[name] = mapping
+    return {"items": items, "mappings": mappings}
 
 
-def generated_text() -> str:
-    """The generated schema, as the shipped file spells it."""
-    return json.dumps(generate(), indent=2, ensure_ascii=False) + "\n"
+def models() -> dict[str, type[Part]]:
+    """The models of all mappings of the language, by their names in the schema."""
+    import mcptest_engine.suite.model  # noqa: F401  (then `Part` has its subclasses)
+    from mcptest_engine.suite.model.base import Part
+
+    found: list[type[Part]] = [Part]
+    for model in found:
+        found += model.__subclasses__()
+    return {model.__name__: model for model in found}
 
 
-def _clean(part: dict[str, Any]) -> dict[str, Any]:
-    """An object's schema without the generator's noise, its keys in reading order."""
+def generated_text(content: dict[str, Any]) -> str:
+    """What `generate` or `generate_messages` gives, as the shipped file spells it."""
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _clean(part: dict[str, Any], model: type[Part]) -> dict[str, Any]:
+    """An object's schema without the generator's noise. Of its keys, its own are before those of what it is a kind of."""
     cleaned: dict[str, Any] = {key: part[key] for key in ("description", "type") if key in part}
-    found = part["properties"]
+    from inspect import get_annotations
+
+    found, fields = part["properties"], model.model_fields
     first = _FIRST if all(name in found for name in _FIRST) else ()
-    ordered = [*first, *(name for name in found if name not in first)]
-    cleaned["properties"] = {name: _property(name, found[name]) for name in ordered}
+    own = [fields[key].alias or key for base in model.__mro__ for key in get_annotations(base) if key in fields]
+    cleaned["properties"] = {name: _property(name, found[name]) for name in dict.fromkeys([*first, *own])}
     rest = {key: value for key, value in part.items() if key not in (*cleaned, "title")}
     return {**cleaned, **rest}
 
 
 def _property(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     told = {key: schema[key] for key in ("description", "default", "examples") if schema.get(key) not in (None, [], {})}
-    bare = {key: value for key, value in schema.items() if key not in ("title", "description", "default", "examples")}
+    bare = {key: value for key, value in schema.items() if key not in _NOT_OF_THE_TYPE}
     branches = [
         _with_template(_with_sets(branch)) for branch in bare.pop("anyOf", [bare]) if branch != {"type": "null"}
     ]
@@ -168,4 +225,5 @@ def _is_closed(branch: dict[str, Any]) -> bool:
 
 
 if __name__ == "__main__":
-    write()
+    SCHEMA_PATH.write_text(generated_text(generate()), encoding="utf-8")
+    MESSAGES_PATH.write_text(generated_text(generate_messages()), encoding="utf-8")

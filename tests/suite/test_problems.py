@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from mcptest_engine.core.errors import Problem, Span, SuiteError
 from mcptest_engine.core.schemas import refuse_to_fetch
 from mcptest_engine.suite import problems as suite_problems
-from mcptest_engine.suite.known_words import ALIASES, LATER, PLACES
 from mcptest_engine.suite.problems import structural_problems
-from mcptest_engine.suite.schema import strict_schema
+from mcptest_engine.suite.schema import messages, messages_of, strict_schema
 from mcptest_engine.suite.yaml import Tree, read_file, read_tree
 
 BAD_SUITES = Path(__file__).parent.parent / "suites" / "bad"
@@ -121,8 +120,8 @@ def test_looking_at_a_good_suite_imports_no_pydantic() -> None:
         "from mcptest_engine.suite.yaml import read_tree\n"
         "from mcptest_engine.suite.problems import structural_problems\n"
         "assert structural_problems(read_tree('tools: []', file='f')) == []\n"
-        "heavy = {'pydantic', 'difflib', 'jsonschema', 'mcptest_engine.suite.known_words',\n"
-        "         'mcptest_engine.suite.problem_words', 'mcptest_engine.suite.yaml_faults'}\n"
+        "heavy = {'pydantic', 'difflib', 'jsonschema', 'mcptest_engine.suite.problem_words',\n"
+        "         'mcptest_engine.suite.yaml_faults'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"
         "assert structural_problems(read_tree('toolz: 1', file='f'))\n"
         "print(sorted({'pydantic'} & set(sys.modules)))\n"
@@ -137,24 +136,14 @@ def test_the_schema_fetches_nothing() -> None:
         refuse_to_fetch("http://127.0.0.1:9/schema.json")
 
 
-def test_a_foreign_word_means_a_key_of_its_place() -> None:
-    """An alias for a key that is not there would be a hint that leads nowhere."""
+def test_a_foreign_word_and_a_word_of_a_later_version_are_no_keys_of_their_place() -> None:
+    """Whoever adds a key takes the word out of the hints."""
     definitions = {"Suite": strict_schema(), **strict_schema()["$defs"]}
-    tests = {"ToolTest", "ResourceTest", "PromptTest"}
-    every_test = {key for name in tests for key in definitions[name]["properties"]}
-    assert {name for name in {*ALIASES, *LATER, *PLACES} if name != "FromEnv"} <= set(definitions)
-    for name, words in ALIASES.items():
-        known = every_test if name in tests else set(definitions.get(name, {}).get("properties", {"from_env"}))
-        assert set(words.values()) <= known, name
-        if name not in tests:
-            assert not set(words) & known, name
-
-
-def test_a_key_is_not_both_known_and_of_a_later_version() -> None:
-    """Whoever adds a key takes it out of the list."""
-    definitions = {"Suite": strict_schema(), **strict_schema()["$defs"]}
-    for name, keys in LATER.items():
-        assert not keys & set(definitions[name]["properties"]), name
+    assert set(messages()["mappings"]) - {"FromEnv"} <= set(definitions)
+    for name in messages()["mappings"]:
+        words, known = messages_of(name), set(definitions.get(name, {}).get("properties", {"from_env"}))
+        assert set(words.get("aliases", {}).values()) <= known, name
+        assert not {*words.get("aliases", {}), *words.get("later", "").split()} & known, name
 
 
 def test_control_characters_of_a_key_are_shown_as_stand_ins() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from mcptest_engine.suite.model.base import Fresh, Group, Many, Milliseconds, Part, Text
-from mcptest_engine.suite.model.entries import Cache, Expect, ExpectItem, Reason  # noqa: TC001  (pydantic reads the annotations)
+from mcptest_engine.suite.model.base import About, Many, Milliseconds, Part, Text, hints
+from mcptest_engine.suite.model.entries import EXPECT_HINTS, AnyTest, Cache, Expect, ExpectItem
 
 Check = Literal[
     "initialize",
@@ -35,39 +35,35 @@ SpecVersion = Literal[
 _PIN = "The protocol revision that mcptest offers and whose rules apply. `draft` is the newest known revision."
 
 
-class ComplianceCheck(Part):
+class ComplianceCheck(AnyTest):
     """One request of the protocol, its answer held to what the specification says of it."""
 
-    name: Text = Field(
-        description="The name of the check, in reports and for `--filter`. It should say what "
-        "holds if the check passes."
+    about = About(
+        expected="a check, which is a mapping",
+        place="belongs in a check, under `compliance`",
+        heading="A check",
+        text="An entry of `compliance:`: a list of checks or the mapping below. "
+        "[Compliance](../how-to/compliance.md) explains it.",
+        link="check",
     )
-    description: str | None = Field(default=None, description="A description for people.")
+
     server: Text | None = Field(default=None, description="A server of this suite. Not needed if there is only one.")
     check: Check = Field(
-        description="The request whose answer is checked. `unknown-method` sends a request that no server knows."
+        description="The request whose answer is checked. `unknown-method` sends a request that no server knows.",
+        json_schema_extra=hints(
+            "call method request rule tool", missing="name the request to check, such as `check: tools/list`"
+        ),
     )
     spec_version: SpecVersion | None = Field(
         default=None,
         description=f"{_PIN} Default: the negotiated revision of the server's other tests.",
         examples=["2025-11-25"],
+        json_schema_extra=hints("protocol protocolVersion protocol_version revision spec specVersion version"),
     )
     expect: Many[ExpectItem] | Expect | None = Field(
         default=None,
         description="Further expectations on the answer, as in a test.",
-    )
-    skip: bool | Reason | None = Field(
-        default=None, description="Skip this check. A text is the reason.", examples=["needs the staging server"]
-    )
-    only: bool | None = Field(default=None, description="Run only the tests with `only: true`. Refused in CI.")
-    tags: Many[Text] = Field(default=(), description="Labels for `--tag`.", examples=[["smoke"]])
-    group: Group | None = None
-    fresh: Fresh | None = None
-    serial: bool | None = Field(
-        default=None, description="Run alone: earlier tests finish first, and later tests wait."
-    )
-    retries: Annotated[int, Field(ge=0, le=100)] | None = Field(
-        default=None, description="How many times a failed check is retried."
+        json_schema_extra=EXPECT_HINTS,
     )
     cache: Cache | None = Field(default=None, description="Whether `run --cache` may use a saved result.")
     timeout_ms: Milliseconds | None = Field(default=None, description="The time limit of the request, in milliseconds.")
@@ -76,7 +72,20 @@ class ComplianceCheck(Part):
 class Compliance(Part):
     """Checks with what they have in common."""
 
-    spec_version: SpecVersion | None = Field(
-        default=None, description=f"{_PIN} The default for the checks.", examples=["2025-11-25"]
+    about = About(
+        expected="a mapping with `checks`",
+        place="belongs beside `checks`, under `compliance`",
+        later="baseline grade_delta spec_version_check",
+        heading="`compliance` as a mapping",
     )
-    checks: Many[ComplianceCheck] = Field(description="The checks.")
+
+    spec_version: SpecVersion | None = Field(
+        default=None,
+        description=f"{_PIN} The default for the checks.",
+        examples=["2025-11-25"],
+        json_schema_extra=hints("protocol protocolVersion protocol_version revision spec specVersion version"),
+    )
+    checks: Many[ComplianceCheck] = Field(
+        description="The checks.",
+        json_schema_extra=hints("tests rules", missing="write a list of checks below `checks:`", items="checks"),
+    )
