@@ -5,7 +5,7 @@ merge, and the checks of the whole. Every step goes on where the one before foun
 is not complained about twice.
 
 The surprising thing is what is missing: nothing here imports pydantic or starts anything, because `run` and `validate` wait
-for it. `LoadedSuite.model` is for those who need the models.
+for it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ from mcptest_engine.workspace.files import leads_inside
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mcptest_engine.suite.model import Suite
     from mcptest_engine.suite.yaml import Pointer
 
 _LARGEST_DOTENV = 1_000_000
@@ -85,7 +84,7 @@ class TestEntry:
     data_file: Path | None = None
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: the models are kept once they are built
+@dataclass(frozen=True, kw_only=True)  # no slots: the hash is kept once it is computed
 class LoadedSuite:
     """A suite that can be run.
 
@@ -127,13 +126,6 @@ class LoadedSuite:
         import hashlib  # `validate` does not need it
 
         return hashlib.sha256(self.data).hexdigest()
-
-    @cached_property
-    def model(self) -> Suite:
-        """The suite as pydantic models, built when first asked for."""
-        from mcptest_engine.suite.model import Suite
-
-        return Suite.model_validate(self.document)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 A suite of many tests that is right is settled by the compiled schema alone, in microseconds a test. One that is not is walked
 here, over the same schema, because validators name the whole test where one key is wrong; and so are the first short ones,
 because a walk through one takes a tenth of what importing the validator and compiling the schema would. Neither way imports
-pydantic. A test holds both, and the models, to the same opinion.
+pydantic. A test holds both to the same opinion.
 """
 
 from __future__ import annotations

@@ -53,8 +53,15 @@ _SHORT_FORMS = {"Expect": "tools", "AgentExpect": "agents"}
 _FIRST = ("name", "description")
 _NOT_OF_THE_TYPE = frozenset({"title", "description", "default", "examples", "hints"})
 _OF_MESSAGES = ("expected", "place", "choice", "instead", "later", "is_rare")
-_SET_ITEM = "#/$defs/AssertSetItem"
-_OTHER_SCORER = "#/$defs/OtherScorer"
+# Of two kinds of values, the definition of one, and by what its values are known.
+_KINDS: dict[str, dict[str, Any]] = {
+    "#/$defs/OtherScorer": {
+        "required": ["type"],
+        "properties": {"type": {"type": "string", "not": {"const": "exec"}}},
+    },
+    "#/$defs/AssertSetItem": {"required": ["assert-set"]},
+    "#/$defs/FromEnv": {"required": ["from_env"]},
+}
 # The last alternative of a URL's pattern, which only editors see: `${BASE}/mcp` is one as soon as the suite is loaded.
 _OR_TEMPLATE = r"|\$\{"
 
@@ -153,7 +160,7 @@ def models() -> dict[str, type[Part]]:
     found: list[type[Part]] = [Part]
     for model in found:
         found += model.__subclasses__()
-    return {model.__name__: model for model in found}
+    return {model.__name__: model for model in sorted(found[1:], key=lambda model: model.__name__)}
 
 
 def generated_text(content: dict[str, Any]) -> str:
@@ -178,29 +185,24 @@ def _property(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     told = {key: schema[key] for key in ("description", "default", "examples") if schema.get(key) not in (None, [], {})}
     bare = {key: value for key, value in schema.items() if key not in _NOT_OF_THE_TYPE}
     branches = [
-        _with_template(_with_sets(branch)) for branch in bare.pop("anyOf", [bare]) if branch != {"type": "null"}
+        _with_template(_with_kinds(branch)) for branch in bare.pop("anyOf", [bare]) if branch != {"type": "null"}
     ]
     if name not in _SHAPE and _wants_template(branches, data=name in _DATA):
         branches.append({"$ref": "#/$defs/Template"})
     return {**told, **(branches[0] if len(branches) == 1 else {"anyOf": branches})}
 
 
-def _with_sets(branch: dict[str, Any]) -> dict[str, Any]:
-    """A list of assertions and sets: which of the two an item is, its key says, so that only that one's faults are told."""
-    ways = branch.get("items", {}).get("oneOf", [])
-    if {"$ref": _OTHER_SCORER} in ways:
-        (scorer,) = (way for way in ways if way != {"$ref": _OTHER_SCORER})
-        other = {
-            "type": "object",
-            "required": ["type"],
-            "properties": {"type": {"type": "string", "not": {"const": "exec"}}},
-        }
-        return {**branch, "items": {"if": other, "then": {"$ref": _OTHER_SCORER}, "else": scorer}}
-    if {"$ref": _SET_ITEM} not in ways:
-        return branch
-    (assertion,) = (way for way in ways if way != {"$ref": _SET_ITEM})
-    condition = {"type": "object", "required": ["assert-set"]}
-    return {**branch, "items": {"if": condition, "then": {"$ref": _SET_ITEM}, "else": assertion}}
+def _with_kinds(branch: dict[str, Any]) -> dict[str, Any]:
+    """A list or a mapping whose values are of two kinds: of which one is, its keys say, and only that one's faults are told."""
+    for word in ("items", "additionalProperties"):
+        inner = branch.get(word)
+        ways = inner.get("anyOf", []) if isinstance(inner, dict) else []
+        for way in ways:
+            if condition := _KINDS.get(way.get("$ref", "")):
+                other = next(one for one in ways if one != way)
+                kinds = {"if": {"type": "object", **condition}, "then": way, **({"else": other} if other else {})}
+                return {**branch, word: kinds}
+    return branch
 
 
 def _with_template(branch: dict[str, Any]) -> dict[str, Any]:

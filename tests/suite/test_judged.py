@@ -11,7 +11,7 @@ from mcptest_engine.judging.providers.setup import PROVIDERS
 from mcptest_engine.running.kinds.agent.plan import GATES
 from mcptest_engine.suite.judged_checks import ANY_MODELS, KNOWN_MODELS
 from mcptest_engine.suite.load import CheckedSuite, LoadOptions, check_suite, check_text
-from mcptest_engine.suite.model import AgentTest, Suite
+from mcptest_engine.suite.model.agents import AgentTest
 from mcptest_engine.suite.target_roots import AGENT_GATES
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ def test_who_grades_is_merged_by_name(tmp_path: Path) -> None:
     )
     assert sorted(suite.prices) == ["x", "y"]
     assert [test.data["name"] for test in suite.tests] == ["imported", "a"]
-    model: Suite = suite.model
-    assert [one.name for one in model.scorers] == ["b", "a"]
+    assert [one["name"] for one in suite.document["scorers"]] == ["b", "a"]
 
 
 def test_a_scorer_s_environment_is_mcptest_s_and_text(tmp_path: Path) -> None:
@@ -104,7 +103,7 @@ def test_a_scorer_of_another_build_may_hold_anything(tmp_path: Path, more: str) 
     assert [problem.message for problem in found.problems] == [
         'scorer type "braintrust" is not available in this build, so everything that it grades fails'
     ]
-    assert found.suite.model.scorers[0].type == "braintrust"
+    assert found.suite.scorers[0]["type"] == "braintrust"
 
 
 @pytest.mark.parametrize(

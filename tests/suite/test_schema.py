@@ -1,4 +1,4 @@
-"""The published schema: made from the models, fit for an editor, and of one opinion with the models."""
+"""The published schema: made from the models, fit for an editor, and of one opinion with what explains a wrong suite."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ import jsonschema_rs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
-from mcptest_engine.suite.model import Suite
 from mcptest_engine.suite.problems import _is_valid, structural_problems
 from mcptest_engine.suite.schema import MESSAGES_PATH, generate, schema_text, strict_schema
 from mcptest_engine.suite.yaml import Tree, read_file
@@ -125,7 +123,6 @@ def test_the_good_suites_are_good() -> None:
     assert len(_good()) >= 3
     for suite in _good():
         assert _strict().is_valid(suite)
-        Suite.model_validate(suite)
 
 
 _STRANGE = st.one_of(
@@ -179,15 +176,10 @@ def _mutated(draw: st.DrawFn) -> Any:
 
 @settings(max_examples=200, deadline=None)
 @given(_mutated())
-def test_schema_models_and_explanation_agree(suite: Any) -> None:
-    """One language: what one of the three accepts, all accept."""
+def test_schema_and_explanation_agree(suite: Any) -> None:
+    """One language: what one of them accepts, the other accepts."""
     by_schema = _strict().is_valid(suite)
-    try:
-        Suite.model_validate(suite)
-        by_models = True
-    except ValidationError:
-        by_models = False
     explained = structural_problems(Tree(suite, 0, "f", "", has_whole_floats=True))
-    assert (by_schema, by_schema) == (by_models, not explained), explained
+    assert by_schema == (not explained), explained
     # As the load of a long suite does it, with no more of the schema than the suite needs.
     assert by_schema == _is_valid(suite)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from pydantic import ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
-from mcptest_engine.suite.model.base import About, Many, Milliseconds, OneWay, Part, Text, hints, one_of
-from mcptest_engine.suite.model.entries import AnyTest, Expect, ExpectItem
+from mcptest_engine.suite.model.base import NOT_EMPTY, About, Many, Milliseconds, Part, Text, hints, one_of
+from mcptest_engine.suite.model.entries import EXPECT_HINTS, AnyTest, Expect, ExpectItem
 from mcptest_engine.suite.model.gates import (  # noqa: TC001  (pydantic reads the annotations)
     Distractors,
     FunctionSets,
@@ -40,7 +39,7 @@ class AgentEval(Part):
         text="The `eval:` of an agent test or a composition; one metric is enough.",
     )
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    model_config = NOT_EMPTY
 
     rubric: Text | Rubric | None = Field(
         default=None,
@@ -70,12 +69,6 @@ class AgentEval(Part):
         default=None, description="Do the steps make a good plan?", examples=[True], json_schema_extra=hints("plan")
     )
 
-    @model_validator(mode="after")
-    def _says_something(self) -> AgentEval:
-        if not self.model_fields_set:
-            raise PydanticCustomError("says_nothing", "at least one metric")
-        return self
-
 
 class AgentBudget(Part):
     """What models may cost."""
@@ -87,7 +80,7 @@ class AgentBudget(Part):
         text="One of the two is enough.",
     )
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    model_config = NOT_EMPTY
 
     per_test_usd_cents: Weight | None = Field(
         default=None,
@@ -102,12 +95,6 @@ class AgentBudget(Part):
         json_schema_extra=hints("per_suite per_suite_cents"),
     )
 
-    @model_validator(mode="after")
-    def _says_something(self) -> AgentBudget:
-        if not self.model_fields_set:
-            raise PydanticCustomError("says_nothing", "at least one limit")
-        return self
-
 
 class AgentTools(Part):
     """Which tools are executed when a model asks for them. A name may hold `*`, `?` and `[…]`."""
@@ -120,7 +107,7 @@ class AgentTools(Part):
         text="One list is enough. [Agent tests](../how-to/agent-tests.md#which-tools-are-executed) explains it.",
     )
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    model_config = NOT_EMPTY
 
     allow: Many[Text] | None = Field(
         default=None,
@@ -143,12 +130,6 @@ class AgentTools(Part):
         json_schema_extra=hints("dry_run stub mock simulate"),
     )
 
-    @model_validator(mode="after")
-    def _says_something(self) -> AgentTools:
-        if not self.model_fields_set:
-            raise PydanticCustomError("says_nothing", "at least one list")
-        return self
-
 
 class AgentExpect(Expect):
     """What is expected of a trace."""
@@ -169,7 +150,7 @@ class AgentExpect(Expect):
     )
 
 
-class AgentTest(OneWay, AnyTest):
+class AgentTest(AnyTest):
     """One prompt, given to a model that may call the servers' tools. Exactly one of `prompt` and `user_prompt`."""
 
     about = About(
@@ -185,7 +166,6 @@ class AgentTest(OneWay, AnyTest):
     )
 
     model_config = one_of("prompt", "user_prompt")
-    ways: ClassVar[tuple[str, ...]] = ("prompt", "user_prompt")
 
     server: Text | None = Field(
         default=None,
@@ -248,9 +228,7 @@ class AgentTest(OneWay, AnyTest):
         default=None,
         description="The expectations on the trace: a list of assertions, or a mapping with budgets.",
         examples=[[{"target": "tool_names", "matcher": {"contains": "get_weather"}}]],
-        json_schema_extra=hints(
-            "assert asserts assertion assertions expected expectations checks validate", items="assertions"
-        ),
+        json_schema_extra=EXPECT_HINTS,
     )
     threshold: Share | None = Field(
         default=None,

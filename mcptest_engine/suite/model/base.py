@@ -1,12 +1,14 @@
-"""What all parts of the suite model share: frozen, strict, no unknown keys, and no key without a value."""
+"""What the models of all mappings share.
+
+They describe the suite language and read no suite: what is generated from them does (`suite/schema.py`).
+"""
 
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Field
 
 from mcptest_engine.core.durations import DURATION_PATTERN
 from mcptest_engine.core.values import dataclass
@@ -17,39 +19,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Many = Annotated[tuple[T, ...], Strict(strict=False)]
-"""A list in the file, a tuple in the model; only the container is read leniently, never its items."""
+Many = tuple[T, ...]
 
 Text = Annotated[str, Field(min_length=1)]
-Group = Annotated[
-    str,
-    Field(
-        min_length=1,
-        description="Tests of one group depend on each other. They run one after another, in the order of the "
-        "suite. Selecting one of them selects all, and a shard gets all of them.",
-        examples=["accounts"],
-    ),
-]
-"""The name that tests which depend on each other have in common."""
-Fresh = Annotated[
-    bool | Literal["group"],
-    Field(
-        description="Start a new process of the server for each attempt of a test (`true`), or for each `group` of tests "
-        "(`group`). A test without a group gets its own. On a test it overrides the server's.",
-        examples=[True, "group"],
-    ),
-]
-"""Whether tests get a process of their own."""
-ServerFresh = Annotated[
-    bool | Literal["group", "suite"],
-    Field(
-        description="Start a new process of this server for each attempt of a test (`true`), for each `group` of tests "
-        "(`group`; a test without a group gets its own), or for the suite (`suite`), where several suites that run together "
-        "would share one.",
-        examples=[True, "group", "suite"],
-    ),
-]
-"""Whether the tests of a server get a process of their own, each or all together."""
 Milliseconds = Annotated[int, Field(ge=1, le=2_147_483_647)]
 Duration = Annotated[str, Field(pattern=DURATION_PATTERN)]
 """A number and its unit, such as `30s`."""
@@ -57,8 +29,12 @@ HttpUrl = Annotated[str, Field(pattern=URL_PATTERN)]
 Scalar = str | int | float | bool
 
 
+NOT_EMPTY = ConfigDict(json_schema_extra={"minProperties": 1})
+"""The configuration of a mapping that must have a key."""
+
+
 def one_of(*keys: str) -> ConfigDict:
-    """The configuration of a `OneWay` with these keys: what the schema says of them."""
+    """The configuration of a mapping that must have exactly one of these keys."""
     return ConfigDict(json_schema_extra={"oneOf": [{"required": [key]} for key in keys]})
 
 
@@ -104,31 +80,4 @@ class Part(BaseModel):
 
     about: ClassVar[About] = About()
 
-    model_config = ConfigDict(
-        frozen=True, strict=True, extra="forbid", defer_build=True, allow_inf_nan=False, protected_namespaces=()
-    )
-
-    may_be_null: ClassVar[frozenset[str]] = frozenset()
-    """The keys under which null is a value. Elsewhere None in the model means that the key was not written."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _refuse_null(cls, data: Any) -> Any:
-        if isinstance(data, dict):
-            for key, value in data.items():
-                if value is None and key not in cls.may_be_null:
-                    raise PydanticCustomError("null", "`{key}` has no value", {"key": str(key)})
-        return data
-
-
-class OneWay(Part):
-    """A mapping of which exactly one of several keys is there; `model_config = one_of(…)` says so to the schema."""
-
-    ways: ClassVar[tuple[str, ...]] = ()
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> Self:
-        if len(self.model_fields_set.intersection(self.ways)) != 1:
-            shown = " or ".join(f"`{way}`" for way in self.ways)
-            raise PydanticCustomError("one_way", "either {ways}, and one of them only", {"ways": shown})
-        return self
+    model_config = ConfigDict(extra="forbid", defer_build=True, protected_namespaces=())

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from mcptest_engine.suite.model.base import About, Many, OneWay, Part, Scalar, Text, hints, one_of
+from mcptest_engine.suite.model.base import About, Many, Part, Scalar, Text, hints, one_of
 
 LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 Action = Literal["accept", "decline", "cancel"]
@@ -21,8 +21,6 @@ class ProtocolError(Part):
         heading="An answer's `error`",
     )
 
-    may_be_null: ClassVar[frozenset[str]] = frozenset({"data"})
-
     code: int = Field(
         description="The error code.",
         examples=[-1, -32603],
@@ -36,7 +34,7 @@ class ProtocolError(Part):
     data: Any = Field(default=None, description="Further data for the server.")
 
 
-class Sampling(OneWay):
+class Sampling(Part):
     """One answer to `sampling/createMessage`: what a model would have written. Exactly one of `content` and `error`."""
 
     about = About(
@@ -47,7 +45,6 @@ class Sampling(OneWay):
     )
 
     model_config = one_of("content", "error")
-    ways: ClassVar[tuple[str, ...]] = ("content", "error")
 
     content: str | dict[str, Any] | Annotated[Many[dict[str, Any]], Field(min_length=1)] | None = Field(
         default=None,
@@ -69,7 +66,7 @@ class Sampling(OneWay):
     error: ProtocolError | None = Field(default=None, description="Answer with this error.")
 
 
-class Elicitation(OneWay):
+class Elicitation(Part):
     """One answer to `elicitation/create`: what the user would have done. Exactly one of `action` and `error`."""
 
     about = About(
@@ -80,7 +77,6 @@ class Elicitation(OneWay):
     )
 
     model_config = one_of("action", "error")
-    ways: ClassVar[tuple[str, ...]] = ("action", "error")
 
     action: Action | None = Field(
         default=None, description="The answer of the user.", json_schema_extra=hints("answer response")

@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated
 
 from pydantic import Field
 
+from mcptest_engine.suite.compliance import CHECKS, SPEC_VERSIONS
 from mcptest_engine.suite.model.base import About, Many, Milliseconds, Part, Text, hints
 from mcptest_engine.suite.model.entries import EXPECT_HINTS, AnyTest, Cache, Expect, ExpectItem
 
-Check = Literal[
-    "initialize",
-    "ping",
-    "tools/list",
-    "resources/list",
-    "resources/templates/list",
-    "prompts/list",
-    "server/discover",
-    "unknown-method",
-]
-SpecVersion = Literal[
-    "2024-11-05",
-    "2025-03-26",
-    "2025-06-18",
-    "2025-11-25",
-    "2026-07-28",
-    "v2024-11-05",
-    "v2025-03-26",
-    "v2025-06-18",
-    "v2025-11-25",
-    "v2026-07-28",
-    "draft",
-]
+Check = Annotated[str, Field(json_schema_extra={"enum": [*CHECKS]})]
+SpecVersion = Annotated[str, Field(json_schema_extra={"enum": [*SPEC_VERSIONS]})]
 _PIN = "The protocol revision that mcptest offers and whose rules apply. `draft` is the newest known revision."
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
 from mcptest_engine.suite.model.agents import AgentEval  # noqa: TC001  (pydantic reads the annotations)
-from mcptest_engine.suite.model.base import About, Many, Milliseconds, Part, Text, hints
+from mcptest_engine.suite.model.base import NOT_EMPTY, About, Many, Milliseconds, Part, Text, hints
 from mcptest_engine.suite.model.entries import (
     ARGS_HINTS,
     EXPECT_HINTS,
@@ -28,8 +27,6 @@ class Need(Part):
 
     about = About(expected="a mapping with `id`", heading="A parent of a node", text="Where an id alone does not do.")
 
-    may_be_null: ClassVar[frozenset[str]] = frozenset({"default"})
-
     id: Text = Field(description="The id of the parent.", json_schema_extra=hints("node name"))
     optional: bool | None = Field(
         default=None,
@@ -48,8 +45,6 @@ class Mock(Part):
     """An answer that is given in the server's place."""
 
     about = About(expected="a mapping with `result`", heading="A node's `mock`")
-
-    may_be_null: ClassVar[frozenset[str]] = frozenset({"result"})
 
     result: Any = Field(
         description="The result of the node, in place of the server's.",
@@ -217,8 +212,6 @@ class CompositionCase(Case):
         link="case",
     )
 
-    may_be_null: ClassVar[frozenset[str]] = frozenset({"golden"})
-
     golden: Any = Field(
         default=None,
         description="The expected combined output, compared exactly.",
@@ -237,7 +230,7 @@ class CompositionBudget(Part):
         text="One cap is enough. They hold for all cases together, with `scope: case` for each by itself.",
     )
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    model_config = NOT_EMPTY
 
     max_cost_usd: Dollars | None = Field(
         default=None, description="The cost limit, in US dollars.", json_schema_extra=hints("cost max_cost usd")
@@ -253,12 +246,6 @@ class CompositionBudget(Part):
         description="`all` (default): the limits hold for all cases together. The cases then run one after "
         "another, and the case that exceeds a limit fails. `case`: the limits hold for each case.",
     )
-
-    @model_validator(mode="after")
-    def _says_something(self) -> CompositionBudget:
-        if not self.model_fields_set:
-            raise PydanticCustomError("says_nothing", "at least one limit")
-        return self
 
 
 class Composition(AnyTest):

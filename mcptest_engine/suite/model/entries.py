@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
-from mcptest_engine.suite.model.base import About, Fresh, Group, Many, Milliseconds, OneWay, Part, Text, hints, one_of
+from mcptest_engine.suite.model.base import About, Many, Milliseconds, Part, Text, hints, one_of
 from mcptest_engine.suite.model.client import Client  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.matchers import Matcher  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.scoring import (  # noqa: TC001  (pydantic reads the annotations)
@@ -22,15 +21,7 @@ _NO_REASON = [
 ]
 
 
-def _no_boolean(text: str) -> str:
-    if text in _NO_REASON:
-        raise PydanticCustomError("no_reason", "a reason is a text, not a misspelt boolean")
-    return text
-
-
-Reason = Annotated[
-    str, Field(min_length=1, json_schema_extra={"not": {"enum": [*_NO_REASON]}}), AfterValidator(_no_boolean)
-]
+Reason = Annotated[str, Field(min_length=1, json_schema_extra={"not": {"enum": [*_NO_REASON]}})]
 
 
 EXPECT_HINTS = hints("assert asserts assertion assertions expected expectations checks validate", items="assertions")
@@ -141,15 +132,7 @@ class AssertSetItem(Part):
     )
 
 
-def _item_kind(item: Any) -> str:
-    return (
-        "set" if isinstance(item, AssertSetItem) or (isinstance(item, dict) and "assert-set" in item) else "assertion"
-    )
-
-
-ExpectItem = Annotated[
-    Annotated[Assertion, Tag("assertion")] | Annotated[AssertSetItem, Tag("set")], Discriminator(_item_kind)
-]
+ExpectItem = Assertion | AssertSetItem
 """One item under `expect`: an assertion, or a set of them."""
 
 
@@ -223,7 +206,7 @@ class Delay(Part):
     )
 
 
-class VerifyStep(OneWay):
+class VerifyStep(Part):
     """One further call after a test's own, with what is expected of it. Exactly one of `tool`, `uri` and `prompt`."""
 
     about = About(
@@ -236,7 +219,6 @@ class VerifyStep(OneWay):
     )
 
     model_config = one_of("tool", "uri", "prompt")
-    ways: ClassVar[tuple[str, ...]] = ("tool", "uri", "prompt")
 
     name: Text | None = Field(
         default=None,
@@ -284,8 +266,20 @@ class Scheduled(Part):
     tags: Many[Text] = Field(
         default=(), description="Labels for `--tag`.", examples=[["smoke"]], json_schema_extra=hints("labels label")
     )
-    group: Group | None = Field(default=None, json_schema_extra=hints("depends_on needs order together"))
-    fresh: Fresh | None = Field(default=None, json_schema_extra=hints("isolated isolate isolation"))
+    group: Text | None = Field(
+        default=None,
+        description="Tests of one group depend on each other. They run one after another, in the order of the "
+        "suite. Selecting one of them selects all, and a shard gets all of them.",
+        examples=["accounts"],
+        json_schema_extra=hints("depends_on needs order together"),
+    )
+    fresh: bool | Literal["group"] | None = Field(
+        default=None,
+        description="Start a new process of the server for each attempt of a test (`true`), or for each `group` of tests "
+        "(`group`). A test without a group gets its own. On a test it overrides the server's.",
+        examples=[True, "group"],
+        json_schema_extra=hints("isolated isolate isolation"),
+    )
     serial: bool | None = Field(
         default=None,
         description="Run alone: earlier tests finish first, and later tests wait.",

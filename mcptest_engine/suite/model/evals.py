@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -53,10 +53,6 @@ class EvalTest(AnyTest):
         text="An `output`, a `call` or a `prompt` of `evals:`, and how it is graded. [Evals](../how-to/evals.md) explains it.",
         link="eval",
     )
-
-    may_be_null: ClassVar[frozenset[str]] = frozenset(
-        {"output"}
-    )  # of the right shape; the checks of the whole refuse it
 
     server: Text | None = Field(
         default=None,

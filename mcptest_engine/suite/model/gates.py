@@ -5,12 +5,11 @@ Source: upstream-facts 8.2. All read the trace alone.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
-from mcptest_engine.suite.model.base import About, Many, OneWay, Part, Text, hints, one_of
+from mcptest_engine.suite.model.base import NOT_EMPTY, About, Many, Part, Text, hints, one_of
 from mcptest_engine.suite.model.scoring import Share, Weight  # noqa: TC001  (pydantic reads the annotations)
 
 ToolSet = Annotated[Many[Text], Field(min_length=1)]
@@ -53,7 +52,7 @@ class FunctionSets(Part):
     )
 
 
-class ToolSelection(OneWay):
+class ToolSelection(Part):
     """The right tools, and how reliably they are chosen. Exactly one of `tool` and `tools`."""
 
     about = About(
@@ -66,7 +65,6 @@ class ToolSelection(OneWay):
     )
 
     model_config = one_of("tool", "tools")
-    ways: ClassVar[tuple[str, ...]] = ("tool", "tools")
 
     tool: Text | None = Field(default=None, description="The tool that a run must call.", examples=["get_weather"])
     tools: ToolSet | None = Field(
@@ -202,7 +200,7 @@ class ToolEdges(Part):
         text="One of them is enough. A pair is a list of two tools.",
     )
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    model_config = NOT_EMPTY
 
     allowed: Annotated[Many[Edge], Field(min_length=1)] | None = Field(
         default=None,
@@ -228,12 +226,6 @@ class ToolEdges(Part):
     min_delegation_pct: Annotated[float, Field(ge=0, le=100)] | None = Field(
         default=None, description="The percentage of hand-offs in `delegation` that must be made.", examples=[100]
     )
-
-    @model_validator(mode="after")
-    def _says_something(self) -> ToolEdges:
-        if not self.model_fields_set:
-            raise PydanticCustomError("says_nothing", "at least one key")
-        return self
 
 
 class Distractors(Part):

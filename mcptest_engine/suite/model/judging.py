@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated
 
-from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import ConfigDict, Field
 
-from mcptest_engine.suite.model.base import About, Many, Milliseconds, OneWay, Part, Scalar, Text, hints, one_of
+from mcptest_engine.suite.model.base import NOT_EMPTY, About, Many, Milliseconds, Part, Scalar, Text, hints, one_of
 from mcptest_engine.suite.model.scoring import Share, Weight  # noqa: TC001  (pydantic reads the annotations)
 
 EXEC = "exec"
@@ -34,7 +33,7 @@ class Criterion(Part):
     weight: Weight = Field(default=1.0, description="The weight in the score.", json_schema_extra=hints("w"))
 
 
-class Branch(OneWay):
+class Branch(Part):
     """A place of a decision tree: a question that leads on, or a score that ends it. Exactly one of `ask` and `score`."""
 
     about = About(
@@ -47,7 +46,6 @@ class Branch(OneWay):
     )
 
     model_config = one_of("ask", "score")
-    ways: ClassVar[tuple[str, ...]] = ("ask", "score")
 
     ask: Text | None = Field(default=None, description="A yes-or-no question.", json_schema_extra=hints("question if"))
     yes: Branch | None = Field(
@@ -61,7 +59,7 @@ class Branch(OneWay):
     )
 
 
-class Rubric(OneWay):
+class Rubric(Part):
     """How an answer is graded. Exactly one of `criteria` and `tree`."""
 
     about = About(
@@ -73,7 +71,6 @@ class Rubric(OneWay):
     )
 
     model_config = one_of("criteria", "tree")
-    ways: ClassVar[tuple[str, ...]] = ("criteria", "tree")
 
     criteria: Annotated[Many[Criterion], Field(min_length=1)] | None = Field(
         default=None,
@@ -106,7 +103,7 @@ class Judge(Part):
         link="judge",
     )
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    model_config = NOT_EMPTY
 
     model: Text | None = Field(
         default=None,
@@ -133,12 +130,6 @@ class Judge(Part):
         "has none.",
         json_schema_extra=hints("position_bias"),
     )
-
-    @model_validator(mode="after")
-    def _says_something(self) -> Judge:
-        if not self.model_fields_set:
-            raise PydanticCustomError("says_nothing", "at least one key")
-        return self
 
 
 class Threshold(Part):
@@ -283,17 +274,5 @@ class OtherScorer(Part):
     )
     type: Text = Field(description="The type. This version can only run `exec`.")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _refuse_null(cls, data: Any) -> Any:
-        return data  # what another build makes of its own keys is not known here
 
-
-def _scorer_kind(item: Any) -> str:
-    kind = item.type if isinstance(item, Scorer | OtherScorer) else item.get("type") if isinstance(item, dict) else EXEC
-    return "exec" if kind == EXEC else "other"
-
-
-AnyScorer = Annotated[
-    Annotated[Scorer, Tag("exec")] | Annotated[OtherScorer, Tag("other")], Discriminator(_scorer_kind)
-]
+AnyScorer = Scorer | OtherScorer

@@ -5,10 +5,9 @@ The judging of each lives in `judging/matchers`; a test holds its registry equal
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import ConfigDict, Field
 
 from mcptest_engine.suite.model.base import About, Many, Part, Text, hints
 from mcptest_engine.suite.model.judging import LlmJudge  # noqa: TC001  (pydantic reads the annotations)
@@ -16,14 +15,7 @@ from mcptest_engine.suite.model.judging import LlmJudge  # noqa: TC001  (pydanti
 JsonType = Literal["string", "number", "integer", "boolean", "array", "object", "null"]
 
 
-def _only_true(value: bool) -> bool:
-    if not value:
-        raise PydanticCustomError("only_true", "`false` has no effect here; remove the key")
-    return value
-
-
-# `Literal[True]` would accept 1, which equals it.
-OnlyTrue = Annotated[bool, AfterValidator(_only_true), WithJsonSchema({"const": True, "type": "boolean"})]
+OnlyTrue = Literal[True]
 
 
 class Approx(Part):
@@ -69,7 +61,6 @@ class Matcher(Part):
     )
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
-    may_be_null: ClassVar[frozenset[str]] = frozenset({"exact", "contains", "subset"})
 
     exact: Any = Field(
         default=None,
@@ -195,9 +186,3 @@ class Matcher(Part):
         description="Holds if a model says that the value is good. Deferred if no model is set up.",
         examples=[{"rubric": "Names the city and the temperature."}],
     )
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> Matcher:
-        if len(self.model_fields_set) != 1:
-            raise PydanticCustomError("one_key", "a matcher has exactly one key")
-        return self

@@ -5,11 +5,11 @@ Source: suite-composition. Weights and thresholds are decimal numbers, compared 
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 
-from mcptest_engine.suite.model.base import About, Many, OneWay, Part, Text, hints, one_of
+from mcptest_engine.suite.model.base import About, Many, Part, Text, hints, one_of
 
 Weight = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -36,7 +36,7 @@ class MetricTerm(Part):
     weight: Weight = Field(default=1.0, description="The weight in the score.", json_schema_extra=hints("w factor"))
 
 
-class MetricValue(OneWay):
+class MetricValue(Part):
     """How a metric comes from other scores. Exactly one of `weighted_average` and `weighted_sum`."""
 
     about = About(
@@ -48,7 +48,6 @@ class MetricValue(OneWay):
     )
 
     model_config = one_of("weighted_average", "weighted_sum")
-    ways: ClassVar[tuple[str, ...]] = ("weighted_average", "weighted_sum")
 
     weighted_average: Annotated[Many[MetricTerm], Field(min_length=1)] | None = Field(
         default=None,

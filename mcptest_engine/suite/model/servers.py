@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import ConfigDict, Field
 
 from mcptest_engine.suite.forms import DURATION_OR_URL_PATTERN, PATH_PATTERN
 from mcptest_engine.suite.model.base import (
+    NOT_EMPTY,
     About,
     Duration,
     HttpUrl,
     Many,
     Milliseconds,
-    OneWay,
     Part,
     Scalar,
-    ServerFresh,
     Text,
     hints,
     one_of,
@@ -88,7 +86,7 @@ class OAuth(Part):
     )
 
 
-class Auth(OneWay):
+class Auth(Part):
     """How mcptest shows who it is. Exactly one of `bearer_token_env` and `oauth`."""
 
     about = About(
@@ -101,7 +99,6 @@ class Auth(OneWay):
     )
 
     model_config = one_of("bearer_token_env", "oauth")
-    ways: ClassVar[tuple[str, ...]] = ("bearer_token_env", "oauth")
 
     bearer_token_env: Text | None = Field(
         default=None,
@@ -169,7 +166,7 @@ class Readiness(Part):
         text="Either a duration such as `60s`, or a URL, or this mapping, of which one key is enough.",
     )
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    model_config = NOT_EMPTY
 
     url: HttpUrl | None = Field(
         default=None,
@@ -184,12 +181,6 @@ class Readiness(Part):
         json_schema_extra=hints("for seconds timeout_ms timeout_seconds"),
     )
 
-    @model_validator(mode="after")
-    def _says_something(self) -> Readiness:
-        if not self.model_fields_set:
-            raise PydanticCustomError("says_nothing", "at least one of `url` and `timeout`")
-        return self
-
 
 class Ready(Part):
     """When a program that serves HTTP can be used: at most one of `path`, `port` and `output`, and how long to wait."""
@@ -198,7 +189,7 @@ class Ready(Part):
         heading="`ready`", text="For a server with `command` and `url`. At most one of `path`, `port` and `output`."
     )
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    model_config = NOT_EMPTY
 
     path: Annotated[str, Field(pattern=PATH_PATTERN)] | None = Field(
         default=None, description="A path of the server that must answer with 2xx.", examples=["/health"]
@@ -214,12 +205,6 @@ class Ready(Part):
         description="How long to wait, as a number and its unit. Default: `connect_timeout_ms`.",
         examples=["60s"],
     )
-
-    @model_validator(mode="after")
-    def _says_something(self) -> Ready:
-        if not self.model_fields_set:
-            raise PydanticCustomError("says_nothing", "at least one of `path`, `port`, `output` and `timeout`")
-        return self
 
 
 class Server(Part):
@@ -237,12 +222,6 @@ class Server(Part):
     )
 
     model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": ["command"]}, {"required": ["url"]}]})
-
-    @model_validator(mode="after")
-    def _can_be_reached(self) -> Server:
-        if self.command is None and self.url is None:
-            raise PydanticCustomError("one_way", "`command` or `url`, or both")
-        return self
 
     description: str | None = Field(default=None, description="A description for people.")
     command: Annotated[Many[str], Field(min_length=1)] | None = Field(
@@ -338,7 +317,14 @@ class Server(Part):
             "client_capabilities", told={"capabilities": "did you mean `client: { capabilities: … }`?"}
         ),
     )
-    fresh: ServerFresh | None = Field(default=None, json_schema_extra=hints("isolated isolation"))
+    fresh: bool | Literal["group", "suite"] | None = Field(
+        default=None,
+        description="Start a new process of this server for each attempt of a test (`true`), for each `group` of tests "
+        "(`group`; a test without a group gets its own), or for the suite (`suite`), where several suites that run together "
+        "would share one.",
+        examples=[True, "group", "suite"],
+        json_schema_extra=hints("isolated isolation"),
+    )
     serial: bool | None = Field(default=None, description="Run the tests of this server one after another.")
     validity: Gate | None = Field(
         default=None,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
 from mcptest_engine.suite.model.agents import AgentBudget, AgentTest  # noqa: TC001  (pydantic reads the annotations)
-from mcptest_engine.suite.model.base import About, Many, Milliseconds, Part, Scalar, Text, hints
+from mcptest_engine.suite.model.base import NOT_EMPTY, About, Many, Milliseconds, Part, Scalar, Text, hints
 from mcptest_engine.suite.model.compliance import (  # noqa: TC001  (pydantic reads the annotations)
     Compliance,
     ComplianceCheck,
@@ -30,36 +29,8 @@ from mcptest_engine.suite.model.servers import Gate, Server  # noqa: TC001  (pyd
 class FromEnv(Part):
     """A variable that takes its value from the environment."""
 
-    may_be_null: ClassVar[frozenset[str]] = frozenset({"default"})
-
     from_env: Text = Field(description="The environment variable that holds the value.", json_schema_extra=hints("env"))
     default: Any = Field(default=None, description="The value if the variable is not set.")
-
-
-def _variable(value: Any) -> Any:
-    """A mapping with `from_env` is a look-up; everything else is the value itself."""
-    return FromEnv.model_validate(value) if isinstance(value, dict) and "from_env" in value else value
-
-
-# Written out: a union of `FromEnv` and any value at all would accept every misspelt `FromEnv` as a value.
-_VARIABLE_SCHEMA = {
-    "if": {"type": "object", "required": ["from_env"]},
-    "then": {
-        "type": "object",
-        "description": "A value from the environment.",
-        "properties": {
-            "from_env": {
-                "type": "string",
-                "minLength": 1,
-                "description": "The environment variable that holds the value.",
-            },
-            "default": {"description": "The value if the variable is not set."},
-        },
-        "required": ["from_env"],
-        "additionalProperties": False,
-    },
-}
-Variable = Annotated[Any, AfterValidator(_variable), WithJsonSchema(_VARIABLE_SCHEMA)]
 
 
 class Inconclusive(Part):
@@ -244,7 +215,7 @@ class EffectLimits(Part):
         text="One of the two is enough. [The ledger of effects](../explanation/safety.md#the-ledger-of-effects) explains them.",
     )
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    model_config = NOT_EMPTY
 
     destructive: Count | None = Field(
         default=None,
@@ -258,12 +229,6 @@ class EffectLimits(Part):
         examples=[10],
         json_schema_extra=hints("writes write mutations mutating_calls"),
     )
-
-    @model_validator(mode="after")
-    def _says_something(self) -> EffectLimits:
-        if not self.model_fields_set:
-            raise PydanticCustomError("says_nothing", "at least one limit")
-        return self
 
 
 class Suite(Part):
@@ -294,7 +259,7 @@ class Suite(Part):
         examples=[["./common.yaml"]],
         json_schema_extra=hints("include includes extends"),
     )
-    variables: dict[str, Variable] = Field(
+    variables: dict[str, FromEnv | Any] = Field(
         default={},
         description="Values for `${name}`. `{ from_env: NAME, default: … }` reads the environment.",
         json_schema_extra=hints("vars"),
