@@ -321,11 +321,6 @@ class AnyTest(Scheduled):
 class Shared(Scheduled):
     """What a test says of itself, or `defaultTest` for every test that does not."""
 
-    serial: bool | None = Field(
-        default=None,
-        description="Run alone: earlier tests finish first, and later tests wait. "
-        "Default for tests of tools whose names suggest a change.",
-    )
     server: Text | None = Field(default=None, description="A server of this suite. Not needed if there is only one.")
     expect: Many[ExpectItem] | Expect | None = Field(
         default=None,
@@ -364,11 +359,30 @@ class Shared(Scheduled):
         examples=[{"elicitation": "decline"}],
         json_schema_extra=hints("client_capabilities"),
     )
+    serial: bool | None = Field(
+        default=None,
+        description="Run alone: earlier tests finish first, and later tests wait. "
+        "Default for tests of tools whose names suggest a change.",
+    )
 
 
-class Test(Shared, AnyTest):
-    """What the tests of one call have in common."""
+class Test(AnyTest):
+    """What tests of one request have in common, beside what `defaultTest` can say for them."""
 
+    cases: Annotated[Many[Case], Field(min_length=1)] | Text | None = Field(
+        default=None,
+        description="Rows of data. The test runs once for each, as `NAME [CASE]`. A text is the path of a CSV, TSV, JSON, "
+        "JSONL or YAML file, relative to this file.",
+        examples=["cities.csv", [{"name": "two", "vars": {"a": 1, "b": 1, "sum": 2}}]],
+        json_schema_extra=hints("rows dataset data examples matrix parametrize each", items="cases"),
+    )
+    guess: bool | Many[Text] | None = Field(
+        default=None,
+        description="`true`, or the names of arguments that are made up. If the call ends in an error, the test "
+        "is inconclusive. With `outcome: error`, it passes only if the error is about the arguments. "
+        "`mcptest review` asks for real ones.",
+        examples=[["id"], True],
+    )
     cache: Cache | None = Field(
         default=None,
         description="Whether `run --cache` may use a saved result: `never`, or `always`, even if it would not do "
@@ -449,26 +463,7 @@ class Case(Part):
     tags: Many[Text] = Field(default=(), description="Labels of this case, in addition to those of the test.")
 
 
-class Guessable(Test):
-    """A test of one call, whose arguments may be made up."""
-
-    cases: Annotated[Many[Case], Field(min_length=1)] | Text | None = Field(
-        default=None,
-        description="Rows of data. The test runs once for each, as `NAME [CASE]`. A text is the path of a CSV, TSV, JSON, "
-        "JSONL or YAML file, relative to this file.",
-        examples=["cities.csv", [{"name": "two", "vars": {"a": 1, "b": 1, "sum": 2}}]],
-        json_schema_extra=hints("rows dataset data examples matrix parametrize each", items="cases"),
-    )
-    guess: bool | Many[Text] | None = Field(
-        default=None,
-        description="`true`, or the names of arguments that are made up. If the call ends in an error, the test "
-        "is inconclusive. With `outcome: error`, it passes only if the error is about the arguments. "
-        "`mcptest review` asks for real ones.",
-        examples=[["id"], True],
-    )
-
-
-class ToolTest(Guessable):
+class ToolTest(Shared, Test):
     """One call of a tool."""
 
     about = About(
@@ -495,7 +490,7 @@ class ToolTest(Guessable):
     )
 
 
-class ResourceTest(Guessable):
+class ResourceTest(Shared, Test):
     """One reading of a resource."""
 
     about = About(
@@ -515,7 +510,7 @@ class ResourceTest(Guessable):
     )
 
 
-class PromptTest(Guessable):
+class PromptTest(Shared, Test):
     """One prompt, rendered."""
 
     about = About(
