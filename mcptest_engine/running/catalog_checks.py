@@ -21,7 +21,7 @@ from mcptest_engine.running.diagnostics import Fix, Insert, diagnostics_of
 from mcptest_engine.running.strength import wanted_outcome
 from mcptest_engine.suite import schema_walk as walk
 from mcptest_engine.suite.checks import LIST_METHODS
-from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS, with_defaults
+from mcptest_engine.suite.items import WITHOUT_DEFAULTS, with_defaults
 from mcptest_engine.suite.offers import is_tool_of_measure
 from mcptest_engine.suite.places import TooManyProblems
 from mcptest_engine.suite.target_roots import AGENT_GATES

@@ -15,7 +15,7 @@ from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.running.fresh import fresh_groups, fresh_of
 from mcptest_engine.running.pool import Pool
 from mcptest_engine.suite.compliance import revision_of
-from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS
+from mcptest_engine.suite.items import WITHOUT_DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence

@@ -22,8 +22,8 @@ from mcptest_engine.servers.calls import Fault
 from mcptest_engine.suite.case_rows import requests_of
 from mcptest_engine.suite.checks import LIST_METHODS
 from mcptest_engine.suite.compliance import revision_of
-from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS as _OTHER_KINDS
 from mcptest_engine.suite.items import ASSERT_SET, assertions_of, uses_matcher
+from mcptest_engine.suite.items import WITHOUT_DEFAULTS as _OTHER_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.kinds import Strength, TestKind, Wanted
 from mcptest_engine.judging.strength import strength_of
-from mcptest_engine.suite.defaults import DEFAULT_OUTCOME
-from mcptest_engine.suite.items import may_decide_outcome
+from mcptest_engine.suite.items import DEFAULT_OUTCOME, may_decide_outcome
 from mcptest_engine.suite.target_roots import AGENT_GATES
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import SuiteError
-from mcptest_engine.suite.defaults import normalised_expect
 from mcptest_engine.suite.edit import BOM, CHECKS
 from mcptest_engine.suite.edit_steps import get, same
+from mcptest_engine.suite.items import normalised_expect
 from mcptest_engine.suite.short_assertions import (
     EXPECT_KEYS,
     ROOTS_OF,

@@ -17,8 +17,7 @@ from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.words import quoted
 from mcptest_engine.suite.assertion_checks import AssertionChecks
 from mcptest_engine.suite.compliance import HANDSHAKE_REVISIONS, STATELESS_REVISION
-from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS
-from mcptest_engine.suite.items import ASSERT_SET, assertions_in
+from mcptest_engine.suite.items import ASSERT_SET, WITHOUT_DEFAULTS, assertions_in
 from mcptest_engine.suite.places import FOCUSED, check_name
 from mcptest_engine.suite.secrets import holds_secret
 from mcptest_engine.suite.server_checks import Surroundings, check_server, manifest_tools
@@ -142,7 +141,7 @@ def _check_server(name: str, server: Placed, places: Places, surroundings: Surro
 
 
 def _check_client(client: Any, file: int, path: Pointer, places: Places) -> None:
-    from mcptest_engine.suite.client_checks import check_client  # few suites have one
+    from mcptest_engine.suite.other_checks import check_client  # few suites have one
 
     check_client(client, file, path, places)
 
@@ -334,7 +333,7 @@ class _TestChecks:
             self._places.warn(file, (*first, "matcher"), message, hint)
 
     def _check_cache(self, test: PlacedTest) -> None:
-        from mcptest_engine.suite.cache_checks import check_cache  # few tests say anything of it
+        from mcptest_engine.suite.other_checks import check_cache  # few tests say anything of it
 
         settings = self._settings(self._server_of(test.entry))
         check_cache(test, settings, hooks=self._has_hooks, places=self._places)

@@ -24,7 +24,7 @@ from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import quoted
 from mcptest_engine.suite.checks import check_merged
-from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS, with_defaults
+from mcptest_engine.suite.items import WITHOUT_DEFAULTS, with_defaults
 from mcptest_engine.suite.merge import Merged, PlacedTest, merge, merge_variables, whole_document
 from mcptest_engine.suite.places import MOST_PROBLEMS, Places, TooManyProblems, WrittenLines
 from mcptest_engine.suite.problems import structural_problems
@@ -302,7 +302,7 @@ class _Load:
         templates.put_float = False
         written = tree.value
         if _declares_env(written):
-            from mcptest_engine.suite.env_text import with_env_as_written
+            from mcptest_engine.suite.expanded import with_env_as_written
 
             written = with_env_as_written(tree)
         value, faults = templates.expand_document(written, config_dir=source.config_dir)

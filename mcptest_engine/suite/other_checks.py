@@ -1,12 +1,15 @@
-"""What can be wrong with an entry of `compliance` although its shape is right, and with what any other kind expects.
+"""What can be wrong, although its shape is right, with what few suites have: `compliance`, `client`, `cache` and `effects`.
 
-`defaultTest` does not hold for them, so what they say is all there is.
+`defaultTest` does not hold for checks of `compliance`, agents, evals and compositions, so what they expect is all there is.
+Source of the precedence of `cache`: upstream-facts 6.1.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.words import quoted
 from mcptest_engine.suite.compliance import (
     CHECKS,
@@ -23,12 +26,17 @@ from mcptest_engine.suite.score_checks import ScoreChecks
 from mcptest_engine.suite.target_roots import COMPLIANCE_ROOTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from mcptest_engine.suite.assertion_checks import AssertionChecks
     from mcptest_engine.suite.merge import PlacedTest
     from mcptest_engine.suite.places import Places
     from mcptest_engine.suite.yaml import Pointer
+
+
+EXTERNAL = "external"
+_MORE_THAN_ONE_ANSWER = ("fault", "verify", "client")
+_BESIDE_THE_ANSWER = ("notifications", "server_requests")
 
 
 class OtherChecks:
@@ -70,3 +78,93 @@ class OtherChecks:
         self._assertions.check(items, file, below, roots)
         if any(isinstance(item, dict) and ASSERT_SET in item for item in items):
             self._scores.check({"expect": expect}, file, path[:-1])
+
+
+def check_client(client: Any, file: int, path: Pointer, places: Places) -> None:
+    """Tell `places` what is wrong with the client of a server or test; `path` leads to it in the file."""
+    if not isinstance(client, dict):
+        return
+    roots = client.get("roots")
+    for index, root in enumerate(roots if isinstance(roots, list) else ()):
+        if isinstance(root, dict):
+            _check_root(root.get("uri"), file, (*path, "roots", index, "uri"), places)
+        else:
+            _check_root(root, file, (*path, "roots", index), places)
+    for answer, place in _answers(client.get("sampling"), (*path, "sampling")):
+        _check_beside_error(answer, ("model", "role", "stopReason"), file, place, places)
+    for answer, place in _answers(client.get("elicitation"), (*path, "elicitation")):
+        _check_beside_error(answer, ("content",), file, place, places)
+        if "content" in answer and answer.get("action") in ("decline", "cancel"):
+            message = f"the specification allows `content` with `accept` only, not with `{answer['action']}`"
+            places.warn(file, (*place, "content"), message, "it is sent unchanged", key=True)
+
+
+def _check_root(uri: Any, file: int, path: Pointer, places: Places) -> None:
+    """Source: MCP 2025-11-25, client/roots: a root's `uri` is a `file://` URI."""
+    if isinstance(uri, str) and uri and not uri.lower().startswith("file://"):
+        hint = f"write `file://{uri}`" if uri.startswith("/") else "such as `file:///data`"
+        places.warn(file, path, f"the specification requires a `file://` URI for a root, found {quoted(uri)}", hint)
+
+
+def _answers(answers: Any, path: Pointer) -> Iterator[tuple[dict[str, Any], Pointer]]:
+    """The answers that are mappings, one alone or the items of a list."""
+    if isinstance(answers, dict):
+        yield answers, path
+    for index, answer in enumerate(answers if isinstance(answers, list) else ()):
+        if isinstance(answer, dict):
+            yield answer, (*path, index)
+
+
+def _check_beside_error(
+    answer: dict[str, Any], keys: tuple[str, ...], file: int, path: Pointer, places: Places
+) -> None:
+    for key in keys if "error" in answer else ():
+        if key in answer:
+            message = f"`{key}` has no effect beside `error`: the server gets only the error"
+            places.tell(file, (*path, key), message, "remove one of the two", key=True)
+
+
+def check_cache(test: PlacedTest, server: Mapping[str, Any] | None, *, hooks: bool, places: Places) -> None:
+    """Tell of a `cache: always` that cannot be, and of a misspelt effect. `server` is None where it is not known."""
+    entry = test.entry
+    effects = entry.get("effects")
+    for index, effect in enumerate(effects if isinstance(effects, list) else ()):
+        if isinstance(effect, str) and effect != EXTERNAL and (near := did_you_mean(effect[:80].lower(), (EXTERNAL,))):
+            message = f"{quoted(effect)} is not a known effect and does not prevent caching"
+            places.warn(test.file, (*test.path, "effects", index), message, near)
+    if entry.get("cache") != "always":
+        return
+    for why in _reasons_against_caching(test, server, hooks=hooks):
+        message = f"`cache: always` has no effect: {why}"
+        places.warn(test.file, (*test.path, "cache"), message, "remove `cache`, or remove what prevents caching")
+        return
+
+
+def _reasons_against_caching(test: PlacedTest, server: Mapping[str, Any] | None, *, hooks: bool) -> Iterator[str]:
+    entry = test.entry
+    effects = entry.get("effects")
+    if hooks:
+        yield "nothing is cached in a suite with `hooks`"
+    if isinstance(effects, list) and EXTERNAL in effects:
+        yield f"nothing is cached of a test with `effects: [{EXTERNAL}]`"
+    for key in _MORE_THAN_ONE_ANSWER:
+        if key in entry:
+            yield f"nothing is cached of a test with `{key}`"
+    for target in _targets_in(entry.get("expect")):
+        if target.startswith(_BESIDE_THE_ANSWER):
+            yield f"nothing is cached of a test that looks at {quoted(target)}"
+    over_http = server is not None and "url" in server and "server_version" not in server
+    if over_http and test.kind is not TestKind.COMPLIANCE:
+        yield "nothing is cached of a server with `url` and no `server_version`"
+
+
+def _targets_in(expect: Any) -> Iterator[str]:
+    """What a test looks at, as far as its `expect`, which may be of any shape, says so."""
+    items = expect.get("assertions") if isinstance(expect, dict) else expect
+    for item in items if isinstance(items, list) else ():
+        if not isinstance(item, dict):
+            continue
+        if isinstance(item.get(ASSERT_SET), dict):
+            yield from _targets_in(item[ASSERT_SET])
+        if isinstance(target := item.get("target"), str):
+            yield target

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.words import quoted
-from mcptest_engine.suite.defaults import METRICS
-from mcptest_engine.suite.items import ASSERT_SET
+from mcptest_engine.suite.items import ASSERT_SET, METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

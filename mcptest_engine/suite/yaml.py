@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 import stat
 from bisect import bisect_right
 from dataclasses import field
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 32 * 1024 * 1024
 MAX_DEPTH = 100
+PIPE_WAIT_SECONDS = 5.0
 EMPTY = "the file is empty"
 MAX_ALIASED_NODES = 1_000_000
 
@@ -119,9 +121,7 @@ def file_bytes(path: Path, *, file: str) -> bytes:
                 hint="split the suite and join the parts with `imports`",
             )
         if stat.S_ISFIFO(status.st_mode):
-            from mcptest_engine.suite.pipes import read_pipe
-
-            piped = read_pipe(path, MAX_BYTES + 1)
+            piped = _read_pipe(path, MAX_BYTES + 1)
             if piped is None:
                 _refuse(file, "is a pipe, and no data came within 5 s", hint="name a file")
             data = piped
@@ -136,6 +136,23 @@ def file_bytes(path: Path, *, file: str) -> bytes:
     if len(data) > MAX_BYTES:
         _refuse(file, f"the file is too large: at most {MAX_BYTES // (1024 * 1024)} MiB are read")
     return data
+
+
+def _read_pipe(path: Path, most_bytes: int) -> bytes | None:
+    """Up to `most_bytes` of what is written into the pipe, such as a shell makes of `<(…)`; None if no writer begins in time.
+
+    Opening a pipe would wait for a writer for ever. So it is opened without waiting, and its first byte is waited for. What
+    follows that may take as long as the writer takes. Raises: OSError.
+    """
+    import select  # most suites are files
+
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with open(descriptor, "rb") as stream:  # noqa: PTH123  (it is open already)
+        readable, _, _ = select.select([descriptor], [], [], PIPE_WAIT_SECONDS)
+        if not readable:
+            return None
+        os.set_blocking(descriptor, True)
+        return stream.read(most_bytes)
 
 
 def read_bytes(data: bytes, *, file: str, keep_going: bool = False) -> Tree:

@@ -255,7 +255,7 @@ class EditChecks(EditBase):
             self._apply_fixes(doc, doc.problems)
 
     def _apply_fixes(self, doc: OpenDoc, problems: Any) -> None:
-        from mcptest_engine.suite.fixes import edits_of, fixes_of, put_missing
+        from mcptest_engine.running.diagnostics import edits_of, fixes_of, put_missing
         from mcptest_engine.suite.text_edits import apply
 
         fixes = fixes_of(problems, doc.file.path)

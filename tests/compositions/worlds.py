@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.jq import JqProgramError, JqRunError, run_program
 from mcptest_engine.running.kinds.composition.plan import composed
 from mcptest_engine.running.kinds.composition.walk import ComputeError, NotFrozen, Walk
-from mcptest_engine.suite.defaults import with_defaults
+from mcptest_engine.suite.items import with_defaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcptest_engine.running.diagnostics import edits_of, fixes_of, put_missing
 from mcptest_engine.running.documents import document_of
-from mcptest_engine.suite.fixes import edits_of, fixes_of, put_missing
 from mcptest_engine.suite.text_edits import apply
 from mcptest_engine.workspace.catalogs import recall_catalogs, remember_catalog
 

@@ -454,7 +454,7 @@ def test_an_import_that_is_a_pipe_is_refused_and_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Four of them took 20 s. A suite itself may come through a pipe, which a shell makes of `<(…)`."""
-    monkeypatch.setattr("mcptest_engine.suite.pipes.WAIT_SECONDS", 3600)
+    monkeypatch.setattr("mcptest_engine.suite.yaml.PIPE_WAIT_SECONDS", 3600)
     os.mkfifo(tmp_path / "pipe")
     path = write(tmp_path, main_yml=f"imports: [pipe]\n{SERVERS}{TEST}")
     (problem,) = check_suite(path, options_for(tmp_path)).problems

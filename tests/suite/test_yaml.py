@@ -403,7 +403,7 @@ def test_a_pipe_that_nobody_writes_into_is_not_waited_for_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Opening it would wait for ever."""
-    monkeypatch.setattr("mcptest_engine.suite.pipes.WAIT_SECONDS", 0.01)
+    monkeypatch.setattr("mcptest_engine.suite.yaml.PIPE_WAIT_SECONDS", 0.01)
     path = tmp_path / "pipe"
     os.mkfifo(path)
     with pytest.raises(SuiteError, match="no data came within"):

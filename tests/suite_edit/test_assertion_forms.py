@@ -10,7 +10,7 @@ import pytest
 
 from mcptest_engine.cli.main import main
 from mcptest_engine.suite.assertion_forms import with_assertions
-from mcptest_engine.suite.defaults import normalised_expect
+from mcptest_engine.suite.items import normalised_expect
 from mcptest_engine.suite.short_assertions import with_long_assertions
 from mcptest_engine.suite.text_edits import EditRefused
 from mcptest_engine.suite.yaml import read_tree
