@@ -10,15 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from mcptest_engine.core.values import dataclass
+from mcptest_engine.suite.schema import strict_schema
+
+MATCHERS = strict_schema()["$defs"]["Matcher"]["properties"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One matcher: `example` is YAML for `matcher:`, `holds` and `fails` are values, `message` what it says of `fails`."""
+    """One matcher: `example` is YAML for `matcher:`, `holds` and `fails` are values, `message` what it says of `fails`.
+
+    `more` is what the description of the language, which the page begins with, leaves out.
+    """
 
     name: str
     shape: str
-    meaning: str
+    more: str = ""
     example: str
     holds: Any
     fails: Any
@@ -29,7 +35,7 @@ TEXT_AND_VALUES = (
     Entry(
         name="exact",
         shape="any value",
-        meaning="The value is equal, at any depth. `1` equals `1.0`; `true` does not equal `1`; null is not absent.",
+        more="Null is not absent.",
         example="exact: {city: Oslo, degrees: [4, 7]}",
         holds={"degrees": [4.0, 7], "city": "Oslo"},
         fails={"degrees": [4, 9], "city": "Oslo"},
@@ -38,7 +44,6 @@ TEXT_AND_VALUES = (
     Entry(
         name="one-of",
         shape="list of values",
-        meaning="The value equals one of those given.",
         example="one-of: [queued, running, done]",
         holds="done",
         fails="lost",
@@ -47,10 +52,6 @@ TEXT_AND_VALUES = (
     Entry(
         name="subset",
         shape="any value",
-        meaning=(
-            "Every key and value given is there, at any depth; the value may hold more. Arrays are compared element by"
-            " element, and further elements may follow."
-        ),
         example="subset: {user: {name: Ada}, tags: [new]}",
         holds={"id": 7, "user": {"name": "Ada", "age": 36}, "tags": ["new", "vip"]},
         fails={"id": 7, "user": {"name": "Bob"}, "tags": ["new"]},
@@ -59,7 +60,6 @@ TEXT_AND_VALUES = (
     Entry(
         name="contains",
         shape="any value",
-        meaning="A text has this substring; an array has an equal element; an object has every pair given.",
         example="contains: operational",
         holds="status: operational",
         fails="status: degraded",
@@ -68,7 +68,7 @@ TEXT_AND_VALUES = (
     Entry(
         name="icontains",
         shape="string",
-        meaning="As `contains`, whatever the case: for texts, and for arrays of texts.",
+        more="In an array, a text that is equal but for the case.",
         example="icontains: operational",
         holds="Status: OPERATIONAL",
         fails="Status: degraded",
@@ -77,7 +77,6 @@ TEXT_AND_VALUES = (
     Entry(
         name="contains-all",
         shape="list of values",
-        meaning="Every one of them is contained, each as `contains` has it.",
         example="contains-all: [read, write]",
         holds=["write", "read", "admin"],
         fails=["admin"],
@@ -86,7 +85,6 @@ TEXT_AND_VALUES = (
     Entry(
         name="contains-any",
         shape="list of values",
-        meaning="At least one of them is contained.",
         example="contains-any: [ok, done]",
         holds="all done",
         fails="failed",
@@ -95,7 +93,6 @@ TEXT_AND_VALUES = (
     Entry(
         name="starts-with",
         shape="string",
-        meaning="The text begins with it.",
         example='starts-with: "status: "',
         holds="status: degraded",
         fails="Status: degraded",
@@ -104,7 +101,6 @@ TEXT_AND_VALUES = (
     Entry(
         name="ends-with",
         shape="string",
-        meaning="The text ends with it.",
         example="ends-with: .json",
         holds="report.json",
         fails="report.yaml",
@@ -113,9 +109,9 @@ TEXT_AND_VALUES = (
     Entry(
         name="regex",
         shape="string",
-        meaning=(
-            "The regular expression, in Python's dialect, is found anywhere in the text. Flags stand in the pattern:"
-            " `(?i)`. A search that takes longer than a second fails and says so. Templates are not expanded in it."
+        more=(
+            "The dialect is Python's. A search that takes longer than a second fails and says so. Templates are not "
+            "expanded in it."
         ),
         example="regex: '^v\\d+\\.\\d+$'",
         holds="v1.12",
@@ -128,7 +124,7 @@ NUMBERS_AND_SHAPE = (
     Entry(
         name="lt",
         shape="number",
-        meaning='The value is a number less than it. A text such as `"5"` is not a number, here and below.',
+        more='A text such as `"5"` is not a number, here and below.',
         example="lt: 100",
         holds=99.5,
         fails=100,
@@ -137,7 +133,6 @@ NUMBERS_AND_SHAPE = (
     Entry(
         name="lte",
         shape="number",
-        meaning="The value is a number, and at most this.",
         example="lte: 100",
         holds=100,
         fails="99",
@@ -146,7 +141,6 @@ NUMBERS_AND_SHAPE = (
     Entry(
         name="gt",
         shape="number",
-        meaning="The value is a number greater than it.",
         example="gt: 0",
         holds=0.1,
         fails=0,
@@ -155,7 +149,6 @@ NUMBERS_AND_SHAPE = (
     Entry(
         name="gte",
         shape="number",
-        meaning="The value is a number, and at least this.",
         example="gte: 0",
         holds=0,
         fails=-1,
@@ -164,7 +157,7 @@ NUMBERS_AND_SHAPE = (
     Entry(
         name="between",
         shape="[low, high]",
-        meaning="The value is a number from low to high, both included.",
+        more="Both are included.",
         example="between: [1, 5]",
         holds=5,
         fails=7,
@@ -173,7 +166,7 @@ NUMBERS_AND_SHAPE = (
     Entry(
         name="approx",
         shape="{value, tolerance}",
-        meaning="The value is a number no further from `value` than `tolerance`; the rounding of floats is forgiven.",
+        more="The value is no further from `value` than `tolerance`; the rounding of floats is forgiven.",
         example="approx: {value: 3, tolerance: 0.1}",
         holds=3.1,
         fails=3.2,
@@ -182,7 +175,6 @@ NUMBERS_AND_SHAPE = (
     Entry(
         name="length",
         shape="number or matcher",
-        meaning="A text has so many characters, an array so many elements, an object so many members.",
         example="length: {gte: 2}",
         holds=["a", "b"],
         fails=["a"],
@@ -191,7 +183,7 @@ NUMBERS_AND_SHAPE = (
     Entry(
         name="type",
         shape="null, boolean, integer, number, string, array or object",
-        meaning="The value is of this JSON type. `integer` is any number without a fraction, `2.0` too.",
+        more="`2.0` is such a number too.",
         example="type: integer",
         holds=2.0,
         fails="2",
@@ -200,9 +192,9 @@ NUMBERS_AND_SHAPE = (
     Entry(
         name="exists",
         shape="boolean",
-        meaning=(
-            "The target leads somewhere (`true`; null is something), or nowhere (`false`). The target `error` leads somewhere"
-            " only when the server answered with an error."
+        more=(
+            "`true`: the target leads somewhere (null is something). `false`: it leads nowhere. The target `error` "
+            "leads somewhere only when the server answered with an error."
         ),
         example="exists: false",
         holds=...,
@@ -212,11 +204,10 @@ NUMBERS_AND_SHAPE = (
     Entry(
         name="schema",
         shape="JSON Schema",
-        meaning=(
-            "The value is valid under the schema: draft 2020-12 unless `$schema` says otherwise, formats checked. Nothing"
-            " outside the schema is ever fetched. Templates are not expanded in it. A keyword or format that checks nothing,"
-            " such as a misspelt `requird`, is a warning with the nearest word, and an error with `--strict`; `x-…` keywords"
-            " are your own."
+        more=(
+            "`$schema` names another draft. Formats are checked. Templates are not expanded in it. A keyword or format "
+            "that checks nothing, such as a misspelt `requird`, is a warning with the nearest word, and an error with "
+            "`--strict`; `x-…` keywords are your own."
         ),
         example="schema: {type: object, required: [id], properties: {id: {type: integer}}}",
         holds={"id": 7},
@@ -229,14 +220,14 @@ COMPOSED = (
     Entry(
         name="not",
         shape="matcher",
-        meaning=(
-            "The matcher does not hold. Where the matcher cannot judge the value, `not` fails with the reason: a number"
-            " matcher or `length` on another type, `regex`, `starts-with` and `ends-with` on what is no string, `each` and"
-            " `some` on what is no array, a regular expression or jq program that fails or takes too long, a snapshot that is"
-            " not stored. Null is such another type. Every other matcher judges every type: `not: {contains: error}` holds for"
-            " `7`. On a target that leads nowhere `not` holds only if all but the last segment lead somewhere: an absent"
-            " `isError` is fine, a misspelt `result.contnet[0].text` is not, nor is `result.content[*].txet`, a member that no"
-            " element has."
+        more=(
+            "Where the matcher cannot judge the value, `not` fails with the reason: a number matcher or `length` on "
+            "another type, `regex`, `starts-with` and `ends-with` on what is no string, `each` and `some` on what is "
+            "no array, a regular expression or jq program that fails or takes too long, a snapshot that is not stored. "
+            "Null is such another type. Every other matcher judges every type: `not: {contains: error}` holds for `7`. "
+            "On a target that leads nowhere `not` holds only if all but the last segment lead somewhere: an absent "
+            "`isError` is fine, a misspelt `result.contnet[0].text` is not, nor is `result.content[*].txet`, a member "
+            "that no element has."
         ),
         example="not: {contains: error}",
         holds="all good",
@@ -246,7 +237,7 @@ COMPOSED = (
     Entry(
         name="all-of",
         shape="list of matchers",
-        meaning="Every one of the matchers holds; the first that does not is told.",
+        more="The message tells of the first that does not hold.",
         example="all-of: [{type: string}, {length: {lte: 5}}]",
         holds="short",
         fails="too long",
@@ -255,7 +246,6 @@ COMPOSED = (
     Entry(
         name="any-of",
         shape="list of matchers",
-        meaning="At least one of the matchers holds.",
         example="any-of: [{exact: null}, {gt: 10}]",
         holds=None,
         fails=3,
@@ -264,10 +254,7 @@ COMPOSED = (
     Entry(
         name="each",
         shape="matcher",
-        meaning=(
-            "It holds for every element of an array; for an empty array too. An element that lacks what the target names"
-            " behind `[*]` fails."
-        ),
+        more="An element that lacks what the target names behind `[*]` fails.",
         example="each: {type: string}",
         holds=["a", "b"],
         fails=["a", 2],
@@ -276,7 +263,7 @@ COMPOSED = (
     Entry(
         name="some",
         shape="matcher",
-        meaning="It holds for at least one element of an array; for an empty array it does not.",
+        more="It does not hold for an empty array.",
         example="some: {subset: {name: echo}}",
         holds=[{"name": "add"}, {"name": "echo"}],
         fails=[{"name": "add"}],
@@ -285,10 +272,7 @@ COMPOSED = (
     Entry(
         name="jq",
         shape="jq program",
-        meaning=(
-            "The program's last output is neither false nor null. It has one second, sees neither environment nor files,"
-            " and templates are not expanded in it."
-        ),
+        more="The program has one second and sees neither environment nor files. Templates are not expanded in it.",
         example="jq: '.items | length > 1'",
         holds={"items": [1, 2]},
         fails={"items": [1]},
@@ -297,10 +281,10 @@ COMPOSED = (
     Entry(
         name="snapshot",
         shape="true, or {name, ignore: [targets]}",
-        meaning=(
-            "The value equals the one stored in `.mcptest/snapshots/`. A missing one is written on the first run at a"
-            " terminal and is a failure under CI; `run --update-snapshots` takes what is seen. `ignore` names, inside the"
-            " value, what may change. Without a `name` it goes by the test's name and the target."
+        more=(
+            "The value is stored in `.mcptest/snapshots/`. A missing one is written on the first run at a terminal and "
+            "is a failure under CI; `run --update-snapshots` takes what is seen. `ignore` names, inside the value, "
+            "what may change. Without a `name` it goes by the test's name and the target."
         ),
         example="snapshot: {name: a report, ignore: [serial]}",
         holds={"serial": 17, "state": "done"},
@@ -310,9 +294,9 @@ COMPOSED = (
     Entry(
         name="llm-judge",
         shape="{rubric, threshold, model, models, jury}",
-        meaning=(
-            "A model gives the value a score of at least `threshold` (0.7 when left out) by the `rubric`. Without a model it is"
-            " deferred: neither a pass nor a failure. See [judging](../how-to/llm-judge.md)."
+        more=(
+            "The model gives the value a score by the `rubric`, which must be at least `threshold` (0.7 when left out)."
+            " Deferred is neither a pass nor a failure. See [judging](../how-to/llm-judge.md)."
         ),
         example='llm-judge: {rubric: "Names the city and the temperature.", threshold: 0.8}',
         holds="It is 4 degrees in Oslo.",
@@ -385,7 +369,7 @@ def _section(entry: Entry) -> str:
     return f"""\
 ### {entry.name}
 
-{entry.meaning}
+{MATCHERS[entry.name]["description"]}{" " * bool(entry.more)}{entry.more}
 
 ```yaml
 matcher:
