@@ -20,8 +20,8 @@ from mcptest_engine.judging import conformance
 from mcptest_engine.mutation.report import page_rows
 from mcptest_engine.reporting.record_schema import schema_text as record_schema_text
 from mcptest_engine.suite.compliance import CHECKS, REVISIONS, UNKNOWN_METHOD
-from mcptest_engine.suite.forms import is_duration, is_url
-from mcptest_engine.suite.schema import models, schema_text
+from mcptest_engine.suite.model.generate import models
+from mcptest_engine.suite.schema import is_duration, is_url, schema_text
 from mcptest_tui.actions.__main__ import table
 from mcptest_tui.opening import USAGE
 

@@ -12,6 +12,7 @@ from mcptest_engine.core.targets import EVERY, render
 from mcptest_engine.suite import schema_walk as walk
 from mcptest_engine.suite.case_rows import FILLED, WITH_CASES
 from mcptest_engine.suite.cursor import Holder, Place, members, unquoted, yaml_under
+from mcptest_engine.suite.edit import BLOCKS
 from mcptest_engine.suite.target_roots import AGENT_GATES
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Catalog = dict[str, dict[str, Any]]
-_TESTS = ("tools", "resources", "prompts", "compliance", "compositions", "agents", "evals")
+
 _ASKED = frozenset({"agents", "evals"})
 _TOP = re.compile(r"""["']?(\w+)["']?\s*:""")
 _NAMED = re.compile(r"""(?:^\s*-\s+|^\s+|[{,]\s*)name:\s+("[^"]*"|'[^']*'|[^\s,}#][^,}#]*)""")
@@ -113,7 +114,7 @@ class Offers:
     def names(self, *, full: bool = False) -> Iterator[tuple[str, str, str]]:
         """(name, kind, what it is) of all that can stand as this value; `full` gives whole descriptions."""
         path = self._place.path
-        if not path or path[0] not in _TESTS:
+        if not path or path[0] not in BLOCKS:
             return
         last = path[-1]
         if last == "server" or path[-2:-1] == ("servers",):
@@ -221,11 +222,11 @@ class Offers:
 
     def arguments_depth(self, path: tuple[str | int, ...]) -> int:
         """How many parts of a path lead to a test's `args`, itself included; 0 for a path that leads elsewhere."""
-        if len(path) >= 3 and path[0] in _TESTS and path[2] == "args":
+        if len(path) >= 3 and path[0] in BLOCKS and path[2] == "args":
             return 3
         if len(path) >= 4 and path[0] == "evals" and path[2:4] == ("call", "args"):
             return 4
-        return 5 if len(path) >= 5 and path[0] in _TESTS and path[2] == "verify" and path[4] == "args" else 0
+        return 5 if len(path) >= 5 and path[0] in BLOCKS and path[2] == "verify" and path[4] == "args" else 0
 
     def server_of_test(self) -> str:
         """The server that the test around the place calls."""
@@ -270,7 +271,7 @@ class Offers:
         from mcptest_engine.suite.short_assertions import short_target
 
         path = self._place.path
-        if len(path) > 2 and path[0] in _TESTS and path[-1] == "expect":
+        if len(path) > 2 and path[0] in BLOCKS and path[-1] == "expect":
             for target, _, told in self._targets():
                 yield short_target(target, str(path[0])), told
 

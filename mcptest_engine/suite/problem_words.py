@@ -13,8 +13,7 @@ from typing import Any
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.suite.forms import PATH_PATTERN, is_duration, is_url
-from mcptest_engine.suite.schema import messages, messages_of
+from mcptest_engine.suite.schema import PATH_PATTERN, is_duration, is_url, messages, messages_of
 from mcptest_engine.suite.secrets import without_userinfo
 
 _SHOWN = 40

@@ -14,20 +14,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcptest_engine.suite.model.generate import generate
 from mcptest_engine.suite.problems import _is_valid, structural_problems
-from mcptest_engine.suite.schema import MESSAGES_PATH, generate, schema_text, strict_schema
+from mcptest_engine.suite.schema import MESSAGES_PATH, schema_text, strict_schema
 from mcptest_engine.suite.yaml import Tree, read_file
 
 SUITES = Path(__file__).parent / "good"
 
 
 def test_the_shipped_files_are_what_the_models_give() -> None:
-    """Run `python -m mcptest_engine.suite.schema` after a change of the models.
+    """Run `python -m mcptest_engine.suite.model.generate` after a change of the models.
 
     In a process of its own: `typing` gives out an equal `Literal` of another package, in that one's order.
     """
     code = (
-        "import sys; from mcptest_engine.suite.schema import MESSAGES_PATH, generate, generate_messages, generated_text\n"
+        "import sys; from mcptest_engine.suite.model.generate import generate, generate_messages, generated_text\n"
         "sys.stdout.write(generated_text(generate()) + generated_text(generate_messages()))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)

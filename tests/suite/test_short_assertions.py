@@ -11,7 +11,7 @@ import pytest
 from mcptest_engine.core.targets import parse_target, resolve_answer
 from mcptest_engine.suite.completion import complete, hover
 from mcptest_engine.suite.load import CheckedSuite, LoadOptions, check_text
-from mcptest_engine.suite.schema import generate
+from mcptest_engine.suite.model.generate import generate
 from mcptest_engine.suite.short_assertions import long_target, short_target
 
 HERE = Path(__file__).parent

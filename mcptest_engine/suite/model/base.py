@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mcptest_engine.core.durations import DURATION_PATTERN
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.suite.forms import URL_PATTERN
+from mcptest_engine.suite.schema import URL_PATTERN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

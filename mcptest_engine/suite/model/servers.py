@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from mcptest_engine.suite.forms import DURATION_OR_URL_PATTERN, PATH_PATTERN
 from mcptest_engine.suite.model.base import (
     NOT_EMPTY,
     About,
@@ -21,6 +20,7 @@ from mcptest_engine.suite.model.base import (
     one_of,
 )
 from mcptest_engine.suite.model.client import Client  # noqa: TC001  (pydantic reads the annotations)
+from mcptest_engine.suite.schema import DURATION_OR_URL_PATTERN, PATH_PATTERN
 
 Gate = Literal["fail", "warn", "off"]
 Port = Annotated[int, Field(ge=1, le=65535)]
