@@ -17,14 +17,13 @@ WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 2)")
 # The fast tests: what starts no mcptest, terminal or browser. The language, the judging, the reports, what screens show.
 QUICK := core suite suite_edit judging safety/changes reporting workspace themes tui/state faults
 
-.PHONY: help demo test check bench soak docs dist lowest npm setup clean lint types layers quick unit compiled
+.PHONY: help demo test check bench soak docs dist lowest npm setup clean lint types layers quick unit compiled tested
 
 demo: setup  ## run the example suite on the embedded mock server
 	@$(BIN)/mcptest demo
 
 test: setup  ## every check
-	@$(MAKE) --no-print-directory --jobs 2 lint types layers compiled
-	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory --jobs 2 types tested
 
 check: setup  ## before a commit: lint, types, layers and the fast tests (QUICK); meant to take a minute on two cores
 	@$(MAKE) --no-print-directory --jobs 2 lint types layers quick
@@ -76,7 +75,11 @@ quick: setup
 unit: setup
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(AGAIN)
 
-# On a new checkout each of pytest's processes would compile every test for itself; beside the types one does it for all.
+# The types take one core for minutes on a new checkout, so the tests begin beside them.
+tested: setup
+	@$(MAKE) --no-print-directory --jobs 1 lint layers compiled unit
+
+# On a new checkout each of pytest's processes would compile every test for itself; this one does it for all.
 compiled: setup
 	@$(BIN)/python -m pytest -q --collect-only >/dev/null || true  # `unit` says what is wrong
 

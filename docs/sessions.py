@@ -105,8 +105,6 @@ def play(page: str, path: str) -> list[tuple[Step, str]]:
     with tempfile.TemporaryDirectory(prefix="mcptest-docs-") as scratch:
         place = Path(scratch).resolve()
         work = place / "work"
-        shutil.copytree(ROOT / "examples", work / "examples", ignore=shutil.ignore_patterns(".mcptest", "__pycache__"))
-        (work / ".mcptest").mkdir()
         port = _free_port()
         played, script = [], ["exec 2>&1"]
         for number, fence in enumerate(fences(page)):
@@ -119,6 +117,8 @@ def play(page: str, path: str) -> list[tuple[Step, str]]:
                     script.append(_told(step.command.replace(PORT, port)))
         if not played:
             return []
+        shutil.copytree(ROOT / "examples", work / "examples", ignore=shutil.ignore_patterns(".mcptest", "__pycache__"))
+        (work / ".mcptest").mkdir()
         outputs = _run("\n".join([*script, r"printf '\036'", ""]), work, path)
         return list(zip(played, (text.replace(port, PORT) for text in outputs), strict=True))
 
@@ -142,7 +142,8 @@ def _told(command: str) -> str:
     lines = f"printf '\\036'; (exit $code)\n{command}"
     if not command.endswith("&"):
         return f"code=$?; {lines}"
-    waiting = 'until grep -qs listening ../background; do kill -0 $! || break; done; sed "/^listening/q" ../background'
+    until = "until grep -qs listening ../background; do kill -0 $! || break; sleep 0.05; done"
+    waiting = f'{until}; sed "/^listening/q" ../background'
     emptied = "code=$?; : >../background"  # else the words of one before it could be seen in it
     return f"{emptied}; {lines.removesuffix('&')} >../background 2>&1 &\n{waiting}"
 

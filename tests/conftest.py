@@ -42,6 +42,7 @@ def pytest_configure() -> None:
     A signal that is ignored is ignored in every child, too; one that has a handler here has none there. This process goes on
     not to be ended by it.
     """
+    os.environ.pop("PYTHONUNBUFFERED", None)  # as on most machines, and what has it cannot be forked
     if CAN_START_SIBLINGS:
         subprocess.Popen = NurseryPopen  # type: ignore[misc]
     gc.disable()  # until all is collected, which stays
@@ -53,7 +54,9 @@ def _judge_examples_by_what_they_show() -> None:
     """And by no time: on a busy machine an example may take any."""
     from hypothesis import HealthCheck, settings
 
-    settings.register_profile("untimed", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile(
+        "untimed", settings(), deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+    )
     settings.load_profile("untimed")
 
 

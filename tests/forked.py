@@ -57,11 +57,12 @@ IMPORTED = (
 _MAINS = ("mcptest_engine.authoring.worker.__main__", "mcptest_engine.running.worker.__main__", "mcptest_tui.__main__")
 _NOT_IMPORTED = ("__main__", "anthropic_", "jq_worker", "openai_")
 """What is a program, and what takes seconds for the few who need it."""
+_INSTALLED = str(Path(sys.executable).with_name("mcptest"))
 _WAYS = ("search", "match", "fullmatch", "finditer", "findall", "sub")
 _MOST_DESCRIPTORS = 256
 _READ_BY_THE_INTERPRETER = ("PYTHON", "LC_", "LANG")
-_LEFT_OUT = ("LC_", "LANG", "PYTHONUNBUFFERED")
-"""What a server may lack and the starter have: without a language UTF-8 is taken, as with one, and streams are new anyway."""
+_LEFT_OUT = ("LC_", "LANG")
+"""What a server may lack and the starter have: without a language UTF-8 is taken, as with one."""
 
 
 def can_fork(environ: Mapping[str, str]) -> bool:
@@ -388,10 +389,7 @@ def _become(request: Sequence[str], descriptors: Sequence[int]) -> NoReturn:
     if leads.startswith("sibling"):
         words, start = _warm_main(argv, env) or (argv, _main_of(argv))
         _run(words, _with_new_streams(start), descriptors[:3], cwd, env)
-    main = _main_of(argv)
-    if os.environ.get("PYTHONUNBUFFERED") and not env.get("PYTHONUNBUFFERED"):
-        main = _with_new_streams(main)
-    _run(argv, main, descriptors[:3], cwd, env)
+    _run(argv, _main_of(argv), descriptors[:3], cwd, env)
 
 
 def _main_of(argv: Sequence[str]) -> Callable[[], object]:
@@ -429,9 +427,15 @@ def _run(
             sys.stderr.write(f"{code}\n")
     except BaseException:  # noqa: BLE001 - as an interpreter tells of it
         traceback.print_exc()
-    with contextlib.suppress(OSError, ValueError):
-        sys.stdout.flush()
-        sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except ValueError:  # it is closed
+            pass
+        except OSError as failed:  # as an interpreter ends
+            code = 120
+            with contextlib.suppress(OSError, ValueError):
+                sys.stderr.write(f"Exception ignored in: {stream!r}\n{failed!r}\n")
     os._exit(code if isinstance(code, int) else int(code is not None))
 
 
@@ -441,6 +445,8 @@ _Main = tuple[list[str], "Callable[[], object]"]
 
 class WarmPopen(subprocess.Popen[Any]):
     """A process that a forked one starts. What is mcptest, or a program under `tests`, goes on in a fork of the starter.
+
+    With an `executable` it is started as everywhere, for tests of that start and of how an interpreter ends.
 
     Everything but where its modules come from is as after `exec`: descriptors, environment, directory, group, signals.
     """
@@ -453,7 +459,7 @@ class WarmPopen(subprocess.Popen[Any]):
         argv: list[str] = [os.fspath(word) for word in ([args] if isinstance(args, str | os.PathLike) else args)]
         main = (
             None
-            if executable or preexec_fn or pass_fds or shell
+            if executable or preexec_fn or pass_fds or shell or not all(isinstance(word, str) for word in argv)
             else _warm_main(argv, os.environ if env is None else env)
         )
         if main is None or (cwd is not None and not Path(cwd).is_dir()):
@@ -552,11 +558,13 @@ def _warm_main(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[list[st
     from mcptest_engine.servers.spec import own_command
 
     same = {name: os.environ[name] for name in os.environ if name.startswith(_LEFT_OUT)} | dict(environ)
-    if environ.get("PYTHONUNBUFFERED") or not can_fork(same):
+    if not can_fork(same):
         return None
     server = _SERVERS.get(shutil.which(argv[0], path=environ.get("PATH")) or "")
     if server is not None:
         return [*argv], sys.modules[server].main
+    if argv[0] == _INSTALLED:
+        return [*argv], _main_of(argv)
     if argv[0] != sys.executable:
         return None
     own = own_command(("mcptest",))

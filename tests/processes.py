@@ -39,7 +39,7 @@ def until(true: Callable[[], object], *, seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, "it did not come to pass"
-        os.sched_yield()
+        time.sleep(0.005)
 
 
 def longer(first_seconds: float) -> Iterator[float]:

@@ -206,11 +206,11 @@ def test_a_reader_that_goes_away_does_not_change_the_exit_code(
     suite_with(suite)
     reading, writing = os.pipe()
     os.close(reading)
-    environ = {name: value for name, value in clean_environ.items() if name != "PYTHONUNBUFFERED"}
     done = subprocess.run(
         [mcptest_command, *arguments.split()],
+        executable=mcptest_command if gone == "both" and arguments in ("list", "nothing") else None,
         cwd=tmp_path,
-        env=environ,
+        env=clean_environ,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE if gone == "stderr" else writing,
         stderr=subprocess.PIPE if gone == "stdout" else writing,
@@ -237,6 +237,7 @@ def test_an_mcp_client_that_goes_away_is_no_failure_of_the_mcp_server(
     opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
     done = subprocess.run(
         [mcptest_command, "mcp-server"],
+        executable=mcptest_command,
         cwd=tmp_path,
         env=clean_environ,
         input=json.dumps(opening) + "\n",

@@ -34,7 +34,14 @@ def test_it_says_and_ends_as_the_installed_command_does(
     (tmp_path / "mcptest.yml").write_text(SUITE, encoding="utf-8")
     argv = [mcptest_command, *words]
     installed = subprocess.run(
-        argv, cwd=tmp_path, env=clean_environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        argv,
+        executable=mcptest_command,
+        cwd=tmp_path,
+        env=clean_environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     forked = nursery.run(argv, cwd=tmp_path, env=clean_environ, timeout=60)
     assert forked.returncode == installed.returncode

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -69,9 +70,10 @@ def failing(number: int, *, lasting: bool) -> Iterator[FailingDisk]:
 def test_whatever_is_written_while_the_disk_fails_is_read_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, lasting: bool
 ) -> None:
-    """For every single call that writes, makes, flushes or renames a file."""
+    """For every single call that writes, makes, flushes or renames a file. What is left is read if it was not left before."""
     monkeypatch.delenv("CI", raising=False)  # where snapshots are not accepted
     number, lost, incomplete = 0, 0, 0
+    seen: set[str] = set()
     while True:
         number += 1
         root = tmp_path / str(number)
@@ -89,9 +91,11 @@ def test_whatever_is_written_while_the_disk_fails_is_read_back(
         if workspace.runs():
             record = workspace.load_run(workspace.runs()[0])
             incomplete += record["tests"][0]["output"]["$file"] is None
-            for arguments in READERS:
+            left = what_is_left(root, record)
+            for arguments in READERS if left not in seen else ():
                 code_read = main(arguments)
                 assert code_read in (0, 1), (arguments, capsys.readouterr().err)
+            seen.add(left)
         if (root / ".mcptest" / "cassettes" / "tape.json").exists():
             assert load_cassette(workspace, "tape")["servers"]["echo"]["exchanges"]
         elif disk.calls:
@@ -109,6 +113,14 @@ def test_whatever_is_written_while_the_disk_fails_is_read_back(
     assert number > 10
     assert lost > 0
     assert incomplete > 0 or lasting
+
+
+def what_is_left(root: Path, record: dict[str, Any]) -> str:
+    """The files, and what a record says of its tests, as text without ids, times and the folder's own name."""
+    names = sorted(str(path.relative_to(root)) for path in root.rglob("*"))
+    tests = [(test["verdict"], test["output"], test["assertions"]) for test in record["tests"]]
+    text = json.dumps([names, tests, record["warnings"]])
+    return re.sub(r"\b01[0-9A-Z]{24}\b|[0-9a-f]{32,}|\b\d+\.\d+\b", "_", text).replace(str(root), "")
 
 
 @pytest.fixture

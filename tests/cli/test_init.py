@@ -20,6 +20,7 @@ from mcptest_engine.authoring.targets import declared_url, declared_words
 from mcptest_engine.cli.ci_files import own_source
 from mcptest_engine.cli.init import _say
 from tests.conftest import SERVERS
+from tests.processes import until
 from tests.tui.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -735,8 +736,8 @@ def test_ctrl_c_while_the_server_starts_leaves_nothing(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:
-        while not pids.exists() or not pids.read_text():
-            assert process.poll() is None
+        until(lambda: process.poll() is not None or (pids.exists() and pids.read_text()))
+        assert process.poll() is None
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
     assert process.returncode == 130

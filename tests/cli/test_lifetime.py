@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.processes import until
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -258,8 +260,7 @@ def test_a_guardian_that_was_killed_is_replaced_before_anybody_needs_it(start: C
     ended = Watched([first])
     os.kill(first, signal.SIGKILL)
     ended.wait_until_gone()
-    while one.guardian() in {None, first}:
-        os.sched_yield()
+    until(lambda: one.guardian() not in {None, first})
     watched = Watched(one.servers())
     one.process.kill()
     watched.wait_until_gone()
@@ -276,5 +277,4 @@ def test_kill_9_at_an_arbitrary_moment_leaves_nothing(
     os.close(with_end)
     one.process.kill()
     one.process.wait(LIMIT_SECONDS)
-    while processes_in(tmp_path):
-        os.sched_yield()
+    until(lambda: not processes_in(tmp_path))

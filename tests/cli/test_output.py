@@ -377,7 +377,9 @@ def test_a_pipe_that_does_not_wait_gets_everything(mcptest_command: str) -> None
     """Parents such as node leave it so; a pipe holds 64 KiB, the schema is larger."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
-    process = subprocess.Popen([mcptest_command, "schema"], stdout=writer, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [mcptest_command, "schema"], executable=mcptest_command, stdout=writer, stderr=subprocess.PIPE
+    )
     os.close(writer)
     assert process.stderr is not None
     with os.fdopen(reader, "rb") as stream, process.stderr:

@@ -34,7 +34,7 @@ def _predictable(composition: dict[str, Any]) -> bool:
     return not any(look and fans.intersection(needs) for look, needs in zip(looks, ids, strict=True))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(compositions(), SEEDS)
 def test_what_comes_of_each_node_is_what_the_oracle_says(composition: dict[str, Any], seed: int) -> None:
     assume(_predictable(composition))

@@ -41,6 +41,17 @@ def environment() -> dict[str, str]:
     return {**environ, **OFFLINE, "PATH": path, "PYTHONPATH": SITE}
 
 
+def environment_with_python(folder: Path) -> dict[str, str]:
+    """The same with a `python` in `folder`. An environment that it makes gets no pip, which takes long: it finds one."""
+    folder.mkdir()
+    script = folder / "python"
+    venv = 'if [ "$1 $2" = "-m venv" ]; then shift 2; set -- -m venv --without-pip "$@"; fi'
+    script.write_text(f'#!/bin/sh\n{venv}\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
+    script.chmod(0o755)
+    environ = environment()
+    return {**environ, "PATH": f"{folder}{os.pathsep}{environ['PATH']}"}
+
+
 def run(*argv: str | Path, cwd: Path, environ: dict[str, str] | None = None) -> str:
     done = subprocess.run(
         [str(word) for word in argv],
@@ -48,7 +59,7 @@ def run(*argv: str | Path, cwd: Path, environ: dict[str, str] | None = None) -> 
         env=environ or environment(),
         capture_output=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0, f"{shlex.join(map(str, argv))}\n{done.stdout}{done.stderr}"
@@ -84,11 +95,7 @@ def installed_by_the_action(wheel: Path, folder: Path) -> Path:
 
     Of it only `mcptest` is put on PATH, so that `python` is still the job's.
     """
-    with_python = folder / "python"  # of the job
-    with_python.mkdir()
-    (with_python / "python").symlink_to(sys.executable)
-    environ = environment()
-    environ["PATH"] = f"{with_python}{os.pathsep}{environ['PATH']}"
+    environ = environment_with_python(folder / "python")  # of the job
     done = act(folder, more=environ, package=str(wheel), suite=str(suite_in(folder)))
     assert done.returncode == 0, done.stdout + done.stderr
     assert outputs(folder)["verdict"] == "pass"
@@ -106,18 +113,26 @@ def test_the_wheel_works_in_an_empty_environment_of_each_python(built: Path, tmp
     (wheel,) = built.glob("*.whl")
     if python == sys.executable:
         place = installed_by_the_action(wheel, tmp_path)
+        mcptest: tuple[str | Path, ...] = (place / "mcptest",)
     else:
         place = tmp_path / "env" / "bin"
         run(python, "-m", "venv", "--without-pip", tmp_path / "env", cwd=tmp_path)
-        run(sys.executable, "-m", "pip", "--python", place / "python", "install", "-q", wheel, cwd=tmp_path)
-    assert run(place / "mcptest", "--version", cwd=tmp_path).startswith("mcptest ")
-    assert "valid, 2 tests" in run(place / "mcptest", "validate", ROOT / SUITE, cwd=tmp_path)
-    assert run(place / "mcptest", "schema", cwd=tmp_path) == (ROOT / "schemas/suite.schema.json").read_text("utf-8")
-    code = (
-        "import mcptest_engine.core.shipped as s; print(s.shipped('examples') / 'demo', s.shipped('themes'), sep='\\n')"
-    )
-    places = run(place / "python", "-c", code, cwd=tmp_path).splitlines()
+        (site,) = (tmp_path / "env" / "lib").glob("python*/site-packages")
+        fitting = ("--target", site, "--python-version", version, "--only-binary", ":all:")
+        run(sys.executable, "-m", "pip", "install", "-q", *fitting, wheel, cwd=tmp_path)
+        mcptest = (place / "python", site / "bin" / "mcptest")
+    assert run(*mcptest, "schema", cwd=tmp_path) == (ROOT / "schemas/suite.schema.json").read_text("utf-8")
+    code = f"""if True:
+        import sys
+        from mcptest_engine.core.shipped import shipped
+        from mcptest_tui.__main__ import main
+        print(shipped("examples") / "demo", shipped("themes"), sep="\\n", flush=True)
+        sys.argv = ["mcptest", "validate", {str(ROOT / SUITE)!r}]
+        main()"""
+    *places, told = run(place / "python", "-c", code, cwd=tmp_path).splitlines()
+    assert len(places) == 2
     assert all(Path(line).is_relative_to(place.parent) for line in places)
+    assert "valid, 2 tests" in told
 
 
 def test_every_python_that_is_promised_is_tried() -> None:
@@ -171,10 +186,7 @@ def test_the_commands_of_the_dockerfile_make_a_mcptest_that_runs(tmp_path: Path)
     """Its steps in a folder in place of `/`: what `.dockerignore` lets in is copied, the commands are executed."""
     pytest.importorskip("hatchling", reason="hatchling builds the wheel; make setup installs it")
     places = {"/opt/": f"{tmp_path}/opt/", "/src": f"{tmp_path}/src", "/usr/local/bin/": f"{tmp_path}/bin/"}
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "python").symlink_to(sys.executable)
-    environ = environment()
-    environ["PATH"] = f"{tmp_path}/bin{os.pathsep}{environ['PATH']}"
+    environ = environment_with_python(tmp_path / "bin")
     entry: list[str] = []
     for line in (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines():
         word, _, rest = line.partition(" ")

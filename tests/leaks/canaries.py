@@ -36,14 +36,21 @@ def found_in(text: str, canaries: dict[str, str] = ALL) -> list[str]:
     return [name for name, value in canaries.items() if any(form in text or form in joined for form in _forms(value))]
 
 
+_CLEAN: set[tuple[Path, int, int]] = set()
+"""Files in which nothing was found: the path, when it was changed, and its size."""
+
+
 def files_with(folder: Path, but: tuple[Path, ...] = ()) -> list[tuple[str, list[str]]]:
     """The files below a folder, by name or content, that hold one."""
     held = []
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.is_symlink() and path not in but:
+        state = (path, (known := path.lstat()).st_mtime_ns, known.st_size)
+        if path.is_file() and not path.is_symlink() and path not in but and state not in _CLEAN:
             text = f"{path.relative_to(folder)}\n{path.read_bytes().decode('utf-8', 'replace')}"
             if found := found_in(text):
                 held.append((str(path.relative_to(folder)), found))
+            else:
+                _CLEAN.add(state)
     return held
 
 

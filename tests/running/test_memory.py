@@ -31,7 +31,9 @@ def peak_kilobytes(folder: Path, mcptest_command: str, environ: dict[str, str], 
         json.dumps({"servers": {"s": {"command": command}}})[:-1] + ', "tools": ' + json.dumps(entries) + "}"
     )
     run = [mcptest_command, "run", "--config", str(path), "--reporter", "minimal"]
-    process = subprocess.Popen(run, cwd=folder, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(  # a fork would begin with the memory of its starter
+        run, executable=run[0], cwd=folder, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 1

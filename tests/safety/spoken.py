@@ -9,7 +9,7 @@ import re._constants as op  # type: ignore[import-not-found]
 import re._parser as parser  # type: ignore[import-not-found]
 from typing import Any
 
-MOST = 3000
+MOST = 200
 
 
 def examples(source: str) -> list[str]:

@@ -119,7 +119,7 @@ POLICIES = st.builds(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(scripts(), st.booleans())
 def test_propose_calls_no_tool_outside_its_row(script: Script, destructive: bool) -> None:
     policy = ExecutionPolicy(execute_destructive=destructive)
@@ -145,7 +145,7 @@ def test_propose_calls_no_tool_outside_its_row(script: Script, destructive: bool
 NAMED = st.lists(st.sampled_from((*NAMES, "*_x", "d*")), max_size=2)
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     scripts(),
     st.fixed_dictionaries({}, optional={"allow": NAMED, "deny": NAMED, "dry": NAMED}),
@@ -181,7 +181,7 @@ def test_a_model_has_no_tool_executed_outside_its_row(
         assert executed == len(server.called)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(catalogs() | st.none(), scripts(), POLICIES)
 def test_init_calls_no_tool_outside_its_row_whatever_the_process_that_runs_lists(
     first: Tools | None, script: Script, policy: ExecutionPolicy

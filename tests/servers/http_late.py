@@ -12,7 +12,8 @@ import queue
 import sys
 import threading
 
-STREAM = queue.Queue()
+STREAMS = [queue.Queue()]
+"""The last is the present session's; those before may still be read by the handler of a client that is gone."""
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -24,8 +25,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         self.wfile.flush()
+        stream = STREAMS[-1]
         while True:
-            event = f"data: {json.dumps(STREAM.get())}\n\n".encode()
+            event = f"data: {json.dumps(stream.get())}\n\n".encode()
             self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
             self.wfile.flush()
 
@@ -43,6 +45,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 "capabilities": {"logging": {}},
                 "serverInfo": {"name": "late", "version": "1"},
             }
+            STREAMS.append(queue.Queue())
             self.answer(message["id"], result, {"Mcp-Session-Id": "s-1"})
         elif message["method"] == "tools/list":
             error = {"code": -32601, "message": "unknown method tools/list"}
@@ -54,7 +57,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(message["id"], {"content": []}, {"Mcp-Session-Id": "s-1"})
             said = {"level": "info", "data": params.get("name")}
             later = {"jsonrpc": "2.0", "method": "notifications/message", "params": said}
-            threading.Timer(0.05, STREAM.put, [later]).start()
+            threading.Timer(0.05, STREAMS[-1].put, [later]).start()
 
     def answer(self, request_id, result, headers):
         line = json.dumps({"jsonrpc": "2.0", "id": request_id, "result": result}).encode()

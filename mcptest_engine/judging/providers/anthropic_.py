@@ -233,7 +233,8 @@ def _params(request: ModelRequest, names: ToolNames, without: frozenset[str]) ->
 def _strict(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     """The schema in the part of the language that the provider knows; None where it cannot be said in that."""
     try:
-        return anthropic.transform_schema(dict(schema))
+        strict: dict[str, Any] = anthropic.transform_schema(dict(schema))
+        return strict
     except (ValueError, TypeError, AssertionError):
         return None
 

@@ -246,14 +246,14 @@ def check_law(draw, forbidden, *, of_results):
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 def test_what_is_not_breaking_rejects_no_argument_that_was_accepted(data):
     """The law of arguments: nothing that narrows, and nothing that are unclear, means nothing is lost."""
     check_law(data.draw, {"narrowed", "both", "unknown"}, of_results=False)
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 def test_what_is_not_breaking_gives_no_result_that_was_impossible(data):
     """The law of results: nothing that widens, and nothing that are unclear, means nothing is gained."""
     check_law(data.draw, {"widened", "both", "unknown"}, of_results=True)
