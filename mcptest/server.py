@@ -315,7 +315,7 @@ class Server:
             raise UsageError(f"the target `{target}` cannot be read: {wrong}") from None
         if row.passed:
             return None
-        reason = (row.message or "").partition(" failed: ")[2] or "the expectation failed"
+        reason = row.reason or "the expectation failed"
         return "\n".join([f"`{target}`: {reason}", *diff_lines(row)])
 
     def _warn(self, text: str | None) -> None:

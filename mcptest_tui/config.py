@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_tui.places import config_dir
@@ -96,16 +96,16 @@ def load_config(path: Path | None = None) -> Config:
 def diagnose_config(text: str, path: str) -> list[Diagnostic]:
     """What is wrong with the text of the settings, each at its place."""
 
-    def wrong_with(value: dict[Any, Any]) -> Iterable[tuple[str, str]]:
-        return [(str(key), told) for key, given in value.items() if (told := _wrong(str(key), given))]
+    def wrong_with(value: dict[Any, Any]) -> list[Wrong]:
+        return [wrong for key, given in value.items() if (wrong := _wrong(str(key), given))]
 
     return diagnose_own_file(text, path, wrong_with, "expected lines such as `watch: off`")
 
 
 def diagnose_own_file(
-    text: str, path: str, wrong_with: Callable[[dict[Any, Any]], Iterable[tuple[str, str]]], expected: str
+    text: str, path: str, wrong_with: Callable[[dict[Any, Any]], Iterable[Wrong]], expected: str
 ) -> list[Diagnostic]:
-    """What is wrong with a file of keys and values; `wrong_with` gives each key with its problem, `expected` names a line."""
+    """What is wrong with a file of keys and values; `wrong_with` gives the wrong entries, `expected` names a line."""
     from mcptest_engine.core.errors import Problem, SuiteError
     from mcptest_engine.running.diagnostics import LINE_END, diagnostics_of
     from mcptest_engine.suite.yaml import EMPTY, read_tree
@@ -117,10 +117,9 @@ def diagnose_own_file(
     else:
         problems = list(tree.problems)
         if isinstance(tree.value, dict):
-            for name, told in wrong_with(tree.value):
-                message, _, hint = told.partition("; ")
-                span = tree.span((name,), key=True, nearest=True)
-                problems.append(Problem(message=message, hint=hint or None, file=path, span=span))
+            for key, message, hint in wrong_with(tree.value):
+                span = tree.span((key,), key=True, nearest=True)
+                problems.append(Problem(message=message, hint=hint, file=path, span=span))
         else:
             problems.append(Problem(message=expected, file=path, span=tree.span(())))
     return sorted(diagnostics_of(problems, lambda _: LINE_END.split(text), file=path), key=lambda one: one.line)
@@ -148,7 +147,7 @@ def checked(value: dict[Any, Any]) -> Config:
             continue
         wrong = _wrong(str(key), given)
         if wrong:
-            problems.append(f"config.yml: {wrong}")
+            problems.append(f"config.yml: {wrong.text}")
         else:
             found[str(key)] = given
     if more:
@@ -156,21 +155,33 @@ def checked(value: dict[Any, Any]) -> Config:
     return replace(Config(**found), problems=tuple(problems))
 
 
-def _wrong(key: str, given: object) -> str:
-    """What is wrong with one entry, or ""."""
+class Wrong(NamedTuple):
+    """One entry of such a file that is wrong: its key, why, and how to mend it."""
+
+    key: str
+    message: str
+    hint: str | None = None
+
+    @property
+    def text(self) -> str:
+        return self.message if self.hint is None else f"{self.message}; {self.hint}"
+
+
+def _wrong(key: str, given: object) -> Wrong | None:
+    """What is wrong with one entry, or None."""
     if key not in KEYS:
-        return f'unknown key "{key}"; {did_you_mean(key, KEYS) or "known are " + ", ".join(KEYS)}'
+        return Wrong(key, f'unknown key "{key}"', did_you_mean(key, KEYS) or "known are " + ", ".join(KEYS))
     if key in CHOICES:
         if any(given is choice or (isinstance(given, str) and given == choice) for choice in CHOICES[key]):
-            return ""
+            return None
         shown = " or ".join(str(choice).lower() if isinstance(choice, bool) else choice for choice in CHOICES[key])
-        return f"`{key}` is {shown}"
+        return Wrong(key, f"`{key}` is {shown}")
     if key in ("bell_seconds", "spare_minutes"):
         number = isinstance(given, (int, float)) and not isinstance(given, bool) and 0 <= given < math.inf
         unit = key.partition("_")[2]
         zero = "0 starts none" if key == "spare_minutes" else "0 for never"
-        return "" if number else f"`{key}` is a number of {unit}; {zero}"
-    return "" if isinstance(given, str) else f"`{key}` is a text"
+        return None if number else Wrong(key, f"`{key}` is a number of {unit}", zero)
+    return None if isinstance(given, str) else Wrong(key, f"`{key}` is a text")
 
 
 def _plain(text: str) -> dict[str, Any] | None:

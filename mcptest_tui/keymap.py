@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.binding import Binding, BindingType
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_tui.actions import ALIASES, actions_for, by_id
-from mcptest_tui.config import MOST_PROBLEMS, diagnose_own_file
+from mcptest_tui.config import MOST_PROBLEMS, Wrong, diagnose_own_file
 from mcptest_tui.places import config_dir
 from mcptest_tui.words import key_of, key_shown, keys_shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from mcptest_engine.running.diagnostics import Diagnostic
@@ -47,11 +47,15 @@ def _binding(action: Action) -> Binding:
 
 
 class Keymap(NamedTuple):
-    """What to give to `App.set_keymap`, and what was wrong with the rest; `wrong` are the ids that the problems are about."""
+    """What to give to `App.set_keymap`, and what was wrong with the rest."""
 
     keys: dict[str, str]
-    problems: tuple[str, ...]
-    wrong: tuple[str, ...] = ()
+    wrong: tuple[Wrong, ...] = ()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong, a line each."""
+        return tuple(one.text for one in self.wrong)
 
 
 def keymap_file() -> Path:
@@ -78,19 +82,14 @@ def keymap_template() -> str:
 
 def diagnose_keymap(text: str, path: str) -> list[Diagnostic]:
     """What is wrong with the text of a keymap, each at its place, with the fix where an id is misspelt."""
-
-    def wrong_with(value: dict[Any, Any]) -> Iterable[tuple[str, str]]:
-        keymap = checked(value)
-        return zip(keymap.wrong, keymap.problems, strict=True)
-
-    return diagnose_own_file(text, path, wrong_with, "expected lines such as `run.this: r`")
+    return diagnose_own_file(text, path, lambda value: checked(value).wrong, "expected lines such as `run.this: r`")
 
 
 def load_keymap(path: Path | None = None) -> Keymap:
     """The keymap file, checked; without one, nothing. Never raises: a problem is told and its entry left out."""
     path = path or keymap_file()
     if not os.path.isfile(path):  # noqa: PTH113 - never raises
-        return Keymap({}, ())
+        return Keymap({})
     from mcptest_engine.core.errors import SuiteError
     from mcptest_engine.suite.yaml import EMPTY, read_file
 
@@ -98,9 +97,10 @@ def load_keymap(path: Path | None = None) -> Keymap:
         value = read_file(path, file=str(path)).value
     except SuiteError as wrong:
         problems = [problem for problem in wrong.problems[:3] if problem.message != EMPTY]
-        return Keymap({}, tuple(str(problem).splitlines()[0].replace(str(path), path.name) for problem in problems))
+        texts = (str(problem).splitlines()[0].replace(str(path), path.name) for problem in problems)
+        return Keymap({}, tuple(Wrong("", text) for text in texts))
     if not isinstance(value, dict):
-        return Keymap({}, (f"{path.name}: expected lines such as `run.this: r`",))
+        return Keymap({}, (Wrong("", f"{path.name}: expected lines such as `run.this: r`"),))
     return checked(value)
 
 
@@ -108,30 +108,27 @@ def checked(wanted: Mapping[str, object]) -> Keymap:
     """`wanted` without ids that do not exist, keys that cannot work, and keys that another action has."""
     known = by_id()
     keys: dict[str, str] = {}
-    problems: list[str] = []
-    wrong: list[str] = []
+    wrong: list[Wrong] = []
     more: list[str] = []
     for written, value in wanted.items():
         name = ALIASES.get(written, written)
-        if name not in known and len(problems) >= MOST_PROBLEMS:
+        if name not in known and len(wrong) >= MOST_PROBLEMS:
             more.append(str(written))
         elif name not in known:
-            wrong.append(str(written))
-            hint = did_you_mean(str(name), known)
-            problems.append(f'no action "{name}"' + (f"; {hint}" if hint else f"; {key_of('app.help')} lists them all"))
+            hint = did_you_mean(str(name), known) or f"{key_of('app.help')} lists them all"
+            wrong.append(Wrong(str(written), f'no action "{name}"', hint))
         if name not in known:
             continue
         listed = [str(key).strip() for key in (value if isinstance(value, list) else str(value).split(","))]
         bad = next((key for key in listed if key in RESERVED or not key), None)
         if bad is not None:
-            wrong.append(str(written))
-            problems.append(f'"{name}" cannot have the key "{bad}": {RESERVED.get(bad, "it is empty")}')
+            told = f'"{name}" cannot have the key "{bad}": {RESERVED.get(bad, "it is empty")}'
+            wrong.append(Wrong(str(written), told))
             continue
         keys[name] = ",".join(normal(key) for key in listed)
     if more:
-        wrong.append(more[0])
-        problems.append(f'no action "{more[0]}", and {len(more) - 1:,} more names of no action')
-    return Keymap(*_without_clashes(keys, problems, wrong))
+        wrong.append(Wrong(more[0], f'no action "{more[0]}", and {len(more) - 1:,} more names of no action'))
+    return _without_clashes(keys, wrong)
 
 
 def normal(key: str) -> str:
@@ -143,9 +140,7 @@ def normal(key: str) -> str:
     return _character_to_key(key) if len(key) == 1 else key
 
 
-def _without_clashes(
-    keys: dict[str, str], problems: list[str], wrong: list[str]
-) -> tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]:
+def _without_clashes(keys: dict[str, str], wrong: list[Wrong]) -> Keymap:
     """Leave out every entry whose key another action of the same place has.
 
     Repeated, because an entry left out has its default key again, with which another entry may clash.
@@ -153,13 +148,10 @@ def _without_clashes(
     known = by_id()
     while (clash := _first_clash(keys, known)) is not None:
         name, other, key = clash
-        problems.append(
-            f'"{name}" ({known[name][1].title}) and "{other}" ({known[other][1].title}) both want '
-            f'"{key_shown(key)}"; {name} keeps {keys_shown(known[name][1].keys) or "no key"}'
-        )
-        wrong.append(name)
+        told = f'"{name}" ({known[name][1].title}) and "{other}" ({known[other][1].title}) both want "{key_shown(key)}"'
+        wrong.append(Wrong(name, told, f"{name} keeps {keys_shown(known[name][1].keys) or 'no key'}"))
         del keys[name]
-    return keys, tuple(problems), tuple(wrong)
+    return Keymap(keys, tuple(wrong))
 
 
 def _first_clash(keys: Mapping[str, str], known: Mapping[str, tuple[str, Action]]) -> tuple[str, str, str] | None:

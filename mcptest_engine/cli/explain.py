@@ -69,7 +69,7 @@ def _grader(one: PlannedGrading) -> Iterator[str]:
         told = one_line(shlex.join(scorer.command), _SHOWN) if scorer.command else "not available in this build"
         yield f"  scorer  {one_line(scorer.name)} ({one_line(scorer.type)}): {told}"
         if one.deferred is not None:
-            yield f"          {one_line(one.deferred, _SHOWN)}"
+            yield f"          {one_line(f'deferred: {one.deferred}', _SHOWN)}"
         return
     judge = one.judge
     assert judge is not None
@@ -79,7 +79,7 @@ def _grader(one: PlannedGrading) -> Iterator[str]:
     parts += ["asked in both orders"] if judge.guarded else []
     yield f"  judge   {', '.join(parts)}; passes from {one.threshold:g}"
     if one.deferred is not None:
-        yield f"          {one_line(one.deferred, _SHOWN)}"
+        yield f"          {one_line(f'deferred: {one.deferred}', _SHOWN)}"
         return
     yield f"  calls   {_range(one.calls)}, about {one.tokens:,} tokens, {_cost(one.cost_usd)}"
 

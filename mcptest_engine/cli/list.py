@@ -295,7 +295,7 @@ def _notes(case: Case) -> str:
         *((f"group {case.group}",) if case.group is not None else ()),
         *(("serial",) if case.serial and case.group is None else ()),
         *((f"skip: {case.skip}",) if case.skip else ()),
-        *((case.deferred,) if case.deferred and not case.skip else ()),
+        *((f"deferred: {case.deferred}",) if case.deferred and not case.skip else ()),
         *((f"weak: {case.strength}",) if is_weak(case.strength) else ()),
     )
     return f"  [{', '.join(notes)}]" if notes else ""

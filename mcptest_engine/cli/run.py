@@ -311,7 +311,6 @@ def _told(
 ) -> int:
     """Save the record, write the reports, and give the exit code of the whole."""
     from mcptest_engine.cli.sinks import write_reports
-    from mcptest_engine.running.settings import UNSAVED_SNAPSHOTS
 
     save_record(workspace, record)
     lost = write_reports(record, sinks, workspace=workspace, agent_budget=agent_budget)
@@ -319,8 +318,8 @@ def _told(
         from mcptest_engine.cli.cost_baseline import save_baseline
 
         lost = not save_baseline(saved_costs, record, whole=settings.selection.takes_all) or lost
-    if settings.update_snapshots and any(warning.startswith(UNSAVED_SNAPSHOTS) for warning in record.warnings):
-        sys.stderr.write(f"error: {UNSAVED_SNAPSHOTS}; the warnings of the run say why\n")
+    if settings.update_snapshots and record.unsaved_snapshots:
+        sys.stderr.write("error: the snapshots were not saved; the warnings of the run say why\n")
         lost = True
     if settings.record is not None and record.cassette is None:
         sys.stderr.write(

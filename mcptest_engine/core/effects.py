@@ -143,13 +143,12 @@ class Effects:
 
     def summary(self) -> str:
         """How many calls of what kind, such as "3 mutating executed, 1 destructive denied"; "" where none is notable."""
-        counts: Counter[tuple[str, str]] = Counter()
+        counts: Counter[tuple[int, str, str]] = Counter()
+        order = (*CHANGING, *CLASSES[::-1])
         for row in self.calls:
             if row.is_notable:
-                counts[row.class_text, row.decision.value] += row.count
-        order = [name.replace("_", " ") for name in (*CHANGING, *CLASSES[::-1])]
-        rows = sorted(counts.items(), key=lambda item: (order.index(item[0][0].removesuffix(" by its name")), item[0]))
-        return ", ".join(f"{count} {name} {decision}" for (name, decision), count in rows)
+                counts[order.index(row.limited_as or row.tool_class), row.class_text, row.decision.value] += row.count
+        return ", ".join(f"{count} {name} {decision}" for (_, name, decision), count in sorted(counts.items()))
 
 
 def merged_effects(parts: Sequence[Effects]) -> Effects | None:

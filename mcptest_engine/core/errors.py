@@ -27,7 +27,7 @@ made-up one.
 from __future__ import annotations
 
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
@@ -144,7 +144,8 @@ class ServerError(McptestError):
     `stderr_tail` is the end of what it wrote on stderr (decoded, unsanitised), `exit_code` its exit code or None while it
     runs or when a signal ended it, `signal` that signal's name such as "SIGSEGV". `http` is what came over HTTP where that is
     how the failure was told: {"status", "headers", "body"?, "retries"?} as in the envelope. `clause` is the cause alone: the
-    message without the server's name, the step that failed and the server's last message.
+    message without the server's name, the step that failed and the server's last message. `timed_out`: no answer came in time;
+    `ended`: the connection ended before one came.
     """
 
     def __init__(
@@ -158,8 +159,11 @@ class ServerError(McptestError):
         signal: str | None = None,
         http: dict[str, Any] | None = None,
         clause: str | None = None,
+        timed_out: bool = False,
+        ended: bool = False,
     ) -> None:
         super().__init__(message, hint=hint)
+        self.timed_out, self.ended = timed_out, ended
         self.clause = message if clause is None else clause
         self.server = server
         self.stderr_tail = stderr_tail
@@ -204,8 +208,23 @@ class AnswerLost(ServerError):
     """The answer was taken away on purpose: the test asked for it with `fault`."""
 
 
+class Refusal(NamedTuple):
+    """How a server refused who asks: the HTTP status, the scheme that it wants, what it was sent, and what to do.
+
+    `may_log_in`: nothing was sent, and `remedy` does not tell of `mcptest login`.
+    """
+
+    status: int
+    advertised: str
+    sent: str
+    remedy: str
+    may_log_in: bool
+
+
 class AuthFailed(ServerError):
-    """HTTP 401 or 403, or a token that could not be had."""
+    """HTTP 401 or 403, which is `refusal`, or a token that could not be had."""
+
+    refusal: Refusal | None = None
 
     @classmethod
     def because(cls, clause: str, *, server: str, hint: str | None = None) -> AuthFailed:
@@ -231,11 +250,32 @@ class BudgetExhausted(PolicyDenied):
 
 
 class RecordError(McptestError):
-    """A run record that is missing, torn, or of another schema version."""
+    """A run record that is missing, torn, or of another schema version; `reason` is why, without its path."""
+
+    def __init__(self, message: str, *, hint: str | None = None, reason: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.reason = message if reason is None else reason
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """The hint for a misspelt word, such as "did you mean `server`?", or None when nothing is near.
+class Suggestion(str):
+    """A hint "did you mean `MEANT`?" that knows the word which is written instead."""
+
+    __slots__ = ("meant", "written")
+
+    written: str
+    meant: str
+
+    def __new__(cls, written: str, meant: str) -> Self:
+        self = super().__new__(cls, f"did you mean `{meant}`?")
+        self.written, self.meant = written, meant
+        return self
+
+    def __reduce__(self) -> tuple[type[Suggestion], tuple[str, str]]:
+        return Suggestion, (self.written, self.meant)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> Suggestion | None:
+    """The hint for a misspelt word, or None when nothing is near.
 
     Case is ignored. Source: `difflib` measured best of the common metrics on misspelt suite keys; it does not know that letters
     are swapped more often than exchanged (`agrs` is as near to `tags` as to `args`), so the same letters come first.
@@ -248,4 +288,4 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     if not near:
         return None
     best = next((candidate for candidate in near if sorted(candidate) == sorted(folded)), near[0])
-    return f"did you mean `{by_folded[best]}`?"
+    return Suggestion(word, by_folded[best])

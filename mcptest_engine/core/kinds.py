@@ -29,6 +29,22 @@ class TestKind(StrEnum):
     COMPLIANCE = "compliance"
 
 
+class NotRun(StrEnum):
+    """What kept a selected test from being run, or from being brought to its end, where the suite does not skip it itself.
+
+    INTERRUPTED: the run was interrupted before it, or in it. BAIL: the run stopped after as many failures as it may have.
+    NOT_ASKED: the test was not among those that the run's executor was to run. DENIED: the policy allows no such call.
+    COST: a budget or a cap on costs was used up. HUNG: its server hung in an earlier test.
+    """
+
+    INTERRUPTED = "interrupted"
+    BAIL = "bail"
+    NOT_ASKED = "not_asked"
+    DENIED = "denied"
+    COST = "cost"
+    HUNG = "hung"
+
+
 class Wanted(StrEnum):
     """The `outcome` that a test wants of its call: a result that is no error, an error, or either."""
 
@@ -78,6 +94,20 @@ class FailureKind(StrEnum):
     SCORER = "scorer"
     POLICY = "policy"
     SUITE = "suite"
+
+
+class Part(StrEnum):
+    """What a part of a failure's message tells.
+
+    OWN: what failed. CAUSE: what failed in a composition before that, from which it may follow. ALSO: what failed beside it.
+    BUDGET: the budget that a composition used up. STEP: the first step of `verify` that failed.
+    """
+
+    CAUSE = "cause"
+    OWN = "own"
+    ALSO = "also"
+    BUDGET = "budget"
+    STEP = "step"
 
 
 ERROR_FAILURES = frozenset({FailureKind.TOOL_ERROR, FailureKind.PROTOCOL_ERROR})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from math import fsum, isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from mcptest_engine.core.kinds import (
     FAILS_ALONE_WORDS,
     JUDGED_FAILURES,
     FailureKind,
+    NotRun,
+    Part,
     Strength,
     TestKind,
     Verdict,
@@ -33,6 +36,8 @@ __all__ = [
     "FailureKind",
     "MetricRollup",
     "Mismatch",
+    "NotRun",
+    "Part",
     "TestKind",
     "TestResult",
     "Verdict",
@@ -85,6 +90,8 @@ class Cause:
 class Failure:
     """Why a test failed. `message` is one line; `stderr_tail` the end of the server's stderr where that tells something.
 
+    `parts` are what `message` is made of, (what it tells, its text) each, () where it tells one thing only.
+    `not_ready`: the server did not become ready in the time that the suite gives it.
     `scorer_error` is {"scorer", "kind", "message", "stderr_tail"} where a scorer gave no verdict (decisions 6). `line` is that
     of the case or the node at fault in the test's file, where it is not the test's own.
     """
@@ -96,6 +103,26 @@ class Failure:
     scorer_error: Mapping[str, Any] | None = None
     line: int | None = None
     cause: Cause | None = None
+    parts: tuple[tuple[Part, str], ...] = ()
+    not_ready: bool = False
+
+    def with_part(self, part: Part, text: str) -> Failure:
+        """The failure with a further part of its message: a cause in front, any other at the end."""
+        parts = self.parts or ((Part.OWN, self.message),)
+        parts = ((part, text), *parts) if part is Part.CAUSE else (*parts, (part, text))
+        message = f"{text}; {self.message}" if part is Part.CAUSE else f"{self.message}; {text}"
+        return replace(self, message=message, parts=parts)
+
+    def texts(self, *wanted: Part) -> list[str]:
+        """The texts of those parts of the message, in its order."""
+        return [text for part, text in self.parts if part in wanted]
+
+    def without_step(self) -> Failure | None:
+        """The failure of the test's own call, where a step of `verify` failed too; None where only that did."""
+        parts = tuple(part for part in self.parts if part[0] is not Part.STEP)
+        if len(parts) == len(self.parts):
+            return self
+        return replace(self, message="; ".join(text for _, text in parts), parts=parts) if parts else None
 
     @property
     def rerun_words(self) -> str | None:
@@ -116,8 +143,12 @@ class Failure:
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"kind": self.kind.value, "message": self.message}
+        if self.parts:
+            out["parts"] = [{"of": part.value, "message": text} for part, text in self.parts]
         if self.line is not None:
             out["line"] = self.line
+        if self.not_ready:
+            out["not_ready"] = True
         if self.cause is not None:
             out["cause"] = self.cause.to_json()
         if self.hint is not None:
@@ -138,15 +169,19 @@ class Failure:
             scorer_error=data.get("scorer_error"),
             line=data.get("line"),
             cause=Cause.from_json(data["cause"]) if "cause" in data else None,
+            not_ready=data.get("not_ready", False),
+            parts=tuple((Part(part["of"]), part["message"]) for part in data.get("parts", ())),
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssertionResult:
-    """One assertion judged. `matcher` is the mapping as written in the suite, secrets masked; `passed` is None when deferred.
+    """One assertion judged. `matcher` is the mapping as written in the suite, secrets masked; `passed` is None where nobody
+    could say, and `deferred` is why where no model could be asked.
 
     `actual` is the value the target led to (redacted, and clipped when it is large); it is left out of the record when the
-    target led nowhere. `message` is the full line, "assertion 1 (`target`) failed: …", set when `passed` is not True.
+    target led nowhere. `message` is the full line, "NOTE: assertion 1 (`target`) failed: REASON", set when `passed` is not
+    True; `note` is what the suite says of its failing, and `brief` the line without the error of the call at its end, if any.
 
     The row of an assert-set has `set`, and neither target nor matcher nor actual; the rows in it count from 0 again.
     `judgement` is what a model said where the matcher asks one, as in `TestResult`. `implicit` is set in
@@ -171,6 +206,10 @@ class AssertionResult:
     judgement: Mapping[str, Any] | None = None
     implicit: str | None = None
     transform: str | None = None
+    deferred: str | None = None
+    note: str | None = None
+    reason: str | None = None
+    brief: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"index": self.index}
@@ -186,7 +225,8 @@ class AssertionResult:
         out["weight"] = self.weight
         out["passed"] = self.passed
         if self.message is not None:
-            out["message"] = self.message
+            told = (("message", self.message), ("note", self.note), ("reason", self.reason), ("brief", self.brief))
+            out.update((name, text) for name, text in told if text is not None)
         if self.pointer:
             out["pointer"] = self.pointer
         if self.diff is not None:
@@ -195,6 +235,8 @@ class AssertionResult:
             out["actual"] = self.actual
         if self.judgement is not None:
             out["judgement"] = self.judgement
+        if self.deferred is not None:
+            out["deferred"] = self.deferred
         if self.set is not None:
             out["set"] = self.set.to_json()
         return out
@@ -224,6 +266,10 @@ class AssertionResult:
             judgement=data.get("judgement"),
             implicit=data.get("implicit"),
             transform=data.get("transform"),
+            deferred=data.get("deferred"),
+            note=data.get("note"),
+            reason=data.get("reason"),
+            brief=data.get("brief"),
         )
 
 
@@ -269,6 +315,10 @@ class DerivedMetric:
     threshold: float | None = None
     passed: bool | None = None
     missing: tuple[str, ...] = ()
+
+    def missing_texts(self) -> Iterator[str]:
+        """A line for each reference that leads nowhere, so that a typo is visible."""
+        return (f"metric `{self.name}`: nothing is named `{name}`, so its score is 0.0" for name in self.missing)
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"name": self.name, "value": self.value}
@@ -374,9 +424,13 @@ class VerifyResult:
 
     @property
     def label(self) -> str:
-        """What the step goes by, such as "verify #1 (balance is 90)": its name, else its tool or method."""
-        called = self.name or self.tool or (self.request or {}).get("method") or self.server
-        return f"verify #{self.index} ({called})"
+        """What the step goes by, such as "verify #1 (balance is 90)"."""
+        return f"verify {self.called}"
+
+    @property
+    def called(self) -> str:
+        """The step's number and its name, else its tool or method: "#1 (balance is 90)"."""
+        return f"#{self.index} ({self.name or self.tool or (self.request or {}).get('method') or self.server})"
 
     @property
     def told(self) -> str:
@@ -444,6 +498,8 @@ class TestResult:
     `strength` is what it demands, known from its assertions; None in records of before it was there. `mutation_score` is the
     share of wrong answers that it noticed in the last `mcptest mutate` of its suite, from 0 to 1, None where nobody knows.
     `guess` helps a person whose test has made-up arguments that met with an error: {"input_schema"?, "arguments"?, "sources"?}.
+    `not_run` is what kept a skipped test from being run, None where the suite or a hook skips it; `deferred` is why no model
+    could be asked, of a test that is inconclusive for that. Records of before they were there have neither.
     `definition` is what the suite says of the test and `assertions` do not show: {"skip"?, "retries"?, "timeout_ms"? of a test
     that timed out, the other members of its `expect`, and "assertions"? and "outcome"? where no assertion was judged}.
     """
@@ -485,6 +541,8 @@ class TestResult:
     definition: Mapping[str, Any] | None = None
     strength: Strength | None = None
     mutation_score: float | None = None
+    not_run: NotRun | None = None
+    deferred: str | None = None
 
     @property
     def own_ms(self) -> float:
@@ -536,6 +594,10 @@ class TestResult:
             out["strength"] = self.strength.value
         if self.mutation_score is not None:
             out["mutation_score"] = self.mutation_score
+        if self.not_run is not None:
+            out["not_run"] = self.not_run.value
+        if self.deferred is not None:
+            out["deferred"] = self.deferred
         if self.score is not None:
             out["score"] = self.score
             out["threshold"] = self.threshold
@@ -609,6 +671,8 @@ class TestResult:
             behind=data.get("behind"),
             definition=data.get("definition"),
             strength=Strength(data["strength"]) if "strength" in data else None,
+            not_run=NotRun(data["not_run"]) if "not_run" in data else None,
+            deferred=data.get("deferred"),
             mutation_score=data.get("mutation_score"),
         )
 

@@ -230,7 +230,9 @@ class RunRecord:
     `flags` are those of the command line that change what a test is, such as `--var`. `cassette` is the name of the one that
     was recorded or replayed. `requested_by` is there when the MCP server made the run: {via: "mcp-server", client: {name,
     version}, session, lineage}, without `client` where it did not say who it is. `coverage` is () where what the servers offer
-    was not known to the run. `effects` is None where no tool was called, and in records of before it was there. `subset` is
+    was not known to the run; `coverage_notes` are those of the warnings that are about it.
+    `unsaved_snapshots`: not every snapshot of the run could be saved.
+    `effects` is None where no tool was called, and in records of before it was there. `subset` is
     (taken, declared) where the run took only some of the suite's tests. `ledger` is None where no earlier run was looked at.
     `suites` are the runs of which a report over several suites is made, () for the run of one; `not_run` are the other suites.
     """
@@ -258,6 +260,8 @@ class RunRecord:
     cassette: str | None = None
     requested_by: Mapping[str, Any] | None = None
     coverage: tuple[Dimension, ...] = ()
+    coverage_notes: tuple[str, ...] = ()
+    unsaved_snapshots: bool = False
     effects: Effects | None = None
     subset: tuple[int, int] | None = None
     ledger: Ledger | None = None
@@ -309,6 +313,10 @@ class RunRecord:
             out["spending"] = spending.to_json()
         if self.coverage:
             out["coverage"] = {row.name: row.to_json() for row in self.coverage}
+        if self.coverage_notes:
+            out["coverage_notes"] = list(self.coverage_notes)
+        if self.unsaved_snapshots:
+            out["unsaved_snapshots"] = True
         if self.effects is not None:
             out["effects"] = self.effects.to_json()
         if self.warnings:
@@ -373,6 +381,8 @@ class RunRecord:
                 warnings=tuple(data.get("warnings", ())),
                 hooks=tuple(HookResult.from_json(item) for item in data.get("hooks", ())),
                 coverage=_coverage(data["coverage"]) if "coverage" in data else (),
+                coverage_notes=tuple(data.get("coverage_notes", ())),
+                unsaved_snapshots=data.get("unsaved_snapshots", False),
                 effects=_effects(data["effects"]) if "effects" in data else None,
                 subset=(data["subset"]["taken"], data["subset"]["declared"]) if "subset" in data else None,
                 ledger=_ledger(data["ledger"]) if "ledger" in data else None,

@@ -19,11 +19,15 @@ if TYPE_CHECKING:
 
 
 class JsonFault(ValueError):
-    """A text that is not read as JSON. `str()` is a clause: `reason` with the `place`, its line and column, where known."""
+    """A text that is not read as JSON. `str()` is a clause: `reason` with the `place`, its line and column, where known.
 
-    def __init__(self, reason: str, place: tuple[int, int] | None = None) -> None:
-        super().__init__(reason if place is None else f"{reason} in line {place[0]}, column {place[1]}")
-        self.reason = reason
+    With `syntax` both begin with "it is not JSON: ", and `detail` is the clause without that.
+    """
+
+    def __init__(self, reason: str, place: tuple[int, int] | None = None, *, syntax: bool = False) -> None:
+        self.detail = reason if place is None else f"{reason} in line {place[0]}, column {place[1]}"
+        super().__init__(f"it is not JSON: {self.detail}" if syntax else self.detail)
+        self.reason = f"it is not JSON: {reason}" if syntax else reason
         self.place = place
 
 
@@ -41,7 +45,7 @@ def json_fault(wrong: Exception) -> JsonFault:
         case JsonFault():
             return wrong
         case json.JSONDecodeError():
-            return JsonFault(f"it is not JSON: {wrong.msg}", (wrong.lineno, wrong.colno))
+            return JsonFault(wrong.msg, (wrong.lineno, wrong.colno), syntax=True)
         case UnicodeDecodeError():
             return JsonFault("it is not UTF-8")
         case RecursionError():
@@ -59,7 +63,7 @@ def _first_line(wrong: Exception) -> str:
 
 
 def _refuse_constant(name: str) -> Never:
-    raise JsonFault(f"it is not JSON: {name} is no JSON value")
+    raise JsonFault(f"{name} is no JSON value", syntax=True)
 
 
 def _finite_number(text: str) -> float:

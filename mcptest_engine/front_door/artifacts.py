@@ -107,12 +107,7 @@ def run_of(workspace: Workspace, run_id: str) -> dict[str, Any]:
     try:
         return workspace.load_run(run_id)
     except RecordError as wrong:
-        raise UsageError(f'the run "{run_id}" cannot be read: {_reason(wrong)}', hint=_NO_RUN) from None
-
-
-def _reason(wrong: RecordError) -> str:
-    """Without the path, which says nothing here."""
-    return wrong.message.rpartition(".json")[2].lstrip(" :") or wrong.message
+        raise UsageError(f'the run "{run_id}" cannot be read: {wrong.reason}', hint=_NO_RUN) from None
 
 
 def tests_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -134,7 +129,6 @@ async def get_coverage(request: Request) -> Answer:
 
 
 def _get_coverage(request: Request) -> dict[str, Any]:
-    from mcptest_engine.core.coverage import TOLD_AS
     from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.running.coverage import calls_of, coverage_of, offered_in
 
@@ -145,11 +139,10 @@ def _get_coverage(request: Request) -> dict[str, Any]:
     record = run_of(request.workspace, run_id)
     tests = tests_of(record)
     called = [{"server": server, "tool": tool, "calls": calls} for (server, tool), calls in calls_of(tests).items()]
-    warnings = record.get("warnings")
     shown, more = page(called, 0, room=_ROOM_FOR_CALLS)
     answer: dict[str, Any] = {"run_id": run_id.upper(), "tools_called": shown}
-    told = [str(text) for text in warnings] if isinstance(warnings, list) else []
-    notes = [one_line(text, 300) for text in (*passed_over, *told) if text in passed_over or text.startswith(TOLD_AS)]
+    told = record.get("coverage_notes")
+    notes = [one_line(str(text), 300) for text in (*passed_over, *(told if isinstance(told, list) else ()))]
     notes = notes[:_MOST_NOTES]
     if more is not None:
         notes.append(f"{len(called) - more:,} more tools were called: get_run lists each test")

@@ -99,7 +99,7 @@ def _judge_one(
     except RecursionError:
         mismatch = Mismatch(message="the value is nested too deeply to be checked")
     except Undecided as open_:
-        return _open(index, label, assertion, actual, str(open_))
+        return _open(index, label, assertion, actual, open_)
     if mismatch is None:
         return AssertionResult(
             index=index,
@@ -116,7 +116,7 @@ def _judge_one(
 
 
 def _open(
-    index: int, label: Callable[[], str], assertion: Mapping[str, Any], actual: object, reason: str
+    index: int, label: Callable[[], str], assertion: Mapping[str, Any], actual: object, open_: Undecided
 ) -> AssertionResult:
     from mcptest_engine.core.sanitise import one_line
 
@@ -127,7 +127,8 @@ def _open(
         passed=None,
         name=assertion.get("name"),
         weight=assertion.get("weight", 1.0),
-        message=f"assertion {label()} (`{one_line(assertion['target'])}`) is {reason}",
+        message=f"assertion {label()} (`{one_line(assertion['target'])}`) is {open_}",
+        deferred=open_.deferred,
         absent=isinstance(actual, Absent),
         actual=_plain(actual),
         transform=_transform_of(assertion),
@@ -147,14 +148,17 @@ def _failed(
     from mcptest_engine.judging.circumstances import circumstances
 
     target = assertion["target"]
-    words = mismatch.message
+    reason = mismatch.message
     told = circumstances(parse_target(target), envelope, redact)
+    full = reason
     if told and isinstance(actual, Absent) and "result" not in envelope:
-        words = f"does not exist: {told}"
+        reason = "does not exist"
+        full = f"{reason}: {told}"
     elif told:
-        words = f"{words}; {told}"
-    message = f"assertion {label()} (`{one_line(target)}`) failed: {words}"
+        full = f"{reason}; {told}"
     own = assertion.get("message")
+    note = one_line(own) if own else None
+    lead = f"{f'{note}: ' if note else ''}assertion {label()} (`{one_line(target)}`) failed: "
     return AssertionResult(
         index=index,
         target=target,
@@ -162,7 +166,10 @@ def _failed(
         passed=False,
         name=assertion.get("name"),
         weight=assertion.get("weight", 1.0),
-        message=f"{one_line(own)}: {message}" if own else message,
+        message=f"{lead}{full}",
+        note=note,
+        reason=full,
+        brief=f"{lead}{reason}" if told else None,
         pointer=mismatch.pointer or None,
         diff=mismatch.diff,
         absent=isinstance(actual, Absent),

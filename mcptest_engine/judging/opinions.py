@@ -25,11 +25,15 @@ class Question(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What a model said. `passed` is None where it came to no verdict, and `words` say why; `judgement` is for the record."""
+    """What a model said. `passed` is None where it came to no verdict, and `words` say why; `judgement` is for the record.
+
+    `deferred` says why no model could be asked, None where one was.
+    """
 
     passed: bool | None
     words: str
     judgement: Mapping[str, Any] | None = None
+    deferred: str | None = None
 
 
 class Opinions:
@@ -58,7 +62,7 @@ class Opinions:
             raise Undecided("not judged yet")
         self._used[key] = said
         if said.passed is None:
-            raise Undecided(said.words)
+            raise Undecided(said.words, deferred=said.deferred)
         return Opinion(said.passed, said.words)
 
     def answer(self, question: Question, said: Said) -> None:

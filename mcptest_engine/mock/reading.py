@@ -396,7 +396,7 @@ class _Reader:
 
     def _unknown_key(self, key: str, path: Path, known: tuple[str, ...]) -> None:
         names = [*known, *(ON_THE_WIRE[name] for name in known if name in ON_THE_WIRE)]
-        hint = did_you_mean(key, names)
+        hint: str | None = did_you_mean(key, names)
         if hint is None and path == () and key in _SERVER_KEYS:
             hint = "put it under `mock_server:`"
         hint = hint or f"known keys: {', '.join(f'`{name}`' for name in known)}"

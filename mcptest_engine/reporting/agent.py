@@ -10,7 +10,6 @@ for every four characters; the verdict and the first failure are given whatever 
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -38,8 +37,6 @@ ACTUAL_LIMIT = 300
 NOTES = 3
 NAMES = 20
 WEAK_NAMES = 3
-_BESIDE = re.compile(r"\bafter(?:Each|All) (?:failed: |asked to skip)|: nothing is named `|^(?:coverage|effects): ")
-"""Warnings of cleaning up, of metrics, of coverage and of effects: they fail nothing, and no failure tells them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,14 +100,28 @@ def _notes(record: RunRecord) -> str:
     unchecked = facts.unchecked_text(record)
     told = record.warnings
     if record.verdict is not Verdict.PASS:
-        told = tuple(text for text in told if _BESIDE.search(text)) if not record.interrupted else ()
-        told = (*facts.not_run_lines(record.not_run), *(() if _reason(record) else told))
+        found = () if record.interrupted or _reason(record) else _told_by_no_failure(record)
+        told = (*facts.not_run_lines(record.not_run), *found)
     told = (unchecked, *told) if unchecked else told
     mixed = (one for one in facts.repeated_tests(record) if one.passed < one.runs)
     told = (*ledger_lines(record), *told[:NOTES], *(f"{one.text}: {one.name}" for one in islice(mixed, NOTES)))
     notes = "".join(f"NOTE {one_line(text, ACTUAL_LIMIT)}\n" for text in told) + _strength(record)
     effects = "" if record.effects is None else record.effects.summary()
     return f"{notes}EFFECTS {effects}\n" if effects else notes
+
+
+def _told_by_no_failure(record: RunRecord) -> Iterator[str]:
+    """What is amiss in cleaning up, in metrics, coverage and effects: it fails no test."""
+    yield from facts.missed_gates(record)
+    names = {test.id: test.name for test in record.tests}
+    for hook in hook_facts.failed_hooks(record):
+        if hook.phase in ("afterEach", "afterAll"):
+            yield hook.told if hook.test is None else f"{names.get(hook.test, hook.test)}: {hook.told}"
+    missing: dict[str, str] = {}
+    for test in record.tests:
+        for text in (text for metric in test.derived_metrics for text in metric.missing_texts()):
+            missing.setdefault(text, test.name)
+    yield from (f"{name}: {text}" for text, name in missing.items())
 
 
 def _strength(record: RunRecord) -> str:

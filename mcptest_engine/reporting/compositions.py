@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.costs import GOLDEN, compositions_of
-from mcptest_engine.core.results import Verdict
+from mcptest_engine.core.results import FailureKind, Part, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import facts
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mcptest_engine.core.costs import CompositionSum, Spending
-    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.results import Failure, TestResult
     from mcptest_engine.core.run_record import RunRecord
 
 INDENT = "  "
@@ -165,13 +165,14 @@ def graph_lines(test: TestResult) -> list[str]:
             lines.append(f"{INDENT}skipped because of it: {_ids(failure.skipped)}")
     if len(failures) > NODES_SHOWN:
         lines.append(f"… {counted(len(failures) - NODES_SHOWN, 'more failed node')}")
-    return lines + list(_unrun(trace, said))
+    return lines + list(_unrun(trace, test.failure))
 
 
-def _unrun(trace: Mapping[str, Any], said: str) -> Iterator[str]:
+def _unrun(trace: Mapping[str, Any], failure: Failure | None) -> Iterator[str]:
     """The budget that was crossed, and nodes that nothing failed for: those it kept from running, and by their own `when`."""
     cap = trace["composition"].get("budget_tripped")
-    if cap is not None and f"budget {cap}" not in said:
+    is_told = failure is not None and (failure.kind is FailureKind.BUDGET or failure.texts(Part.BUDGET))
+    if cap is not None and not is_told:
         yield f"budget {cap} was exceeded"
     unrun = [node["id"] for node in trace["nodes"].values() if node["status"] == "skipped"]
     if cap is not None and unrun:
@@ -204,12 +205,12 @@ def graph_failures(trace: Mapping[str, Any]) -> list[GraphFailure]:
 def _args_of(node: Mapping[str, Any]) -> str | None:
     """The arguments of the call that failed the node, with the item it was for; None where none was made.
 
-    In a fan-out the calls that it cancelled have failed too; the message of the node begins with the item that is at fault.
+    In a fan-out the calls that it cancelled have failed too; `item` is the one that is at fault.
     """
     if "args" in node:
         return one_line(facts.value_text(node["args"]), ARGS_LIMIT)
     calls = node.get("calls", ())
-    at_fault = [call for call in calls if str(node.get("message")).startswith(f"item {call.get('item')}:")]
+    at_fault = [call for call in calls if "item" in node and call.get("item") == node["item"]]
     failed = at_fault or [call for call in calls if call["status"] == "err"]
     if not failed:
         return None

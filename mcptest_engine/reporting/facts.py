@@ -7,13 +7,12 @@ words. A reporter adds the escaping of its own format.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.costs import base_id
 from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.kinds import Strength, is_weak
-from mcptest_engine.core.results import JUDGED_FAILURES, FailureKind, Verdict
+from mcptest_engine.core.results import JUDGED_FAILURES, FailureKind, Part, Verdict
 from mcptest_engine.core.sanitise import one_line, sanitise
 from mcptest_engine.core.words import LONG_WAIT_MS, counted, number_text
 
@@ -215,33 +214,24 @@ def reasons(test: TestResult) -> tuple[Reason, ...]:
     What kept the test from being judged comes before the assertions on the HTTP answer, which is all there was to judge; that
     the others found no result goes without saying. The budget that a composition crossed comes first of all.
     """
-    found = [Reason(_weighed(test, row), row) for row in failed_assertions(test)]
-    own = _own_failure(test)
-    root = _root_cause(own, found)
-    if own is not None and _fails_first(test):
-        found = _told(own) + [_without(reason, own.message) for reason in found]
-    elif own is not None and own.kind in _SCORED_FAILURES:
+    own = None if test.failure is None else test.failure.without_step()
+    fails_first = own is not None and _fails_first(test)
+    found = [Reason(_weighed(test, row, brief=fails_first), row) for row in failed_assertions(test)]
+    if own is not None and (fails_first or own.kind in _SCORED_FAILURES):
         found = _told(own) + found
     elif own is not None and own.kind not in JUDGED_FAILURES:
         found = _told(own) + [reason for reason in found if _is_about_http(reason)]
     elif own is not None and (own.kind is not FailureKind.ASSERTION or not found):
         found += _told(own)
-    if crossed := _crossed_budget(test):
-        found = [Reason(crossed), *found]
-    elif own is not None and found and found[0].assertion is not None:
-        found += _told_after(own, found[0].assertion)
-    found = root + found
+    elif own is not None:  # the assertions say what failed, and the other parts of the message what else did
+        found = [*_parts(own, Part.BUDGET, Part.CAUSE), *found, *_parts(own, Part.ALSO)]
     for step in _failed_steps(test):
         found += _step_reasons(step)
     return tuple(found) or (Reason(one_line(test.message or "failed without a reason", MESSAGE_LIMIT)),)
 
 
-def _root_cause(failure: Failure | None, found: list[Reason]) -> list[Reason]:
-    """What failed in a composition, before the failed assertions, which may follow from it; a failure tells both."""
-    if failure is None or failure.kind is not FailureKind.ASSERTION or not found or found[0].assertion is None:
-        return []
-    before, mark, _ = failure.message.partition(f"; {found[0].assertion.message}")
-    return [Reason(one_line(before, MESSAGE_LIMIT))] if mark else []
+def _parts(failure: Failure, *wanted: Part) -> list[Reason]:
+    return [Reason(one_line(text, MESSAGE_LIMIT)) for part in wanted for text in failure.texts(part)]
 
 
 def first_reason(test: TestResult) -> str:
@@ -254,25 +244,9 @@ def first_reason(test: TestResult) -> str:
     return f"{text}; {one_line(test.failure.hint, MESSAGE_LIMIT)}"
 
 
-def _without(reason: Reason, told: str) -> Reason:
-    """The reason without the server's error at its end, which has been told."""
-    text = one_line(told, MESSAGE_LIMIT)
-    return reason._replace(text=reason.text.removesuffix(f"; {text}").removesuffix(f": {text}"))
-
-
-def _crossed_budget(test: TestResult) -> str:
-    """The cap that a composition crossed, which is why assertions failed, where the failure tells it after one of them."""
-    failure, trace = test.failure, graph_of(test)
-    if failure is None or trace is None or failure.kind is not FailureKind.ASSERTION:
-        return ""
-    cap = trace.get("composition", {}).get("budget_tripped")
-    _, mark, words = failure.message.rpartition(f"; budget {cap}: ")
-    return one_line(f"budget {cap}: {words}", MESSAGE_LIMIT) if mark else ""
-
-
-def _weighed(test: TestResult, row: AssertionResult) -> str:
+def _weighed(test: TestResult, row: AssertionResult, *, brief: bool) -> str:
     """An assertion's line, with its weight where a score was reckoned with it."""
-    text = assertion_text(row)
+    text = assertion_text(row, brief=brief)
     return text if test.score is None or row.weight == 1 else f"{text} (weight {number_text(row.weight)})"
 
 
@@ -292,38 +266,19 @@ def _told(failure: Failure) -> list[Reason]:
     return [Reason(one_line(line, MESSAGE_LIMIT)) for line in lines]
 
 
-def _told_after(failure: Failure, first: AssertionResult) -> Iterator[Reason]:
-    """What a failure tells after its first assertion: a budget that was exceeded, a measure that was missed."""
-    _, mark, after = failure.message.partition(f"{first.message}; ")
-    if first.message and mark:
-        yield Reason(one_line(after, MESSAGE_LIMIT))
-
-
 def _step_reasons(step: VerifyResult) -> list[Reason]:
-    label = one_line(step.label)
-    found = [Reason(f"{label}: {assertion_text(row)}", row) for row in failed_assertions(step)]
+    label, missed = one_line(step.label), _fails_first(step)
+    found = [Reason(f"{label}: {assertion_text(row, brief=missed)}", row) for row in failed_assertions(step)]
     failure = step.failure
-    if failure is not None and (failure.kind is not FailureKind.ASSERTION or not found or _fails_first(step)):
+    if failure is not None and (failure.kind is not FailureKind.ASSERTION or not found or missed):
         first, *further = _told(failure)
         told = [Reason(f"{label}: {first.text}"), *further]
-        missed = _fails_first(step)
-        found = told + [_without(reason, failure.message) for reason in found] if missed else found + told
+        found = told + found if missed else found + told
     return found
 
 
 def _failed_steps(test: TestResult) -> tuple[VerifyResult, ...]:
     return tuple(step for step in test.verify if step.failure is not None)
-
-
-def _own_failure(test: TestResult) -> Failure | None:
-    """The failure of the test's own call: where a step of `verify` failed too, the test's message tells that one as well."""
-    failure, steps = test.failure, _failed_steps(test)
-    if failure is None or not steps:
-        return failure
-    told = steps[0].told
-    if failure.message == told:
-        return None
-    return replace(failure, message=failure.message.removesuffix(f"; {told.replace(chr(10), '; ')}"))
 
 
 def failed_server(test: TestResult) -> str:
@@ -335,7 +290,7 @@ def failed_server(test: TestResult) -> str:
     if scorer is not None:
         return f"scorer `{one_line(str(scorer.get('scorer')), 80)}`"
     steps = _failed_steps(test)
-    if steps and _own_failure(test) is None:
+    if steps and (test.failure is None or test.failure.without_step() is None):
         return one_line(steps[0].server)
     return one_line(_server_of_failed_node(test) or test.server)
 
@@ -353,9 +308,10 @@ def _server_of_failed_node(test: TestResult) -> str | None:
     return next((str(node["server"]) for node in nodes if node is not None and node["status"] == "err"), None)
 
 
-def assertion_text(assertion: AssertionResult) -> str:
-    """The line of an assertion that did not hold."""
-    message = assertion.message or f"assertion {assertion.index + 1} (`{assertion.target}`) failed"
+def assertion_text(assertion: AssertionResult, *, brief: bool = False) -> str:
+    """The line of an assertion that did not hold; a `brief` one has not the error of the call."""
+    message = (assertion.brief if brief else None) or assertion.message
+    message = message or f"assertion {assertion.index + 1} (`{assertion.target}`) failed"
     return one_line(message, MESSAGE_LIMIT)
 
 
@@ -455,14 +411,20 @@ def run_reason(record: RunRecord) -> str | None:
 def _not_ready_text(record: RunRecord) -> str | None:
     """Which server was waited for in vain, in the words of the first test that needed it."""
     failures = (test.failure for test in record.tests if test.failure is not None)
-    told = (failure.message for failure in failures if failure.kind is FailureKind.SERVER)
-    message = next((message for message in told if "`wait_for_ready`" in message), None)
+    message = next((failure.message for failure in failures if failure.not_ready), None)
     return None if message is None else f"not ready: {one_line(message, MESSAGE_LIMIT)}"
 
 
 def warning_texts(record: RunRecord) -> tuple[str, ...]:
     """The run's warnings, one line each."""
     return tuple(one_line(warning, MESSAGE_LIMIT) for warning in record.warnings)
+
+
+def missed_gates(record: RunRecord) -> tuple[str, ...]:
+    """The warnings of the limits of effects that were exceeded and of the floors of coverage that were missed."""
+    from mcptest_engine.core.coverage import short_lines  # few runs have floors
+
+    return tuple(one_line(text, MESSAGE_LIMIT) for text in (*record.exceeded_effects, *short_lines(record.coverage)))
 
 
 def suite_lines(record: RunRecord) -> list[str]:

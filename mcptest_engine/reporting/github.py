@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core import coverage, effects
+from mcptest_engine.core.coverage import SHARD_MISSING
 from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
@@ -47,9 +47,9 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     lines += (line for test in tests if (line := _of_test(record, test, options)))
     for suite in record.not_run:
         lines += problem_lines(suite, record.source)
+    missed = (*facts.missed_gates(record), SHARD_MISSING) if record.exit_code == ExitCode.GATE else ()
     for warning in hook_facts.other_warnings(record):
-        missed = record.exit_code == ExitCode.GATE and warning.startswith((coverage.TOLD_AS, effects.TOLD_AS))
-        lines.append(_annotation("error" if missed else "warning", warning, title="mcptest"))
+        lines.append(_annotation("error" if warning in missed else "warning", warning, title="mcptest"))
     lines += _beyond(lines)
     lines += (f"mcptest: composition {name}: {told}" for name, told in compositions.told_cases(record))
     lines += (f"mcptest: {line}" for line in compositions.sum_lines(record))

@@ -12,7 +12,6 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.coverage import SHARD_MISSING, SHARDED, added_up, short_lines
-from mcptest_engine.core.effects import TOLD_AS as EFFECTS
 from mcptest_engine.core.effects import merged_effects
 from mcptest_engine.core.errors import ExitCode, RecordError
 from mcptest_engine.core.results import TestResult, Verdict
@@ -53,6 +52,8 @@ def merge_records(records: Sequence[RunRecord], *, allow_missing: bool = False) 
     missing = _missing_shards(records)
     parts = [record.effects for record in records if record.effects is not None]
     merged = replace(merged, coverage=_coverage(records, judged=not missing), effects=merged_effects(parts))
+    warnings = _warnings(records, merged)
+    noted = {*short_lines(merged.coverage), SHARD_MISSING, *(text for one in records for text in one.coverage_notes)}
     code = _exit_code(records, merged)
     if missing and code is ExitCode.PASSED and (not allow_missing or any(row.floor for row in merged.coverage)):
         code = ExitCode.GATE  # what did not run has not passed, and no floor can be judged without it
@@ -71,7 +72,8 @@ def merge_records(records: Sequence[RunRecord], *, allow_missing: bool = False) 
         cassette=first.cassette if len({record.cassette for record in records}) == 1 else None,
         profile=first.profile if len({record.profile for record in records}) == 1 else None,
         servers=_servers(records),
-        warnings=(*missing, *_warnings(records, merged)),
+        warnings=(*missing, *warnings),
+        coverage_notes=tuple(text for text in warnings if text in noted),
         hooks=tuple(hook for record in records for hook in record.hooks),
     )
 
@@ -205,9 +207,7 @@ def _only_skips(records: Sequence[RunRecord], merged: RunRecord) -> bool:
     """Whether the suite skips every test itself: no hook and no policy had a part in it."""
     if any(record.hooks for record in records) or not merged.tests:
         return False
-    return all(
-        test.verdict is Verdict.SKIP and not (test.message or "").startswith("not run:") for test in merged.tests
-    )
+    return all(test.verdict is Verdict.SKIP and test.not_run is None for test in merged.tests)
 
 
 def _servers(records: Sequence[RunRecord]) -> tuple[ServerRecord, ...]:
@@ -236,6 +236,7 @@ def _warnings(records: Sequence[RunRecord], merged: RunRecord) -> tuple[str, ...
     """Each shard's warnings once; that a shard matched no test is left out where another did, or left the floors to others."""
     told = [record for record in records if record.tests or not merged.tests]
     texts = (warning for record in told for warning in record.warnings)
-    kept = (text for text in texts if not text.startswith(EFFECTS) and (text != SHARDED or not merged.coverage))
+    own = {text for record in told for text in record.exceeded_effects}
+    kept = (text for text in texts if text not in own and (text != SHARDED or not merged.coverage))
     unjudged = [SHARD_MISSING] if has_unjudged_floors(merged) else []
     return tuple(dict.fromkeys((*merged.exceeded_effects, *short_lines(merged.coverage), *unjudged, *kept)))

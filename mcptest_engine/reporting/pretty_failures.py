@@ -118,7 +118,7 @@ def _verify(test: TestResult, options: RenderOptions, ink: Ink) -> Iterator[str]
     yield "verified:"
     width = max(len(WORDS[step.verdict]) for step in test.verify)
     for step in test.verify:
-        called = one_line(step.label.removeprefix("verify "), 200)
+        called = one_line(step.called, 200)
         reason = f": {one_line(step.message, 200)}" if step.verdict is Verdict.SKIP and step.message else ""
         first, *rest = fold(f"{called}{reason}", max(_room(options) - width - 4, 0))
         yield f"  {word_of(step.verdict, ink, width)}  {first}"

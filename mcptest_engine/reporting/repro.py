@@ -48,9 +48,10 @@ def filter_name(test: TestResult) -> str:
     return composition_name(test) if tripped_all else test.name  # the cases before it spent most of what was there
 
 
-def inline_repro(path: str, test: str) -> str:
-    """The same for a suite that came as text. Source: agent-interface, run_tool_test."""
-    return f"mcptest run {_quoted_word(one_line(path))} --filter {quoted_name(one_line(test))}"
+def inline_repro(path: str, test: str | None = None) -> str:
+    """The same for a suite that came as text, of all of its tests without `test`. Source: agent-interface, run_tool_test."""
+    command = f"mcptest run {_quoted_word(one_line(path))}"
+    return command if test is None else f"{command} --filter {quoted_name(one_line(test))}"
 
 
 def quoted_name(name: str) -> str:

@@ -14,7 +14,7 @@ from mcptest_engine.core.effects import DecidedBy
 from mcptest_engine.core.errors import CallMismatch, InvalidResult, McptestError, PolicyDenied, ServerError, ServerHung
 from mcptest_engine.core.events import CaseAnswered
 from mcptest_engine.core.kinds import ERROR_FAILURES, Wanted
-from mcptest_engine.core.results import Failure, FailureKind, Verdict
+from mcptest_engine.core.results import Failure, FailureKind, NotRun, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.judging.circumstances import told_failure
 from mcptest_engine.judging.snapshots import AnswerSnapshots
@@ -119,7 +119,7 @@ class Caller:
                 return await self._ask(asked, sessions, number, fault)
             return await self._run_body(asked, asked.body, sessions, number)
         except PolicyDenied as denied:
-            return Outcome(verdict=Verdict.SKIP, duration_ms=0.0, message=f"not run: {denied.message}")
+            return Outcome(Verdict.SKIP, 0.0, message=f"not run: {denied.message}", not_run=NotRun.DENIED)
         except McptestError as error:
             failure = Failure(kind=FailureKind.SUITE, message=error.message, hint=error.hint)
         except Exception as wrong:  # noqa: BLE001 - one answer that trips us must not cost the whole run
@@ -248,7 +248,7 @@ class Caller:
             exchange = exchange or await self._requested(asked, session, fault)
         except ServerError as error:
             if isinstance(error, ServerHung) and case is not None and number == 1:
-                return Outcome(verdict=Verdict.SKIP, duration_ms=0.0, message=f"not run: {error.message}")
+                return Outcome(Verdict.SKIP, 0.0, message=f"not run: {error.message}", not_run=NotRun.HUNG)
             duration_ms = (self._clock() - began) * 1000
             return await self._without_answer(asked, sessions, session, error, number, duration_ms)
         answer = exchange.answer

@@ -12,7 +12,7 @@ import asyncio
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.errors import ServerDied, ServerError, did_you_mean
+from mcptest_engine.core.errors import ServerDied, ServerError, Suggestion, did_you_mean
 from mcptest_engine.core.live import TEST
 from mcptest_engine.judging.matchers import Context
 from mcptest_engine.judging.matchers.json_schema import find_faults, matches_schema
@@ -81,10 +81,12 @@ class Entry:
 
     def find_argument_faults(self, arguments: Any) -> Iterator[ArgumentFault]:
         """All that is wrong with arguments, each at its place, in the same words; for a text that is being written."""
-        undeclared: list[str | None] = []
+        misspelt: set[str] = set()
+        undeclared = False
         for fault in self._find_undeclared(arguments):
-            if fault.kind != "missing" or f"did you mean `{fault.expected}`?" not in undeclared:
-                undeclared.append(fault.hint)
+            if fault.kind != "missing" or fault.expected not in misspelt:
+                undeclared = True
+                misspelt |= {fault.hint.meant} if isinstance(fault.hint, Suggestion) else set()
                 yield fault
         reason = self._judge_input(arguments) if self.is_tool else None
         if reason is None:
@@ -92,7 +94,7 @@ class Entry:
         schema = self.descriptor["inputSchema"]
         found = list(islice(find_faults(schema, arguments), _MOST_FAULTS))
         for one in found:
-            meant = f"did you mean `{one.expected}`?" in undeclared  # what is misspelt lacks for that reason
+            meant = one.kind == "required" and one.expected in misspelt  # what is misspelt lacks for that reason
             is_told = undeclared and not one.path and (one.kind == "additionalProperties" or meant)
             if not is_told:
                 kind, value = ("missing", one.expected) if one.kind == "required" else (one.kind, one.expected)
@@ -160,7 +162,7 @@ class Listing:
     def unknown(self, server: str, name: str) -> tuple[str, str | None]:
         """That there is no such name, as (message, hint)."""
         what = _WHAT[self.what]
-        hint = did_you_mean(name, self.entries)
+        hint: str | None = did_you_mean(name, self.entries)
         if hint is None and self.entries:
             count = f"1 {what}" if len(self.entries) == 1 else f"{len(self.entries)} {what}s"
             hint = f"it lists {count}; `mcptest {self.what}` shows them"

@@ -373,9 +373,10 @@ def _ends_by_hand(decision: Decision) -> list[Broken]:
 
 def _decided_alone(one: Held, again: Decision) -> Decision:
     """A test that failed alone as well: as it failed at first, but for times, and where it failed otherwise."""
-    if any(broken.session is None for broken in again.broken):  # it could not even ask
+    unasked = next((broken for broken in again.broken if broken.session is None), None)
+    if unasked is not None:
         could_at_first = all(broken.session is not None for broken in one.decision.broken)
-        return _not_tried(one, str(again.outcome.message).removeprefix("not run: ")) if could_at_first else one.decision
+        return _not_tried(one, unasked.why) if could_at_first else one.decision
     if _ends_by_hand(again):
         return one.decision
     kind = _kind(again)

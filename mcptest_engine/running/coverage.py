@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.catalog import Catalog
 
 MOST_VALUES = 200
-REFUSALS = ("the tool reported an error", "the server answered error")
 LONGEST_NAME = 300
 _DEEPEST_VALUE = 50
 _MAY_BE_EMPTY = ("?", "&", "#", ".", "/", ";")
@@ -217,7 +216,7 @@ def _note_node(found: dict[str, _Done], node: Mapping[str, Any]) -> None:
         return
     name, done = str(node.get("tool")), found.setdefault(str(node.get("server")), _Done())
     for call in node.get("calls") or ([node] if "args" in node else []):
-        refused = str(call.get("message", "")).startswith(REFUSALS)
+        refused = "refused" in call
         if call.get("status") != "ok" and not refused:
             continue
         done.note_call(name, call.get("args"), refused=refused)

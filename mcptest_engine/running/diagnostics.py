@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.errors import Suggestion
 from mcptest_engine.suite.text_edits import EditRefused, TextEdit, apply
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ _KEY = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s:,\[\]{}#"'](?:[^:,\
 _QUOTED = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^']|'')*'""")
 _PLAIN = re.compile(r"(?:[^\s#]|(?<=\S)#)+(?:[ \t]+(?:[^\s#]|(?<=\S)#)+)*")
 _PLAIN_IN_FLOW = re.compile(r"[^\s,\[\]{}#]+(?:[ \t]+[^\s,\[\]{}#]+)*")
-_DID_YOU_MEAN = re.compile(r"did you mean `([^`\s]+)`\?")
-_SPOKEN_OF = re.compile(r"""`([^`\s]+)`|"([^"\s]+)"|'([^'\s]+)'""")
 _LEADING = r"""["']?(?:\$\{(?:\w+\.)?)?"""
 
 
@@ -156,13 +155,9 @@ def end_of_word(line: str, column: int) -> int:
 
 
 def _fix(problem: Problem, number: int, column: int, line: str) -> Fix | None:
-    """The edit for `did you mean X?` where a word that the message speaks of stands right at the place."""
-    meant = None if problem.hint is None else _DID_YOU_MEAN.search(problem.hint)
-    if meant is None:
+    """The edit for `did you mean X?` where the word that is written instead stands right at the place."""
+    hint = problem.hint
+    if not isinstance(hint, Suggestion) or hint.meant == hint.written:
         return None
-    for groups in _SPOKEN_OF.findall(problem.message):
-        word = next(filter(None, groups))
-        found = re.compile(f"{_LEADING}({re.escape(word)})(?![\\w-])").match(line, column - 1)
-        if found is not None and word != meant[1]:
-            return Fix(number, found.start(1) + 1, found.end(1) + 1, meant[1])
-    return None
+    found = re.compile(f"{_LEADING}({re.escape(hint.written)})(?![\\w-])").match(line, column - 1)
+    return None if found is None else Fix(number, found.start(1) + 1, found.end(1) + 1, hint.meant)

@@ -22,7 +22,6 @@ from mcptest_engine.running.ledger import LedgerKeeper
 from mcptest_engine.running.mutation_scores import read_mutation_scores
 from mcptest_engine.running.plan import plan_of
 from mcptest_engine.running.runner import Run
-from mcptest_engine.running.settings import UNSAVED_SNAPSHOTS
 from mcptest_engine.running.stored_results import ResultStorage
 from mcptest_engine.running.survey import survey_of
 from mcptest_engine.suite.items import assertions_of, matchers_in, uses_matcher
@@ -182,7 +181,7 @@ class Snapshots(Extension):
             store.save()
         except (OSError, RecursionError) as wrong:
             reason = getattr(wrong, "strerror", None) or wrong
-            return with_warnings(record, [f"{UNSAVED_SNAPSHOTS}: {reason}"])
+            return replace(with_warnings(record, [f"the snapshots were not saved: {reason}"]), unsaved_snapshots=True)
         if store.taken:
             place = os.path.relpath(store.path)
             warnings.append(f"{counted(len(store.taken), 'snapshot')} written to {place}: check it and commit it")

@@ -14,7 +14,7 @@ from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.tasks import run_together
 from mcptest_engine.judging.opinions import Opinions, Said
-from mcptest_engine.judging.providers.values import ModelError
+from mcptest_engine.judging.providers.values import NO_PROVIDER, ModelError
 from mcptest_engine.judging.scorers.judge import JudgeError, grade, paid_for
 from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS, Case
 from mcptest_engine.running.kinds.agent.plan import AgentProgram
@@ -81,7 +81,7 @@ async def judge_with_models(
         return _failed(outcome, fault)
     if stopped is not None:
         told = stopped.message if stopped.defers else f"not judged: {stopped.reason}"
-        return outcome._replace(message=told)
+        return outcome._replace(message=told, deferred=stopped.reason if stopped.defers else None)
     return outcome
 
 
@@ -107,7 +107,7 @@ async def _ask(
     """Have a question answered. Gives what kept it from being answered."""
     argument = question.argument
     if bench is None:
-        opinions.answer(question, Said(None, "deferred: no model provider"))
+        opinions.answer(question, Said(None, f"deferred: {NO_PROVIDER}", deferred=NO_PROVIDER))
         return None
     try:
         judgement = await grade(
@@ -126,7 +126,7 @@ async def _ask(
         return wrong
     except ModelError as wrong:
         words = wrong.message if wrong.defers else f"not judged: {wrong.reason}"
-        opinions.answer(question, Said(None, words, paid_for(wrong)))
+        opinions.answer(question, Said(None, words, paid_for(wrong), wrong.reason if wrong.defers else None))
         return wrong
     decided = judgement.verdict is not Verdict.INCONCLUSIVE
     lead = "undecided: " if not decided else "" if judgement.jury else "the judge gives "

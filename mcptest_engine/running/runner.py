@@ -23,14 +23,14 @@ from mcptest_engine.core.events import (
     Warned,
 )
 from mcptest_engine.core.kinds import TestKind, Wanted
-from mcptest_engine.core.results import Failure, FailureKind, TestResult, Verdict
+from mcptest_engine.core.results import Failure, FailureKind, NotRun, TestResult, Verdict
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.circumstances import told_failure
 from mcptest_engine.running.attempts import Decision, decide, stopped_by, with_models
 from mcptest_engine.running.calling import Caller, call_of
 from mcptest_engine.running.cases import Check
-from mcptest_engine.running.verdicts import Outcome, doubted, with_tool_hint
+from mcptest_engine.running.verdicts import Outcome, deferred, doubted, with_tool_hint
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from mcptest_engine.running.stored_results import ResultStorage
     from mcptest_engine.running.survey import Survey
 
-INTERRUPTED = "not run: interrupted"
-NOT_ADMITTED = "not run: not asked for"
 _SHOWN = 4
 _REMEMBERED = 256
 """Of so many tests that have ended it is known beside which others they ran."""
@@ -196,7 +194,7 @@ class Run:
                 if self.admit is None or self._settled(case) is not None or await self.admit(case):
                     await self._bracketed(index, case, hooks)
                 else:
-                    self._finish(index, case, _skipped(NOT_ADMITTED), self.clock())
+                    self._finish(index, case, _skipped("not run: not asked for", NotRun.NOT_ASKED), self.clock())
                 continue
             queue = iter(sorted(batch, key=_waits_for_another))
             while True:
@@ -294,8 +292,8 @@ class Run:
         if self._halted is not None:
             return stopped_by(self._halted)
         if case.deferred is not None:
-            return _deferred(case.deferred)
-        return None if self._stopped is None else _skipped(self._stopped)
+            return Decision(deferred(case.deferred), ())
+        return None if self._stopped is None else _skipped(self._stopped, NotRun.BAIL)
 
     async def _decide(self, index: int, case: Case) -> None:
         """Bring one case to its verdict, with as many attempts as it may have."""
@@ -488,6 +486,8 @@ class Run:
             behind=outcome.behind,
             definition=_definition(case, outcome),
             strength=case.strength,
+            not_run=outcome.not_run,
+            deferred=outcome.deferred,
             mutation_score=self.mutation_scores.get(case.id),
             **_spent(outcome, with_models=self.judged is not None),
         )
@@ -647,22 +647,19 @@ def _told_once(warnings: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(f"{names[0]}{f' and {more[text]}' if len(names) > 1 else ''}: {text}" for text, names in found.items())
 
 
-def _deferred(reason: str) -> Decision:
-    return Decision(Outcome(verdict=Verdict.INCONCLUSIVE, duration_ms=0.0, message=reason), ())
-
-
 def _left_at(trace: Mapping[str, Any] | None, *, seconds: float | None) -> Outcome:
     """A case that was not brought to its end, `seconds` after its begin; of a composition or an agent: how far it came."""
     if trace is None:
         if seconds is None:
-            return Outcome(Verdict.SKIP, 0.0, message=INTERRUPTED)
+            return Outcome(Verdict.SKIP, 0.0, message="not run: interrupted", not_run=NotRun.INTERRUPTED)
         after = f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
-        return Outcome(Verdict.SKIP, seconds * 1000, message=f"interrupted after {after}")
+        told = f"interrupted after {after}"
+        return Outcome(Verdict.SKIP, seconds * 1000, message=told, not_run=NotRun.INTERRUPTED)
     nodes = trace.get("nodes", {}).values()
-    at = [f"`{node['id']}`" for node in nodes if str(node.get("message")).startswith("ended: ")]
+    at = [f"`{node['id']}`" for node in nodes if "ended_by" in node]
     told = f"interrupted at {', '.join(at[:_SHOWN])}{', …' if len(at) > _SHOWN else ''}" if at else "interrupted"
-    return Outcome(verdict=Verdict.SKIP, duration_ms=trace["duration_ms"], message=told, trace=trace)
+    return Outcome(Verdict.SKIP, trace["duration_ms"], message=told, trace=trace, not_run=NotRun.INTERRUPTED)
 
 
-def _skipped(reason: str) -> Decision:
-    return Decision(Outcome(verdict=Verdict.SKIP, duration_ms=0.0, message=reason), ())
+def _skipped(reason: str, not_run: NotRun | None = None) -> Decision:
+    return Decision(Outcome(Verdict.SKIP, 0.0, message=reason, not_run=not_run), ())

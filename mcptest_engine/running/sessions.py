@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 class Broken(NamedTuple):
     """A shared session over which a call got no answer: the server died, or the call timed out (`hung`).
 
-    `name` is what the pool calls it by, `session` None where none was to be had and nothing was asked.
+    `name` is what the pool calls it by, `session` None where none was to be had, for what `why` says, and nothing was asked.
     """
 
     name: str
     session: Session | None
     hung: bool = False
+    why: str = ""
 
 
 class Sessions:
@@ -63,8 +64,8 @@ class Sessions:
         if session is None:
             try:
                 session = await self._pool.session(server)
-            except ServerError:
-                self.broken.append(Broken(server, None))
+            except ServerError as error:
+                self.broken.append(Broken(server, None, why=error.message))
                 raise
         return session
 

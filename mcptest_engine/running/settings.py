@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from mcptest_engine.running.cost_gate import CostGate
     from mcptest_engine.safety.execution import ExecutionPolicy
 
-UNSAVED_SNAPSHOTS = "the snapshots were not saved"
-"""Begins the warning of a run whose snapshots the disk refused."""
-
 
 class Selection(NamedTuple):
     """Which of a suite's tests a run takes; every condition given must hold.

@@ -11,7 +11,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.coverage import DIMENSIONS, SHARDED, TOLD_AS, Dimension
+from mcptest_engine.core.coverage import DIMENSIONS, SHARDED, TOLD_AS, Dimension, short_lines
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.running.coverage import Offered, coverage_of, offered_in
@@ -86,7 +86,9 @@ class Survey(Extension):
         notes += (
             f"{TOLD_AS}the servers offer no {row.name}, so the floor of {row.floor:g} % has no effect" for row in idle
         )
-        return replace(record, coverage=rows, warnings=(*record.warnings, *notes))
+        return replace(
+            record, coverage=rows, coverage_notes=(*short_lines(rows), *notes), warnings=(*record.warnings, *notes)
+        )
 
     async def _asked(self, name: str, known: Mapping[str, Sequence[Mapping[str, Any]]]) -> Offered:
         from mcptest_engine.servers.catalog import read_catalog

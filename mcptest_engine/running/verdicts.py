@@ -7,19 +7,27 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.errors import AnswerLost, AuthFailed, CallMismatch, CallTimeout, InvalidResult, did_you_mean
+from mcptest_engine.core.errors import (
+    AnswerLost,
+    AuthFailed,
+    CallMismatch,
+    CallTimeout,
+    InvalidResult,
+    NotReady,
+    did_you_mean,
+)
 from mcptest_engine.core.kinds import ERROR_FAILURES, Wanted
-from mcptest_engine.core.results import AssertionResult, Failure, FailureKind, Verdict
+from mcptest_engine.core.results import AssertionResult, Failure, FailureKind, Part, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.judging.assertions import judge_assertions
 from mcptest_engine.judging.validity import find_invalidity, find_task_handle
 from mcptest_engine.servers.failures import is_refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from mcptest_engine.core.errors import ServerError
-    from mcptest_engine.core.results import DerivedMetric, TestResult, VerifyResult
+    from mcptest_engine.core.results import DerivedMetric, NotRun, TestResult, VerifyResult
     from mcptest_engine.judging.opinions import Opinions
     from mcptest_engine.judging.scoring import Scored
     from mcptest_engine.judging.snapshots import SnapshotStore
@@ -40,7 +48,7 @@ class Outcome(NamedTuple):
     `request` is what was asked, where that is not what the test says; `trace` is a composition's or an agent's, `judgement`,
     `trials` and `behind` are as in `TestResult`; `cached`: a grading that was kept; `model` is the one that answered. `lost`:
     the answer was taken away by the test's own `fault`, so that there is nothing to judge yet. `gone`: the server did not
-    start, or ended.
+    start, or ended. `not_run` and `deferred` are as in `TestResult`.
     `verify` holds the steps that followed, in order.
     """
 
@@ -65,6 +73,13 @@ class Outcome(NamedTuple):
     cached: bool = False
     model: str | None = None
     behind: Mapping[str, Any] | None = None
+    not_run: NotRun | None = None
+    deferred: str | None = None
+
+
+def deferred(reason: str) -> Outcome:
+    """The outcome of what waits for a model that could not be asked; `reason` is why."""
+    return Outcome(Verdict.INCONCLUSIVE, 0.0, message=f"deferred: {reason}", deferred=reason)
 
 
 def failure_of(error: ServerError) -> Failure:
@@ -78,7 +93,8 @@ def failure_of(error: ServerError) -> Failure:
         kind = FailureKind.INVALID
     elif isinstance(error, CallMismatch):
         kind = FailureKind.SUITE
-    return Failure(kind=kind, message=error.message, hint=error.hint, stderr_tail=error.stderr_tail or None)
+    tail, not_ready = error.stderr_tail or None, isinstance(error, NotReady)
+    return Failure(kind=kind, message=error.message, hint=error.hint, stderr_tail=tail, not_ready=not_ready)
 
 
 def failed(error: ServerError, *, duration_ms: float) -> Outcome:
@@ -163,8 +179,8 @@ def judge(
 
         budgets = judge_budgets(expect, envelope)
     if budgets is not None and budgets.failure is not None:
-        told = budgets.failure.message
-        failure = budgets.failure if failure is None else replace(failure, message=f"{failure.message}; {told}")
+        own, failure = failure, budgets.failure
+        failure = failure if own is None else own.with_part(Part.ALSO, failure.message)
     deferred = failure is None and any(row.passed is None for row in rows)
     verdict = Verdict.FAIL if failure is not None else Verdict.INCONCLUSIVE if deferred else Verdict.PASS
     outcome = Outcome(
@@ -182,7 +198,7 @@ def judge(
         score=scored.score,
         threshold=scored.threshold,
         metrics=scored.metrics,
-        warnings=(*outcome.warnings, *_missing(scored)),
+        warnings=(*outcome.warnings, *(text for metric in scored.metrics for text in metric.missing_texts())),
     )
 
 
@@ -220,13 +236,6 @@ def _scored(asked: Asked, rows: tuple[AssertionResult, ...]) -> Scored:
     from mcptest_engine.judging.scoring import score_test  # it brings exact fractions, which few suites need
 
     return score_test(rows, threshold=asked.threshold, metrics=asked.metrics)
-
-
-def _missing(scored: Scored) -> Iterator[str]:
-    """References of metrics that lead nowhere, so that a typo is visible."""
-    for metric in scored.metrics:
-        for name in metric.missing:
-            yield f"metric `{metric.name}`: nothing is named `{name}`, so its score is 0.0"
 
 
 def _assertion_failure(row: AssertionResult, asked: Asked) -> Failure:
@@ -375,8 +384,7 @@ def _unknown_node_hint(trace: Mapping[str, Any], answered: Mapping[str, Collecti
     message, tool = str(node.get("message", "")), str(node["tool"])
     if tool in answered.get(node["server"], ()):
         return None
-    unknown = any(f"error {code} " in message for code in UNKNOWN_NAME_CODES)
-    if not unknown and not _is_about_unknown(message, tool):
+    if node.get("error_code") not in UNKNOWN_NAME_CODES and not _is_about_unknown(message, tool):
         return None
     return did_you_mean(tool, answered.get(node["server"], ()))
 

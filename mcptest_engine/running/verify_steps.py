@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core.results import Failure, Verdict, VerifyResult
+from mcptest_engine.core.results import Failure, Part, Verdict, VerifyResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,8 +56,8 @@ def _decided(case: Case, outcome: Outcome) -> Outcome:
 
 def _joined(own: Failure | None, of_step: Failure, words: str) -> Failure:
     if own is None:
-        return replace(of_step, message=words)
-    return replace(own, message=f"{own.message}; {words.replace(chr(10), '; ')}")
+        return replace(of_step, message=words, parts=((Part.STEP, words),))
+    return own.with_part(Part.STEP, words.replace("\n", "; "))
 
 
 def _expects(expect: Mapping[str, Any]) -> bool:

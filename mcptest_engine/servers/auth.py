@@ -12,7 +12,7 @@ import shlex
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from mcptest_engine.core.errors import AuthFailed
+from mcptest_engine.core.errors import AuthFailed, Refusal
 from mcptest_engine.servers.urls import is_loopback, login_command, may_take_secrets, shown_url
 
 if TYPE_CHECKING:
@@ -67,17 +67,16 @@ def _check_proxy(spec: ServerSpec, what: str) -> None:
 def refused(spec: ServerSpec, status: int, challenge: str | None) -> AuthFailed:
     """The failure for HTTP 401 or 403; `challenge` is the `WWW-Authenticate` header."""
     assert spec.url is not None
-    what, remedy = _input_to_mend(spec, challenge)
+    what, remedy, may_log_in = _input_to_mend(spec, challenge)
+    advertised = _advertised(challenge)
     url = shown_url(spec.url)
     doctor = f"mcptest doctor --url {shlex.quote(url)}"
     if spec.bearer_token_env:
         doctor += f" --bearer-token-env {shlex.quote(spec.bearer_token_env)}"
-    clause = (
-        f"HTTP {status} from {url}, server advertises {_advertised(challenge)}.\n"
-        f"{what};\n"
-        f"{remedy}. Diagnose with: {doctor}"
-    )
-    return AuthFailed.because(clause, server=spec.name)
+    clause = f"HTTP {status} from {url}, server advertises {advertised}.\n{what};\n{remedy}. Diagnose with: {doctor}"
+    failed = AuthFailed.because(clause, server=spec.name)
+    failed.refusal = Refusal(status, advertised, what, remedy, may_log_in)
+    return failed
 
 
 def takes_stored_token(spec: ServerSpec) -> bool:
@@ -103,10 +102,11 @@ def _advertised(challenge: str | None) -> str:
 
 
 class _Mend(NamedTuple):
-    """What was the matter with what was sent, and what to do about it."""
+    """What was the matter with what was sent, and what to do about it; `may_log_in` is as in `Refusal`."""
 
     what: str
     remedy: str
+    may_log_in: bool = False
 
 
 def _input_to_mend(spec: ServerSpec, challenge: str | None) -> _Mend:
@@ -126,9 +126,10 @@ def _input_to_mend(spec: ServerSpec, challenge: str | None) -> _Mend:
         names = ", ".join(f"`{name}`" for name in sorted(spec.secret_headers))
         return _Mend(f"the credentials in {names} (from `headers`) were not accepted", "correct what `headers` names")
     remedy = "name the env var that holds one with `bearer_token_env`"
-    if spec.url is not None and challenge_parameter(challenge, "resource_metadata") is not None:
-        remedy += f", or log in with: {login_command(spec.url)}"
-    return _Mend("no token was sent", remedy)
+    tells_login = spec.url is not None and challenge_parameter(challenge, "resource_metadata") is not None
+    if tells_login:
+        remedy += f", or log in with: {login_command(spec.url or '')}"
+    return _Mend("no token was sent", remedy, may_log_in=not tells_login)
 
 
 def _of_client_credentials(oauth: Mapping[str, Any], challenge: str | None) -> _Mend:

@@ -113,6 +113,8 @@ class CallFailed(Exception):
             signal=None if ending is None else ending.signal,
             http=self.http,
             clause=clause,
+            timed_out=self.error is CallTimeout,
+            ended=ending is not None,
         )
 
 
@@ -271,7 +273,7 @@ def _beside_hint(program: str) -> str:
 def _not_found(spec: ServerSpec, program: str) -> tuple[str, str | None]:
     if "/" not in program:
         known = ("python3", "python", "node", "npx", "uv", "uvx", "deno", "bun", "docker", "mcptest")
-        hint = did_you_mean(program, known) if program not in known else None
+        hint: str | None = did_you_mean(program, known) if program not in known else None
         if " " in program:
             hint = "write the command as a list, one word each: " + json.dumps(program.split())
         elif _path(spec, program).is_file():

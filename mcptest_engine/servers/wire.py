@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.core.lazy_patterns import lazy_pattern
-from mcptest_engine.core.safe_json import decode_json, json_decoder, json_fault
+from mcptest_engine.core.safe_json import JsonFault, decode_json, json_decoder, json_fault
 from mcptest_engine.servers.memory import MAX_VALUE_BYTES, is_too_much
 
 if TYPE_CHECKING:
@@ -55,12 +55,13 @@ class Kind(StrEnum):
 class Unreadable(ValueError):
     """A line that is no JSON, or more than is read (`is_too_much`).
 
-    `reason` is a phrase; `call_id` the integer id that it seems to carry, if it looks like an answer.
+    `reason` is a phrase, `detail` the same without "it is not JSON".
+    `call_id` is the integer id that it seems to carry, if it looks like an answer.
     """
 
-    def __init__(self, reason: str, call_id: int | None, *, is_too_much: bool = False) -> None:
+    def __init__(self, reason: str, call_id: int | None, *, is_too_much: bool = False, detail: str = "") -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason, self.detail = reason, detail or reason
         self.call_id = call_id
         self.is_too_much = is_too_much
 
@@ -105,9 +106,10 @@ def parse(line: bytes, decode: Callable[[str], Any] | None = None) -> Any:
     try:
         return (decode or decode_json)(line.decode()) if size < _LARGE else _decode_large(line.decode())
     except (ValueError, RecursionError, MemoryError) as wrong:
-        begins_with_mark = isinstance(wrong, json.JSONDecodeError) and line.startswith(BOM_UTF8)
-        reason = "it is not JSON: it begins with a byte order mark" if begins_with_mark else str(json_fault(wrong))
-        raise Unreadable(reason, id_within(line)) from None
+        fault = json_fault(wrong)
+        if isinstance(wrong, json.JSONDecodeError) and line.startswith(BOM_UTF8):
+            fault = JsonFault("it begins with a byte order mark", syntax=True)
+        raise Unreadable(str(fault), id_within(line), detail=fault.detail) from None
 
 
 def kind_of(message: object) -> Kind:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.errors import Suggestion, did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.targets import TargetSyntaxError, parse_target
 from mcptest_engine.core.words import quoted
@@ -223,13 +223,13 @@ def _root_hint(first: object, target: str, roots: tuple[str, ...]) -> str:
     elif isinstance(first, str):
         plain = target.removeprefix(".")
         if first in _RESULT_MEMBERS:
-            return f"did you mean `result.{plain}`?"
+            return Suggestion(plain, f"result.{plain}")
         if first in _OTHER_MEMBERS:
-            return f"did you mean `{_OTHER_MEMBERS[first]}.{plain}`?"
+            return Suggestion(plain, f"{_OTHER_MEMBERS[first]}.{plain}")
         if near := did_you_mean(first[:80], roots):
             return near
         if near := did_you_mean(first[:80], _RESULT_MEMBERS):
-            return near.replace("`", "`result.", 1)
+            return Suggestion(near.written, f"result.{near.meant}")
     return "it starts with one of " + ", ".join(
         f"`{root}`" for root in roots if root not in AGENT_GATES and root != "edges"
     )

@@ -9,7 +9,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.errors import Severity, did_you_mean
+from mcptest_engine.core.errors import Severity, Suggestion, did_you_mean
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import TargetSyntaxError, parse_target
 from mcptest_engine.core.words import quoted
@@ -43,8 +43,8 @@ _MEMBERS: Mapping[str, tuple[str, ...]] = {
 }
 _NODE_MEMBERS = (
     *("status", "output", "args", "result", "calls", "duration_ms", "started_ms", "message", "hint", "id", "server"),
-    "skipped_by",
-    *("tool", "needs", "mocked", "frozen", "cost_usd", "tokens", "model"),
+    *("skipped_by", "ended_by", "item"),
+    *("refused", "error_code", "tool", "needs", "mocked", "frozen", "cost_usd", "tokens", "model"),
 )
 _SHOWN_CYCLE = 12
 _MOST_CYCLES = 5
@@ -262,13 +262,13 @@ class CompositionChecks:
             shown = ", ".join(f"`.{member}`" for member in members)
             message = f"`{one_line(path.text, 80)}` is always null: the input of this program has only {shown}"
             severity = Severity.WARNING if path.has_fallback and works else Severity.ERROR
-            hint = did_you_mean(name[:80], members)
-            if hint is None or name in ids:
+            near = did_you_mean(name[:80], members)
+            if near is None or name in ids:
                 holder = next((one for one in members if name in ids and one in {"nodes", "parents"}), members[0])
                 rest = path.text[1:] if path.text.startswith(".[") else path.text
-                hint = f"did you mean `.{holder}{one_line(rest, 80)}`?"
+                hint = Suggestion(name, f".{holder}{one_line(rest, 80)}")
             else:
-                hint = hint.replace("`", "`.", 1)
+                hint = Suggestion(name, f".{near.meant}")
             self._places.tell(file, place, message, hint, severity=severity, inside=(program, path.start))
 
     def _check_mentions(

@@ -11,7 +11,7 @@ import re
 import shlex
 from typing import Any
 
-from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.errors import Suggestion, did_you_mean
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.suite.schema import PATH_PATTERN, is_duration, is_url, messages, messages_of
 from mcptest_engine.suite.secrets import without_userinfo
@@ -368,7 +368,7 @@ def enum_hint(value: Any, words: list[Any]) -> str | None:
         return "write `{ delay_ms: 250 }`"
     alias = _VALUE_ALIASES.get(value.strip().lower())
     if alias in words:
-        return f"did you mean `{alias}`?"
+        return Suggestion(value, str(alias))
     near = did_you_mean(value, [str(word) for word in words])
     if near is None and "drop_response" in words:
         return "it may also be `{ delay_ms: 250 }`"
@@ -380,8 +380,8 @@ def alias_hint(key: str, alias: str, name: str, value: Any) -> str:
     if alias == "fault" and key in ("delay", "latency"):
         shown = value if type(value) is int else 250
         return f"did you mean `fault: {{ delay_ms: {shown} }}`?"
-    hint: str = messages_of(name).get("told", {}).get(key, f"did you mean `{alias}`?")
-    return hint
+    told: str | None = messages_of(name).get("told", {}).get(key)
+    return told or Suggestion(key, alias)
 
 
 def null_hint(schema: dict[str, Any], key: str) -> str:

@@ -15,7 +15,7 @@ from dataclasses import field
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.errors import Problem, Span, did_you_mean
+from mcptest_engine.core.errors import Problem, Span, Suggestion, did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.schemas import refuse_to_fetch
@@ -310,7 +310,7 @@ class _Walk:
         if name == "Assertion" and _is_a_set(key):
             inside = "AssertSet" in place.within
             hint = "a set contains assertions and no other set: put it beside this one" if inside else None
-            return hint or "did you mean `assert-set`?", ""
+            return hint or Suggestion(key, "assert-set"), ""
         if name in ("Expect", "AgentExpect") and (meant := self._assertion_meant(key, properties, place)):
             return meant, ""
         aliases = messages_of(name).get("aliases", {})
@@ -320,7 +320,7 @@ class _Walk:
         word = self._nearest(key, properties, name)
         near = aliases.get(word, word) if word is not None else None
         if word is not None and near is not None and _closeness(key, word) >= 0.8:
-            return f"did you mean `{near}`?", near
+            return Suggestion(key, near), near
         if name == "AssertSetItem":
             return "a set is an item of its own: put `- ` before the next line", ""
         if name == "Assertion" and "matcher" in properties:
@@ -337,7 +337,7 @@ class _Walk:
             (near,) = properties
         if near is None and 1 < len(properties) <= _FEW:
             return f"known here: {', '.join(f'`{one}`' for one in properties)}", ""
-        return (f"did you mean `{near}`?", near) if near is not None else (None, "")
+        return (Suggestion(key, near), near) if near is not None else (None, "")
 
     def _assertion_meant(self, key: str, properties: Mapping[str, Any], place: _Place) -> str | None:
         """The hint for an unknown key of an `expect` that belongs to an assertion in the long or in the short form."""
@@ -349,15 +349,16 @@ class _Walk:
         if head is None or head[0] in roots:
             return None
         near = did_you_mean(head[0], [*roots, *(properties if head[0] == key else ())])
-        word = near.split("`")[1] if near else ""
-        return f"did you mean `{word}{key[head.end() :]}`?" if word in roots else None
+        if near is None or near.meant not in roots:
+            return None
+        return Suggestion(key, f"{near.meant}{key[head.end() :]}")
 
     def _nearest(self, key: str, properties: Mapping[str, Any], name: str) -> str | None:
         """The word most like the key, among the keys of this place and other tools' words for them."""
         if (key, name) not in self._near:
             foreign = messages_of(name).get("aliases", {})
             hint = did_you_mean(key, [*foreign, *properties]) if len(key) <= 100 else None
-            self._near[key, name] = hint.split("`")[1] if hint else None
+            self._near[key, name] = hint.meant if hint else None
         return self._near[key, name]
 
     def _matcher_meant(self, key: str) -> str | None:

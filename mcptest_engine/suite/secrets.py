@@ -184,11 +184,12 @@ def without_secrets(
 
     def clean(problem: Problem) -> Problem:
         shortest = 1 if is_templated(problem) else _SHORTEST_IN_TEXT
+        hint = masked(problem.hint, shortest)
         return replace(
             problem,
             message=masked(problem.message, shortest) or "",
             words=masked(problem.words, shortest) or "",
-            hint=masked(problem.hint, shortest),
+            hint=problem.hint if hint == problem.hint else hint,  # a suggestion stays one
             pointer=masked(problem.pointer, _SHORTEST_IN_TEXT) or "",
         )
 

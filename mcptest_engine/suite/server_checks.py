@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from mcptest_engine.core.errors import SuiteError, did_you_mean
+from mcptest_engine.core.errors import Suggestion, SuiteError, did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import quoted
@@ -139,7 +139,7 @@ def _check_protocol(protocol: Any, server: Placed, places: Places) -> None:
     if not isinstance(protocol, str) or protocol in (*known, "auto"):
         return
     if protocol.lower() == "auto":
-        near: str | None = "did you mean `auto`?"
+        near: str | None = Suggestion(protocol, "auto")
     elif _DATE.fullmatch(protocol):
         near = did_you_mean(protocol, known) or "known: " + ", ".join(f"`{revision}`" for revision in known)
     else:

@@ -206,11 +206,14 @@ class Workspace:
             hint = "run ids are the file names in .mcptest/runs, without `.json`"
             raise RecordError(f'there is no run "{text}" here', hint=hint) from None
         except OSError as wrong:
-            raise RecordError(f"cannot read {path}: {wrong.strerror or wrong}") from wrong
+            told = wrong.strerror or str(wrong)
+            raise RecordError(f"cannot read {path}: {told}", reason=told) from wrong
         except ValueError as wrong:
-            raise RecordError(f"{path} is not a run record: {wrong}") from wrong
+            told = f"is not a run record: {wrong}"
+            raise RecordError(f"{path} {told}", reason=told) from wrong
         if not isinstance(record, dict):
-            raise RecordError(f"{path} is not a run record: it is not a JSON object")
+            told = "is not a run record: it is not a JSON object"
+            raise RecordError(f"{path} {told}", reason=told)
         return record
 
     def last_verdicts(self, suite_path: str) -> dict[str, str]:

@@ -416,9 +416,9 @@ class ReviewScreen(Working, WorkScreen):
 
     def action_rest(self, choice: str) -> None:
         """All that are left, after one question."""
-        chosen, title, lines = rest_question(self.state, choice)
+        chosen, title, lines, left = rest_question(self.state, choice)
         if not chosen:
-            told = "; ".join(line.removesuffix(".").removeprefix("Left out: ") for line in lines)
+            told = "; ".join(left)
             self.workbench.say(f"nothing is left to {choice} at once{': ' + told if told else ''}")
             return
         self._decide_many(chosen, choice, title, lines)

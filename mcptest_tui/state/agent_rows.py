@@ -46,7 +46,7 @@ def whole_repro(row: AgentRow) -> str:
     suite = f".mcptest/inline/{row.id}.yml" if row.kind == INLINE else row.suite
     if row.kind not in (RUN, INLINE):
         return ""
-    return inline_repro(suite, "").partition(" --filter ")[0]
+    return inline_repro(suite)
 
 
 def detail_lines(row: AgentRow, told: Mapping[str, Any] | str | None) -> list[TextLine]:

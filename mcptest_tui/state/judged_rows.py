@@ -34,20 +34,9 @@ GATES = (
 """The members of a trace that measure which tools a model chose."""
 
 
-def is_deferred(verdict: object, message: object) -> bool:
-    """Whether a test, or an assertion that is not decided, waits for a model that nobody has set up."""
-    return verdict in ("inconclusive", None) and isinstance(message, str) and message.startswith(DEFERRED)
-
-
 def shown_as(result: Mapping[str, Any]) -> str:
     """The verdict of a result, or "deferred"."""
-    verdict = str(result.get("verdict", ""))
-    return DEFERRED if is_deferred(verdict, result.get("message")) else verdict
-
-
-def deferred_reason(message: str) -> str:
-    """Why, without the word that stands before it already."""
-    return message.removeprefix(DEFERRED).lstrip(": ")
+    return DEFERRED if "deferred" in result else str(result.get("verdict", ""))
 
 
 def judgement_lines(judgement: Mapping[str, Any], *, at: int = 0, alone: bool = True) -> Iterator[TextLine]:

@@ -17,8 +17,8 @@ SILENT_SECONDS = 5.0
 """After so long without a result, something hangs, as far as anybody can see."""
 LEAST_DONE, LEAST_SECONDS = 3, 1.0
 """Before so many tests are done, and in the first second, nobody can say how long the rest will take."""
-GIVEN_UP = ("not run: interrupted", "not run: stopped", "interrupted")
-"""How the message of a result begins whose test a run was ended before; a test that the policy refuses was not given up."""
+GIVEN_UP = frozenset({"interrupted", "bail"})
+"""What keeps a test from running that a run was ended before; a test that the policy refuses was not given up."""
 CANCELLED = "cancelled"
 """The kind of a run that was ended before it began, because a person wanted it so."""
 MISSED_GATE = 6
@@ -141,7 +141,7 @@ class Progress:
             self.total += len(event.get("tests", ())) - self.asked.pop(run, 0)
         elif name == "case.finished":
             result = event["result"]
-            if result.get("verdict") == "skip" and str(result.get("message") or "").startswith(GIVEN_UP):
+            if result.get("not_run") in GIVEN_UP:
                 self.not_run += 1
             else:
                 self.done += 1
@@ -169,6 +169,6 @@ class Progress:
 def _summary(record: dict[str, Any]) -> tuple[str, bool]:
     verdict = str(record.get("verdict", ""))
     if record.get("gates") and record.get("exit_code") == MISSED_GATE:
-        over = all(str(gate).startswith("effects: ") for gate in record["gates"])
+        over = all(gate["about"] == "effects" for gate in record["gates"])
         return "over a limit of effects" if over else "below a coverage floor", True
     return {"pass": "passed", "fail": "failed"}.get(verdict, verdict or "ended"), verdict == "fail"

@@ -27,9 +27,7 @@ from mcptest_tui.state.json_rows import is_cut, readable
 from mcptest_tui.state.judged_rows import (
     DEFERRED,
     cost_lines,
-    deferred_reason,
     gate_lines,
-    is_deferred,
     judgement_lines,
     scorer_error_lines,
     shown_as,
@@ -39,7 +37,7 @@ from mcptest_tui.state.judged_rows import (
 from mcptest_tui.state.run_view import FAULTS, FAULTS_OF, ServerView, Summary, needs_arguments, slowest
 from mcptest_tui.state.score_rows import bar, metrics, number, shares
 from mcptest_tui.state.text_lines import BLANK, LIMIT, TextLine, indented, line, readable_text, safe, safe_lines
-from mcptest_tui.state.verdict_notes import words_of
+from mcptest_tui.state.verdict_notes import cause_of, words_of
 from mcptest_tui.words import MARKS, is_ascii, key_of, mark, strength_shown, took_shown, took_told
 
 if TYPE_CHECKING:
@@ -50,7 +48,6 @@ if TYPE_CHECKING:
     from mcptest_tui.state.text_lines import Piece
 
 STDERR_SHOWN = 3
-CHECK_FIRST = "review before first run"
 """How the `skip:` of a generated test begins that a person should check."""
 MOST_CAUSES, NAMED = 12, 3
 MOST_TOOLS, TOOL_WIDTH = 12, 32
@@ -103,15 +100,11 @@ def _ways_on(result: Mapping[str, Any]) -> list[TextLine]:
     edit = key_of("open.edit")
     if needs_arguments(result):
         keys = [(key_of("review.open"), "gives it other arguments in Review"), (edit, "opens it in the editor")]
-    elif result.get("verdict") == "skip" and str(result.get("message")).startswith(CHECK_FIRST):
-        keys = [(edit, "opens it in the editor: once you have checked it, remove its `skip:`")]
+    elif "skip" in (result.get("definition") or {}):
+        keys = [(edit, "opens it in the editor: remove its `skip:` to run it")]
     else:
         return []
     return [BLANK, *key_lines(keys)]
-
-
-_COMPARED = 60
-"""Characters of an assertion's message that tell it from what precedes it; what is long is cut off."""
 
 
 def outcome_lines(result: Mapping[str, Any], server: ServerView | None = None) -> list[TextLine]:
@@ -128,7 +121,7 @@ def outcome_lines(result: Mapping[str, Any], server: ServerView | None = None) -
         lines += _failure(result, failure)
         lines += scorer_error_lines(failure)
     elif shown_as(result) == DEFERRED:
-        lines += _deferred(str(result["message"]))
+        lines += _deferred(str(result["deferred"]))
     elif result.get("message") and not judged:
         lines += [BLANK, line(safe(result["message"]))]
         if result.get("verdict") == "inconclusive":
@@ -169,7 +162,7 @@ def reason_of(row: TestRow, stored: dict[str, Any] | None = None) -> str:
     result = row.result or stored
     if result is None:
         return f"{mark(row.shown)} {WORDS.get(row.shown, row.shown)}: {key_of('open.detail')} shows why"
-    words = words_of(result).removeprefix(f"{DEFERRED}: ")
+    words = result.get("deferred") or words_of(result)
     return f"{mark(row.shown)} {WORDS.get(row.shown, row.shown)}{f': {words}' if words else ''}"
 
 
@@ -237,8 +230,7 @@ def _failure(result: Mapping[str, Any], failure: Mapping[str, Any]) -> Iterator[
     first = next((item for item in assertions if item.get("passed") is False), None)
     message = failure.get("message")
     if kind == "assertion" and first is not None:  # told below, but for what failed before it in a composition
-        cause, found, _ = str(message).partition(f"; {str(first.get('message'))[:_COMPARED]}")
-        message = cause if found else ""
+        message = cause_of(failure)
     if message:
         yield BLANK
         for text in safe_lines(message):
@@ -250,9 +242,9 @@ def _failure(result: Mapping[str, Any], failure: Mapping[str, Any]) -> Iterator[
         yield line(("hint: ", "hint"), (safe(failure["hint"]), "hint"))
 
 
-def _deferred(message: str) -> Iterator[TextLine]:
+def _deferred(reason: str) -> Iterator[TextLine]:
     yield BLANK
-    yield line((safe(deferred_reason(message)), "deferred"))
+    yield line((safe(reason), "deferred"))
     yield line(("inconclusive: no model could be asked", "dim"))
 
 
@@ -277,9 +269,7 @@ def _item(item: Any, share: str, is_answered: bool) -> Iterator[TextLine]:
 
 def _verdict_of(assertion: Mapping[str, Any]) -> str:
     passed = assertion.get("passed")
-    if is_deferred(passed, assertion.get("message")) or (
-        passed is None and "deferred: " in str(assertion.get("message"))
-    ):
+    if "deferred" in assertion:
         return DEFERRED
     return "pass" if passed is True else "fail" if passed is False else "inconclusive"
 
@@ -366,9 +356,7 @@ def _side(value: Any, ink: str) -> Piece:
 
 def _reason(assertion: Mapping[str, Any]) -> tuple[str, str]:
     """The suite's own words for the failure, and what the engine says without the part that the lines around it say."""
-    message = safe(assertion.get("message") or "")
-    before, found, rest = message.partition(") failed: ")
-    return (before.rpartition(": assertion ")[0], rest) if found else ("", message)
+    return safe(assertion.get("note") or ""), safe(assertion.get("reason") or assertion.get("message") or "")
 
 
 def _verify(result: Mapping[str, Any]) -> Iterator[TextLine]:
@@ -536,8 +524,8 @@ def _failing(rows: Sequence[TestRow]) -> list[TextLine]:
 def failures_by_cause(rows: Sequence[TestRow]) -> list[list[TestRow]]:
     """Failed tests that failed alike, those of the cause with most tests first.
 
-    Alike are failures of one kind with one message, whatever its line, and all failures of one server that ended or did not
-    answer.
+    Alike are failures of one kind with one message, of assertions at one target for one reason, and all failures of
+    one server that ended or did not answer.
     """
     groups: dict[tuple[str, ...], list[TestRow]] = {}
     for row in rows:
@@ -551,8 +539,11 @@ def _cause_of(row: TestRow) -> tuple[str, ...]:
     kind = str(failure.get("kind", "")) if isinstance(failure, dict) else ""
     if kind == "server" and row.kind not in ("agent", "composition"):
         return (kind, row.path, row.server)
-    line = failure.get("line") if isinstance(failure, dict) else None
-    message = str(readable_text(result.get("message"))).replace(f", line {line}", "", 1)
+    assertions = (item for item in result.get("assertions") or () if isinstance(item, dict))
+    first = next((item for item in assertions if item.get("passed") is False), None)
+    if kind == "assertion" and first is not None and "reason" in first:
+        return (kind, cause_of(failure), str(first.get("target")), str(first["reason"]))
+    message = str(readable_text(result.get("message")))
     return (kind, message) if message else (kind, row.id)
 
 

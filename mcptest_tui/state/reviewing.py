@@ -323,11 +323,15 @@ def told_files(files: Sequence[str]) -> str:
     return f"{', '.join(files[:2])} and {counted(len(files) - 2, 'file')} more"
 
 
-def rest_question(state: Reviewing, choice: str) -> tuple[list[Item], str, list[str]]:
-    """(what A, R or S would decide, the question, the lines below it); proposals that loosen or look volatile stay out of A."""
+def rest_question(state: Reviewing, choice: str) -> tuple[list[Item], str, list[str], list[str]]:
+    """(what A, R or S would decide, the question, the lines below it, what is left out and why).
+
+    Proposals that loosen or look volatile stay out of A.
+    """
     rest = state.rest()
     chosen = [item for item in rest if choice != ACCEPT or item.is_safe]
     lines: list[str] = []
+    left: list[str] = []
     files = state.files(chosen)
     if choice == ACCEPT:
         if files:
@@ -336,22 +340,21 @@ def rest_question(state: Reviewing, choice: str) -> tuple[list[Item], str, list[
         loosening = sum(item.loosens is not None for item in rest)
         volatile = sum(item.loosens is None and item.is_volatile for item in rest)
         if loosening:
-            lines.append(
-                f"Left out: {counted(loosening, 'proposal')} by which a test would ask for less; look at each."
-            )
+            left.append(f"{counted(loosening, 'proposal')} by which a test would ask for less; look at each")
         stale = sum(bool(item.stale) for item in rest)
         if stale:
-            lines.append(f"Left out: {counted(stale, 'proposal')} that can only be rejected; each says why.")
+            left.append(f"{counted(stale, 'proposal')} that can only be rejected; each says why")
         needing = sum(item.needs_arguments for item in rest)
         if needing:
-            lines.append(f"Left out: {counted(needing, 'test')} that {'needs' if needing == 1 else 'need'} arguments.")
+            left.append(f"{counted(needing, 'test')} that {'needs' if needing == 1 else 'need'} arguments")
         if volatile:
-            lines.append(f"Left out: {counted(volatile, 'proposal')} of values that change from call to call.")
+            left.append(f"{counted(volatile, 'proposal')} of values that change from call to call")
     elif choice == REJECT:
         lines.append("Proposals that were made on request are forgotten once it is written.")
     else:
         lines.append("They are proposed again the next time.")
-    return chosen, f"{choice.capitalize()} {counted(len(chosen), 'proposal')}?", lines
+    lines += (f"Left out: {told}." for told in left)
+    return chosen, f"{choice.capitalize()} {counted(len(chosen), 'proposal')}?", lines, left
 
 
 def _target(fragment: str) -> str:

@@ -205,7 +205,7 @@ class RunView:
             needing=sum(needs_arguments(row.result or {}) for row in rows),
             models=_mappings(spending.get("models")),
             scorers=_mappings(spending.get("scorers")),
-            gates=[str(gate) for gate in record.get("gates") or ()],
+            gates=[str(gate["message"]) for gate in record.get("gates") or ()],
             unchecked="" if record.get("interrupted") else _why_unchecked(rows),
             effects=_mappings(effects.get("calls") if isinstance(effects := record.get("effects"), dict) else None),
         )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.kinds import Strength, is_weak
-from mcptest_tui.state.judged_rows import DEFERRED, is_deferred
+from mcptest_tui.state.judged_rows import DEFERRED
 from mcptest_tui.state.progress import CANCELLED
 from mcptest_tui.words import waited_ms
 
@@ -29,7 +29,6 @@ OF_MANY_CALLS = ("agent", "composition", "eval")
 REMEMBERED = 2_000
 """Verdicts kept for the next session; of more tests none are."""
 STOPPED = "not run: the run was stopped"
-NOT_RUN = ("not run: ", "interrupted")
 """How the message of a result begins whose test a run did not begin, or was ended in."""
 
 
@@ -468,13 +467,13 @@ class Store:
         self._leave_line(row, run, answered=verdict == "pass" and not result.get("cached"))
         if row.run == run:
             row.asked_digest = ""
-        if verdict == "skip" and str(result.get("message", "")).startswith(NOT_RUN):
+        if "not_run" in result:
             row.message = str(result["message"])
             self._set(row, "stopped")
             return
         row.before, row.verdict = row.verdict, verdict if verdict in VERDICTS else "inconclusive"
         row.result = result
-        row.deferred = is_deferred(row.verdict, result.get("message"))
+        row.deferred = "deferred" in result
         row.talk = None
         model = result.get("model")
         if row.kind == "agent" and isinstance(model, str):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_tui.words import took_shown
@@ -10,10 +9,7 @@ from mcptest_tui.words import took_shown
 if TYPE_CHECKING:
     from mcptest_tui.state.store import TestRow
 
-_LEAD = re.compile(r"^assertion [^(]+\((.*?)\) failed:\s*(?=(?P<words>\w*))", re.DOTALL)
 _LONGEST = 300
-_COMPARED = 60
-"""Characters of an assertion's message that tell it from what precedes it."""
 
 
 class Note(NamedTuple):
@@ -43,12 +39,21 @@ def words_of(result: dict[str, Any] | None) -> str:
     failure = result.get("failure")
     message = str((failure.get("message") if isinstance(failure, dict) else None) or result.get("message") or "")
     if failed and not any("implicit" in one for one in failed):
-        first = str(failed[0].get("message") or "")
-        cause, follows, _ = message.partition(f"; {first[:_COMPARED]}")
-        if not follows:  # else a node of a composition failed before it
-            return _short(_LEAD.sub(lambda lead: f"{lead[1]} " if lead["words"] == "does" else "", first))
-        message = cause
+        return _short(cause_of(failure) or _words_of_assertion(failed[0]))
     return _short(message)
+
+
+def _words_of_assertion(row: dict[str, Any]) -> str:
+    reason = str(row.get("reason") or row.get("message") or "")
+    if row.get("note"):
+        return f"{row['note']}: {reason}"
+    return f"`{row.get('target')}` {reason}" if "reason" in row and "actual" not in row else reason
+
+
+def cause_of(failure: object) -> str:
+    """What failed in a composition before the assertion that failed; "" where nothing did."""
+    parts = failure.get("parts") or () if isinstance(failure, dict) else ()
+    return next((str(part["message"]) for part in parts if part["of"] == "cause"), "")
 
 
 def _short(text: str) -> str:

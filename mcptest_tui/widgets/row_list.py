@@ -386,5 +386,5 @@ def _strength(row: TestRow, width: int) -> str:
         return f"{told:>{STRENGTH_WIDTH}} "
     if width < NARROW:
         return ""
-    told = told.removeprefix(f"{row.strength} ")
+    told = told if row.mutation_score is None else strength_shown("", row.mutation_score).strip()
     return f"{one_line(told, SHORT_STRENGTH_WIDTH - 1):>{SHORT_STRENGTH_WIDTH}} "

@@ -38,3 +38,66 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as circle:
         raise AssertionError(" -> ".join(reversed(circle.args[1]))) from None
+
+
+TAKING_APART = {
+    "startswith",
+    "endswith",
+    "removeprefix",
+    "removesuffix",
+    "partition",
+    "rpartition",
+    "split",
+    "rsplit",
+    "find",
+}
+SEARCHING = {"search", "match", "fullmatch", "sub", "findall", "finditer"}
+OWN_TEXTS = {"message", "messages", "hint", "reason", "clause", "remark", "warning", "warnings"}
+OTHERS_TEXTS = {
+    "mcptest_engine/servers/http_failures.py": "httpx says in words alone why a connection failed",
+    "mcptest_engine/suite/assertion_checks.py": "jsonschema_rs says in words alone what is wrong with a schema",
+    "mcptest_tui/state/servers.py": "to be replaced: why a server failed, in two words",
+}
+
+
+def text_read(node: ast.expr) -> str:
+    """The name of the text that an expression reads: of `str(result.get("message") or "").strip()` it is `message`."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
+            return name
+        case ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=str(name)), *_]):
+            return name
+        case ast.Call(func=ast.Name(id="str" | "one_line"), args=[inner, *_]) | ast.BoolOp(values=[inner, *_]):
+            return text_read(inner)
+        case ast.Call(func=ast.Attribute(attr="lower" | "strip" | "rstrip" | "lstrip" | "casefold", value=inner)):
+            return text_read(inner)
+    return ""
+
+
+def takes_text_apart(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr="split" | "partition" | "find"), args=[ast.Constant(value="\n"), *_]):
+            return False  # a text of several lines is laid out, and not understood
+        case ast.Call(func=ast.Attribute(value=text, attr=method), args=given):
+            is_apart = method in TAKING_APART and text_read(text) in OWN_TEXTS
+            return is_apart or (method in SEARCHING and any(text_read(one) in OWN_TEXTS for one in given))
+        case ast.Compare(
+            left=ast.Constant(value=str()), ops=[ast.In() | ast.NotIn()], comparators=[ast.Attribute(attr=name)]
+        ):
+            return name in OWN_TEXTS
+    return False
+
+
+def test_nobody_takes_our_own_messages_apart() -> None:
+    """What a program needs later is data until a person reads it: a field, a member of an enumeration, a typed value."""
+    found = {
+        f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}"
+        for path in modules(ROOT).values()
+        if str(path.relative_to(ROOT)) not in OTHERS_TEXTS
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.expr) and takes_text_apart(node)
+    }
+    assert not found
+    assert takes_text_apart(ast.parse('str(test.message or "").startswith("not run: ")', mode="eval").body)
+    assert takes_text_apart(ast.parse('re.search("deferred", row["message"])', mode="eval").body)
+    assert takes_text_apart(ast.parse('"did not answer" in error.clause', mode="eval").body)

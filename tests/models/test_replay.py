@@ -177,7 +177,7 @@ def test_the_model_that_was_taken_is_taken_again(models):
 
 def test_a_tape_without_models_defers_as_its_run_did(models):
     asking = open_models(None, models.environ, keep=Replay(None, name="tape", redact=lambda value: value))
-    told = "deferred: no model provider: the cassette `tape` has no answer of a model"
+    told = "no model provider: the cassette `tape` has no answer of a model"
     assert asking.missing("claude-opus-5-5") == asking.missing(None) == told
     assert models.questions == []
 

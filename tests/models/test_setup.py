@@ -54,17 +54,17 @@ def test_the_docs_name_the_day_of_the_price_list_and_the_default_models():
 @pytest.mark.parametrize(
     ("model", "environ", "words"),
     [
-        (None, {}, "deferred: no model provider: set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL"),
-        (None, OWN, "deferred: no model provider: OPENAI_BASE_URL is set, but no model is named; set MCPTEST_MODEL"),
+        (None, {}, "no model provider: set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL"),
+        (None, OWN, "no model provider: OPENAI_BASE_URL is set, but no model is named; set MCPTEST_MODEL"),
         (
             "claude-opus-5-5",
             {},
-            "deferred: no model provider: ANTHROPIC_API_KEY is not set, which `claude-opus-5-5` needs (or OPENAI_BASE_URL)",
+            "no model provider: ANTHROPIC_API_KEY is not set, which `claude-opus-5-5` needs (or OPENAI_BASE_URL)",
         ),
         (
             "gpt-5.4",
             CLAUDE_KEY,
-            "deferred: no model provider: OPENAI_API_KEY is not set, which `gpt-5.4` needs (or OPENAI_BASE_URL)",
+            "no model provider: OPENAI_API_KEY is not set, which `gpt-5.4` needs (or OPENAI_BASE_URL)",
         ),
         (
             "llama3",
@@ -90,7 +90,7 @@ def test_a_package_that_is_not_installed_is_an_error_and_defers_nothing(monkeypa
     assert wrong.value.hint == "pip install anthropic openai"
     told = open_models(None, {}).missing("claude-opus-5-5")
     assert told is not None
-    assert told.startswith("deferred: no model provider: ANTHROPIC_API_KEY is not set")
+    assert told.startswith("no model provider: ANTHROPIC_API_KEY is not set")
 
 
 JUDGED = "expect: [{ target: result, matcher: { llm-judge: { rubric: is it fine } } }]"

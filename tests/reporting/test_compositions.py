@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mcptest_engine.core.kinds import TestKind
-from mcptest_engine.core.results import Failure, FailureKind
+from mcptest_engine.core.results import Failure, FailureKind, Part
 from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.compositions import graph_lines
 from mcptest_engine.reporting.facts import cost_text
@@ -203,7 +203,9 @@ def test_a_crossed_budget_is_told_also_where_an_assertion_failed(build: Any) -> 
     )
     assert graph_lines(test) == ["budget max_tokens was exceeded", "not run: `t`"]
     failure = Failure(
-        kind=FailureKind.ASSERTION, message="assertion 1 …; budget max_tokens: the calls took 300 tokens, over 9"
+        kind=FailureKind.ASSERTION,
+        message="assertion 1 …; budget max_tokens: the calls took 300 tokens, over 9",
+        parts=((Part.OWN, "assertion 1 …"), (Part.BUDGET, "budget max_tokens: the calls took 300 tokens, over 9")),
     )
     test = replace(test, failure=failure)
     assert graph_lines(test) == ["not run: `t`"]
@@ -235,7 +237,7 @@ def test_the_item_of_a_fan_out_that_failed_is_shown_with_its_args(build: Any) ->
         },
     ]
     test = build.test(
-        "c", "fail", kind=TestKind.COMPOSITION, trace=trace(node("e", "err", calls=calls, message="item 1: no"))
+        "c", "fail", kind=TestKind.COMPOSITION, trace=trace(node("e", "err", calls=calls, message="item 1: no", item=1))
     )
     assert graph_lines(test) == ["node `e`: item 1: no", '  args: {"n": "two"} (item 1)']
 

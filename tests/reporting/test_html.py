@@ -15,7 +15,7 @@ from lxml import html as parser
 
 from mcptest_engine.core.coverage import Dimension
 from mcptest_engine.core.kinds import Strength
-from mcptest_engine.core.results import DerivedMetric, Failure, FailureKind, TestKind
+from mcptest_engine.core.results import DerivedMetric, Failure, FailureKind, Part, TestKind
 from mcptest_engine.core.run_record import HookResult, ServerRecord
 from mcptest_engine.core.sanitise import sanitise
 from mcptest_engine.reporting.html import data
@@ -309,7 +309,8 @@ def test_a_run_without_coverage_says_so_and_one_with_it_names_what_was_never_cal
 def test_a_failure_that_tells_more_than_its_assertions_is_told_whole(build):
     """A budget exceeded and a measure missed beside a failed assertion are reasons too, and stand after it."""
     row = build.assertion(passed=False, message="assertion 1 (`a`) failed: expected `1`, got `2`")
-    failure = Failure(kind=FailureKind.ASSERTION, message=f"{row.message}; took 31ms, more than `max_duration_ms` 10")
+    failure = Failure(kind=FailureKind.ASSERTION, message=row.message)
+    failure = failure.with_part(Part.ALSO, "took 31ms, more than `max_duration_ms` 10")
     told = block(page_of(build.record(build.test("a", "fail", assertions=(row,), failure=failure))), "review")
     assert (told.count("assertion 1"), told.count("took 31ms, more than")) == (1, 1)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcptest_engine.core.results import Attempt, Failure, FailureKind, Verdict, VerifyResult
+from mcptest_engine.core.results import Attempt, Failure, FailureKind, Part, Verdict, VerifyResult
 from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import FORMATS, RenderOptions, render
@@ -64,13 +65,16 @@ def verified(build: Any) -> RunRecord:
     refused = Failure(kind=FailureKind.AUTH, message=AUTH)
     own = build.assertion()
 
+    def of_step(failure: Failure, told: str) -> Failure:
+        return replace(failure, message=told, parts=((Part.STEP, told),))
+
     def failing(name: str, failure: Failure, *steps: VerifyResult, **more: Any) -> Any:
         return build.test(name, "fail", failure=failure, verify=steps, **more)
 
     return build.record(
         failing(
             "a lost answer is applied once",
-            Failure(kind=FailureKind.ASSERTION, message=moved.told),
+            of_step(wrong, moved.told),
             step(0),
             moved,
             attempts=(LOST, Attempt(verdict=Verdict.FAIL, duration_ms=2.0, message=moved.told)),
@@ -78,14 +82,14 @@ def verified(build: Any) -> RunRecord:
         ),
         failing(
             "both are wrong",
-            Failure(kind=FailureKind.ASSERTION, message=f"{own.message}; {moved.told}"),
+            Failure(kind=FailureKind.ASSERTION, message=str(own.message)).with_part(Part.STEP, moved.told),
             step(0),
             moved,
             assertions=(own,),
         ),
         failing(
             "the bank burns",
-            Failure(kind=FailureKind.SERVER, message=crashed.told, stderr_tail=died.stderr_tail),
+            of_step(died, crashed.told),
             crashed,
             step(1, "skip", server="bank", message="not run: the server is gone"),
             step(2, name="\x1b[2J the other\nbank"),
@@ -93,12 +97,12 @@ def verified(build: Any) -> RunRecord:
         ),
         failing(
             "nobody may look",
-            Failure(kind=FailureKind.AUTH, message=f"verify #0 (balance): {AUTH}"),
+            of_step(refused, f"verify #0 (balance): {AUTH}"),
             step(0, "fail", message=AUTH, failure=refused),
         ),
         failing(
             "too slow, and wrong",
-            Failure(kind=FailureKind.TIMEOUT, message=f'server "demo" did not answer; {moved.told}'),
+            Failure(kind=FailureKind.TIMEOUT, message='server "demo" did not answer').with_part(Part.STEP, moved.told),
             moved,
             attempts=(
                 Attempt(verdict=Verdict.FAIL, duration_ms=9.0, message="no answer", fault="delay_ms"),

@@ -13,7 +13,7 @@ def node(tool: str, **more: Any) -> dict[str, Any]:
 
 def test_nodes_that_were_answered_count_and_stand_ins_do_not() -> None:
     """A fan-out counts each call; what was mocked, frozen or skipped asked nobody; a refusal is an answer."""
-    refused = {"status": "err", "message": "the tool reported an error: no", "args": {"a": 9}}
+    refused = {"status": "err", "refused": True, "args": {"a": 9}}
     nodes = [
         node("one", args={"a": 1}),
         node(

@@ -60,7 +60,7 @@ def test_a_missed_floor_is_told_in_a_line(child: Child, suite_on: SuiteOn) -> No
     record = run(child)["record"]
     assert record["exit_code"] == 6
     (gate,) = record["gates"]
-    assert gate.startswith("coverage: tools ")
+    assert (gate["about"], gate["message"].startswith("coverage: tools ")) == ("coverage", True)
     assert "coverage" not in record
 
 
@@ -70,7 +70,8 @@ def test_an_exceeded_limit_of_effects_is_told_in_a_line_and_the_calls_are_shown(
     path = suite_on("echo", tests=[{"name": "t", "tool": "send_mail"}])
     path.write_text(path.read_text(encoding="utf-8").rstrip("}\n") + ', "effects": {"mutating": 0}}')
     record = run(child)["record"]
-    assert record["gates"] == ["effects: 1 call of mutating tools, 0 are allowed: `send_mail` (1)"]
+    told = "effects: 1 call of mutating tools, 0 are allowed: `send_mail` (1)"
+    assert record["gates"] == [{"about": "effects", "message": told}]
     (row,) = record["effects"]["calls"]
     assert (row["tool"], row["class"], row["limited_as"], row["count"]) == ("send_mail", "unlisted", "mutating", 1)
 

@@ -112,9 +112,14 @@ class Unjudged:
 class Undecided(Exception):
     """Whether a matcher holds depends on what a model has not said. `str()` says why it has not.
 
+    `deferred` says why no model could be asked; None where one was, or where nobody has asked yet.
     It is raised by judges, and goes through matchers of matchers where nothing else decides: three-valued logic in which
     the third value is an exception, so that whoever knows nothing of it can take it for neither yes nor no.
     """
+
+    def __init__(self, words: str, *, deferred: str | None = None) -> None:
+        super().__init__(words)
+        self.deferred = deferred
 
 
 @dataclass(slots=True)  # not frozen: one is made for each assertion, and that would double its price

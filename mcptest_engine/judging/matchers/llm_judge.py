@@ -19,7 +19,7 @@ def judged_by_model(argument: dict[str, Any], context: Context) -> Judge:
         if lacking is not None:
             return lacking
         if context.opinions is None:
-            raise Undecided("deferred: no model is asked here")
+            raise Undecided("deferred: no model is asked here", deferred="no model is asked here")
         opinion = context.opinions.of(argument, actual)
         return None if opinion.passed else because(opinion.words)
 

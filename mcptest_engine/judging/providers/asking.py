@@ -135,7 +135,7 @@ class AskedModels:
         why = self._setup.missing(model)
         endpoint = self._setup.endpoint_for(model)
         if why is not None or endpoint is None:
-            raise ModelError(ModelFault.NO_PROVIDER, why or f"`{model}` has no provider")
+            raise ModelError.without_provider(why or f"`{model}` has no provider")
         provider = endpoint.provider
         if urlsplit(endpoint.base).scheme not in ("http", "https") or not urlsplit(endpoint.base).hostname:
             raise ModelError(

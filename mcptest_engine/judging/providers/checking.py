@@ -37,7 +37,7 @@ def check_models(tell: Tell, environ: Mapping[str, str]) -> None:
                 missing = setup.missing(model)
             except NotInstalled as wrong:
                 missing = wrong.message
-            told = f"`{model}`" if missing is None else missing.removeprefix("deferred: ")
+            told = f"`{model}`" if missing is None else missing
             tell(_check(name, Status.OK if missing is None else Status.WARNING, f"{told}, by {variable}"))
 
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.judging.providers.documents import answer_document, answer_from, request_document, request_key
-from mcptest_engine.judging.providers.setup import DEFERRED
-from mcptest_engine.judging.providers.values import ModelError, ModelFault
+from mcptest_engine.judging.providers.values import NO_PROVIDER, ModelError, ModelFault
 from mcptest_engine.servers.tape import normalised
 from mcptest_engine.workspace.result_cache import open_cache
 
@@ -111,7 +110,7 @@ class Replay:
 
     def missing(self) -> str | None:
         """Why nothing can be asked: a run without a model was recorded, and it is the same run."""
-        return None if self._there else f"{DEFERRED}: the cassette `{self._name}` has no answer of a model"
+        return None if self._there else f"{NO_PROVIDER}: the cassette `{self._name}` has no answer of a model"
 
     def chosen(self, *, judging: bool) -> str | None:
         """The model that was taken where none was named."""

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.errors import NotInstalled
+from mcptest_engine.judging.providers.values import NO_PROVIDER
 from mcptest_engine.servers.urls import may_take_secrets, shown_url
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 MODEL, JUDGE_MODEL = "MCPTEST_MODEL", "MCPTEST_JUDGE_MODEL"
 INSTALL = "pip install anthropic openai"
-DEFERRED = "deferred: no model provider"
 
 
 class Provider(NamedTuple):
@@ -115,14 +115,15 @@ class Setup:
         """
         if model is None:
             if (own := self.endpoint(OPENAI)) is not None and own.own:
-                return f"{DEFERRED}: {OPENAI.base} is set, but no model is named; set {MODEL}"
-            return f"{DEFERRED}: set {ANTHROPIC.key}, {OPENAI.key} or {OPENAI.base}"
+                return f"{NO_PROVIDER}: {OPENAI.base} is set, but no model is named; set {MODEL}"
+            return f"{NO_PROVIDER}: set {ANTHROPIC.key}, {OPENAI.key} or {OPENAI.base}"
         found = self.endpoint_for(model)
         if found is None:
             known = next((provider for provider in PROVIDERS if provider.ids.match(model)), None)
             if known is None:
-                return f"{DEFERRED}: `{model}` is not a model of a known provider; set {OPENAI.base} to an endpoint that has it"
-            return f"{DEFERRED}: {known.key} is not set, which `{model}` needs (or {OPENAI.base})"
+                wanted = f"set {OPENAI.base} to an endpoint that has it"
+                return f"{NO_PROVIDER}: `{model}` is not a model of a known provider; {wanted}"
+            return f"{NO_PROVIDER}: {known.key} is not set, which `{model}` needs (or {OPENAI.base})"
         if not installed(found.provider):
             raise NotInstalled(
                 f"`{model}` needs the package `{found.provider.sdk}`, which is not installed", hint=INSTALL

@@ -110,6 +110,10 @@ class ModelReply(NamedTuple):
         return Turn(Role.ASSISTANT, self.text, self.uses, thinking=self.thinking)
 
 
+NO_PROVIDER = "no model provider"
+"""Why no model could be asked, or the beginning of it."""
+
+
 class ModelFault(StrEnum):
     """Why no answer came of a model.
 
@@ -140,6 +144,11 @@ class ModelError(McptestError):
         self.fault = fault
         self.reason = message if reason is None else reason
 
+    @classmethod
+    def without_provider(cls, reason: str) -> ModelError:
+        """The error where nobody set up a model that could be asked; `reason` says what is missing."""
+        return cls(ModelFault.NO_PROVIDER, f"deferred: {reason}", reason=reason)
+
     @property
     def defers(self) -> bool:
         """Whether what asked is deferred and not failed: nobody set a model up."""
@@ -150,7 +159,7 @@ class Models(Protocol):
     """The models of a run: asks them, keeps count of what they cost, holds them to its caps, keeps and replays answers."""
 
     def missing(self, model: str | None) -> str | None:
-        """Why `model` cannot be asked ("deferred: no model provider …"), or None. Asks nobody."""
+        """Why `model` cannot be asked ("no model provider: …"), or None. Asks nobody."""
         ...
 
     def chosen(self, model: str | None, *, judging: bool) -> str | None:

@@ -164,7 +164,7 @@ async def judged(
     seats = seats_of(judge, models)
     missing = why_no_verdict(seats)
     if missing is not None:
-        raise ModelError(ModelFault.NO_PROVIDER, missing)
+        raise ModelError.without_provider(missing)
     asking = _Asking(models, seats, graded, rubric, timeout_seconds)
     orders = (False, True) if judge.guarded else (False,)
     asked = (
@@ -283,7 +283,7 @@ async def _opinion(asking: _Asking, variant: str, orders: Sequence[bool]) -> _Op
     """What one juror says, who is asked in each of the orders. Raises: ModelError."""
     (seat,) = asking.seats
     if seat.missing is not None:
-        raise ModelError(ModelFault.NO_PROVIDER, seat.missing)
+        raise ModelError.without_provider(seat.missing)
     told = await asyncio.gather(
         *(_opinion_in_one_order(asking, variant, exchanged) for exchanged in orders), return_exceptions=True
     )

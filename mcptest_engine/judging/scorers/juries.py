@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from mcptest_engine.judging.providers.values import NO_PROVIDER
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-DEFERRED = "deferred: no model provider"
 
 
 class Jury(Protocol):
@@ -63,4 +63,4 @@ def seat_of(model: str | None, providers: Providers, *, judging: bool) -> Seat:
     """The model that is asked where a test names `model`, to judge or to answer."""
     chosen = providers.chosen(model, judging=judging)
     missing = providers.missing(model if chosen is None else chosen)
-    return Seat(chosen or "", DEFERRED if chosen is None and missing is None else missing)
+    return Seat(chosen or "", NO_PROVIDER if chosen is None and missing is None else missing)

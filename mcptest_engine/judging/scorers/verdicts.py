@@ -60,7 +60,7 @@ def _members(answer: bytes) -> dict[str, Any]:
         value = parse(answer)
     except Unreadable as wrong:
         _tell_numbers(answer)
-        told = f"printed no JSON: {wrong.reason.removeprefix('it is not JSON: ')}"
+        told = f"printed no JSON: {wrong.detail}"
         raise BadVerdict(ScorerFault.INVALID_JSON, told, _how_to_print(answer)) from None
     if not isinstance(value, dict):
         raise BadVerdict(ScorerFault.INVALID_VERDICT, f"printed {json_type(value)} where one JSON object is expected")

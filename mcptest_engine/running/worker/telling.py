@@ -221,7 +221,7 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
         if "message" in row:
             row["message"] = clipped(row["message"])
         return row
-    for name in ("message", "diff", "target"):
+    for name in ("message", "note", "reason", "brief", "diff", "target"):
         text = row.get(name)
         if text is not None and len(text) > LONGEST_TEXT:
             row[name] = clipped(text)
@@ -242,7 +242,7 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
 
 def record_shown(record: RunRecord) -> dict[str, Any]:
     """The record without its tests; the floors of its coverage that were missed and the limits of effects that were exceeded
-    are `gates`, a line each.
+    are `gates`, each {"about": "effects" or "coverage", "message"}.
 
     Of many hooks it has those of the whole run, and those that failed.
     """
@@ -252,13 +252,13 @@ def record_shown(record: RunRecord) -> dict[str, Any]:
     for name in ("servers", "warnings"):
         if name in shown:
             shown[name] = pruned(shown[name])
-    gates = list(record.exceeded_effects)
+    gates = [("effects", line) for line in record.exceeded_effects]
     if shown.pop("coverage", None):
         from mcptest_engine.core.coverage import short_lines
 
-        gates += short_lines(record.coverage)
+        gates += [("coverage", line) for line in short_lines(record.coverage)]
     if gates:
-        shown["gates"] = [clipped(line) for line in gates]
+        shown["gates"] = [{"about": about, "message": clipped(line)} for about, line in gates]
     if "effects" in shown:
         shown["effects"] = pruned(shown["effects"])
     if spending := record.spending:

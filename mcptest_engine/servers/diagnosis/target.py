@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import shlex
 import shutil
 from dataclasses import replace
@@ -131,7 +130,7 @@ def _tell_http_failure(wrong: ServerError, session: Session | None, began: float
         return
     hint = wrong.hint
     if status is None:
-        if "did not answer" in clause:
+        if wrong.timed_out:
             hint = hint or "the port accepts connections, but nothing answers: is it an HTTP server, and is it stuck?"
     else:
         clause, hint = _told_status(http, clause, hint)
@@ -159,18 +158,14 @@ def _told_status(http: dict[str, Any], clause: str, hint: str | None) -> tuple[s
 
 
 def _auth_refused(spec: ServerSpec, refused: AuthFailed) -> Check:
-    """The three lines of a refusal, without the one that leads here."""
-    first, *rest = refused.clause.split("\n")
-    hint = " ".join(rest).partition(" Diagnose with:")[0].rstrip(".") or refused.hint
-    if hint is not None and "mcptest login" not in hint and "no token was sent" in hint:
-        hint += f", or try: {login_command(spec.url or '')}"
-    return Check(
-        layer="auth",
-        name="auth",
-        status=Status.FAILED,
-        detail=re.sub(r" from \S+, server advertises", ", server advertises", first).rstrip("."),
-        hint=hint,
-    )
+    """The refusal, without the command that leads here."""
+    told, detail, hint = refused.refusal, refused.clause, refused.hint
+    if told is not None:
+        detail = f"HTTP {told.status}, server advertises {told.advertised}"
+        hint = f"{told.sent}; {told.remedy}"
+        if told.may_log_in:
+            hint += f", or try: {login_command(spec.url or '')}"
+    return Check(layer="auth", name="auth", status=Status.FAILED, detail=detail, hint=hint)
 
 
 def _auth_accepted(spec: ServerSpec, session: Session) -> Check:
@@ -278,12 +273,11 @@ async def _over_stdio(spec: ServerSpec, tell: Tell, learn: Learn | None) -> None
 
 def _tell_start_failure(wrong: ServerError, session: Session, tell: Tell) -> None:
     clause, output = wrong.clause, wrong.stderr_tail
-    ended = wrong.exit_code is not None or wrong.signal is not None or " closed its std" in f" {clause}"
     if not len(session.traffic):  # nothing was sent: it never ran
         tell(Check(layer="start", name="start", status=Status.FAILED, detail=clause, hint=wrong.hint))
         return
     noisy = session.noise_count > 0
-    if ended:
+    if wrong.ended:
         hint = wrong.hint or _hint_for_end(wrong, session)
         tell(Check(layer="start", name="start", status=Status.FAILED, detail=clause, hint=hint, output=output))
         return
@@ -295,7 +289,7 @@ def _tell_start_failure(wrong: ServerError, session: Session, tell: Tell) -> Non
         tell(Check(layer="stdout", name="stdout", status=Status.FAILED, detail=detail, hint=hint, output=output))
         return
     hint = wrong.hint
-    if hint is None and "did not answer" in clause:
+    if hint is None and wrong.timed_out:
         hint = "does it read JSON-RPC from stdin? a server for HTTP needs --url; one that is slow to start, a longer --timeout"
     tell(Check(layer="protocol", name="MCP", status=Status.FAILED, detail=clause, hint=hint, output=output))
 
@@ -353,9 +347,8 @@ def _tell_protocol(session: Session, tell: Tell) -> None:
     if version is not None and version != offered and offered != "auto":
         detail += f" (offered {offered})"
     status, hint = Status.OK, None
-    remarks = [text.removeprefix(f'server "{session.spec.name}" ') for text in session.remarks]
-    if remarks:
-        hint = "; ".join(remarks)
+    if session.remarks:
+        hint = "; ".join(session.remarks)
     if version is None or (version not in HANDSHAKE_REVISIONS and not session.stateless):
         status = Status.WARNING
     took = None if session.handshake is None else session.handshake.duration_ms
@@ -393,12 +386,8 @@ async def _tell_catalog(session: Session, tell: Tell, learn: Learn | None) -> No
     counts += [(len(catalog.templates), "resource template"), (len(catalog.prompts), "prompt")]
     detail = ", ".join(counted(number, word) for number, word in counts if number or word == "tool")
     if catalog.errors:
-        done(Status.WARNING, detail, "; ".join(_plain(session.spec, text) for text in catalog.errors.values()))
+        done(Status.WARNING, detail, "; ".join(catalog.errors.values()))
     elif not any(number for number, _ in counts):
         done(Status.WARNING, "it offers no tools, resources or prompts", "there is nothing to test yet")
     else:
         done(Status.OK, detail)
-
-
-def _plain(spec: ServerSpec, text: str) -> str:
-    return text.removeprefix(f'server "{spec.name}" ')

@@ -69,7 +69,7 @@ def test_a_broken_file_is_told_and_nothing_is_changed(place):
     """Torn YAML, a list, an empty file."""
     path = keymap_file()
     path.parent.mkdir(parents=True)
-    assert load_keymap() == ({}, (), ())
+    assert load_keymap() == ({}, ())
     for text, problems in (("app.jump: [", 1), ("- a\n", 1), ("", 0), ("# nothing\n", 0)):
         path.write_text(text, encoding="utf-8")
         keymap = load_keymap()

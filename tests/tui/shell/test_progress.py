@@ -126,11 +126,8 @@ def test_what_was_given_up_when_a_run_was_stopped_is_counted():
     progress.ask("a", 2)
     progress.ask("b", 3)
     progress.apply({"event": "run.started", "run": "a", "tests": [{}, {}]})
-    for message in (None, "not run: interrupted"):
-        verdict = "skip" if message else "pass"
-        progress.apply(
-            {"event": "case.finished", "run": "a", "id": "t", "result": {"verdict": verdict, "message": message}}
-        )
+    for result in ({"verdict": "pass"}, {"verdict": "skip", "not_run": "interrupted"}):
+        progress.apply({"event": "case.finished", "run": "a", "id": "t", "result": result})
     progress.apply({"event": "run.finished", "run": "a", "record": {"verdict": "fail", "interrupted": True}})
     progress.apply({"event": "run.failed", "run": "b", "kind": "cancelled", "message": "cancelled before it began"})
     assert (progress.done, progress.not_run, progress.busy) == (1, 4, False)

@@ -54,8 +54,8 @@ def test_a_failure_that_was_run_again_alone_says_so():
 
 def test_what_a_person_has_to_look_at_first_names_the_keys():
     """And a skipped test, which would be skipped again, no command to run it again."""
-    told = shown(result_of(verdict="skip", message="review before first run: it changes something"))
-    assert "e  opens it in the editor: once you have checked it, remove its `skip:`" in told
+    told = shown(result_of(verdict="skip", message="it changes something", definition={"skip": "it changes something"}))
+    assert "e  opens it in the editor: remove its `skip:` to run it" in told
     assert "run it again" not in told
     refused = {"implicit": "outcome", "passed": None, "matcher": {"exact": "success"}, "target": "outcome"}
     told = shown(
@@ -69,21 +69,25 @@ def test_an_inconclusive_test_says_why_in_one_line_and_on_its_page():
     row = result_of(verdict="inconclusive", message="nothing was checked: every node was skipped")
     assert reason_of(row) == "! inconclusive: nothing was checked: every node was skipped"
     assert "every node was skipped\nneither passed nor failed" in shown(row)
-    row = result_of(verdict="inconclusive", message="deferred: no model provider")
+    row = result_of(verdict="inconclusive", message="deferred: no model provider", deferred="no model provider")
     assert reason_of(row) == "! deferred: no model provider"
 
 
 def test_the_reason_of_a_failed_assertion_is_what_it_found():
     message = "assertion 1, line 10 (`result.content[0].text`) failed: expected `no`, got `hi`"
-    failed = {"index": 0, "passed": False, "message": message, "target": "x", "matcher": {"exact": 1}}
+    failed = {"index": 0, "passed": False, "message": message, "target": "output.text", "matcher": {"exact": 1}}
+    failed |= {"reason": "expected `no`, got `hi`", "actual": "hi"}
     row = result_of(verdict="fail", failure={"kind": "assertion", "message": message}, assertions=[failed])
     assert reason_of(row) == "✗ failed: expected `no`, got `hi`"
     message = "assertion 2 (`output.text`) failed: does not exist: `output` is null"
     failure = {"kind": "assertion", "message": message}
-    row = result_of(verdict="fail", failure=failure, assertions=[{**failed, "message": message}])
+    failed |= {"message": message, "reason": "does not exist: `output` is null"}
+    del failed["actual"]
+    row = result_of(verdict="fail", failure=failure, assertions=[failed])
     assert reason_of(row) == "✗ failed: `output.text` does not exist: `output` is null"
-    failure = {"kind": "assertion", "message": f"node `both` failed: no `city`; {message}"}
-    row = result_of(verdict="fail", failure=failure, assertions=[{**failed, "message": message}])
+    cause = {"of": "cause", "message": "node `both` failed: no `city`"}
+    both = {"kind": "assertion", "message": f"{cause['message']}; {message}", "parts": [cause]}
+    row = result_of(verdict="fail", failure=both, assertions=[failed])
     assert reason_of(row) == "✗ failed: node `both` failed: no `city`"
 
 
@@ -99,10 +103,11 @@ def test_a_first_run_that_is_on_is_not_called_not_run_yet():
 
 def test_what_failed_in_a_composition_stands_above_the_assertions_and_gives_the_line():
     told = "assertion 1 (`nodes.b.status`) failed: expected `ok`, got `err`"
+    parts = [{"of": "cause", "message": "node `b` failed: boom"}, {"of": "own", "message": told}]
     row = result_of(
         verdict="fail",
         kind="composition",
-        failure={"kind": "assertion", "message": f"node `b` failed: boom; {told}", "line": 7},
+        failure={"kind": "assertion", "message": f"node `b` failed: boom; {told}", "line": 7, "parts": parts},
         assertions=[{"index": 0, "target": "nodes.b.status", "matcher": {}, "passed": False, "message": told}],
     )
     assert shown(row).index("node `b` failed: boom\n") < shown(row).index("nodes.b.status")
@@ -117,7 +122,7 @@ def test_each_assertion_says_what_was_expected_and_what_came():
             {"index": 0, "target": "result.isError", "matcher": {"exact": False}, "passed": True, "actual": False},
             {
                 "index": 1, "target": "result.text", "matcher": {"contains": "rain"}, "passed": False, "actual": "sun",
-                "message": "assertion 2 (`result.text`) failed: substring `rain` not found in `sun`",
+                "reason": "substring `rain` not found in `sun`",
             },
         ],
     )  # fmt: skip
@@ -143,7 +148,7 @@ def test_every_difference_is_a_row_with_its_path_before_both_values():
             {
                 "index": 0, "target": "result.structuredContent", "matcher": {"exact": expected}, "passed": False,
                 "actual": actual, "pointer": "/notes/1/meta/size",
-                "message": "assertion 1 (`result.structuredContent`) failed: differs at `notes[1].meta.size`",
+                "reason": "differs at `notes[1].meta.size`",
             },
             {**outcome, "passed": True},
         ],
@@ -293,7 +298,7 @@ def test_a_stopped_run_and_the_page_of_its_suite_count_alike():
     """The summary counted tests that were not run by what they had come to before: 2 passed, of which 1 had run."""
     store, view, ids = store_of(item("a"), item("b"), item("c")), RunView(), [id_of("a"), id_of("b")]
     ran(store, "u1", a="pass", b="pass", c="fail")
-    cut = finished("u2", ids[1], "skip", message="not run: interrupted")
+    cut = finished("u2", ids[1], "skip", message="not run: interrupted", not_run="interrupted")
     events = [started("u2", *ids), finished("u2", ids[0]), cut, ended("u2", interrupted=True)]
     store.apply_many(events)
     view.apply(events, store)
@@ -315,7 +320,12 @@ def test_a_stopped_run_and_the_page_of_its_suite_count_alike():
 
 def store_row_without_result():
     store = store_of(item("n"))
-    store.apply_many([started("u1", id_of("n")), finished("u1", id_of("n"), "skip", message="not run: interrupted")])
+    store.apply_many(
+        [
+            started("u1", id_of("n")),
+            finished("u1", id_of("n"), "skip", message="not run: interrupted", not_run="interrupted"),
+        ]
+    )
     return store.rows[id_of("n")]
 
 
@@ -335,7 +345,11 @@ def test_a_run_says_which_floor_it_missed():
     store = store_of(item("a"))
     view = RunView()
     missed = "coverage: tools 50 % (1 of 2), below the floor of 80 %; not covered: `b`"
-    events = [started("u1", id_of("a")), finished("u1", id_of("a")), ended("u1", gates=[missed], exit_code=6)]
+    events = [
+        started("u1", id_of("a")),
+        finished("u1", id_of("a")),
+        ended("u1", gates=[{"about": "coverage", "message": missed}], exit_code=6),
+    ]
     store.apply_many(events)
     view.apply(events, store)
     assert view.summary is not None
@@ -363,7 +377,9 @@ def test_a_run_says_which_tools_it_called_and_which_limit_it_exceeded():
     events = [
         started("u1", id_of("a")),
         finished("u1", id_of("a")),
-        ended("u1", gates=[exceeded], exit_code=6, effects={"calls": [plain, dropped]}),
+        ended(
+            "u1", gates=[{"about": "effects", "message": exceeded}], exit_code=6, effects={"calls": [plain, dropped]}
+        ),
     ]
     store.apply_many(events)
     view.apply(events, store)

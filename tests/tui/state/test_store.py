@@ -74,7 +74,7 @@ def test_a_test_that_a_run_was_ended_before_is_stopped_and_its_last_verdict_is_k
     store = store_of(item("a"), item("b"))
     ran(store, "u1", a="fail")
     ids = [id_of("a"), id_of("b")]
-    left_out = [finished("u2", test, "skip", message="not run: interrupted") for test in ids]
+    left_out = [finished("u2", test, "skip", message="not run: interrupted", not_run="interrupted") for test in ids]
     store.apply_many([started("u2", *ids), *left_out, ended("u2")])
     row = store.rows[id_of("a")]
     assert statuses(store) == {"a": "stopped", "b": "stopped"}

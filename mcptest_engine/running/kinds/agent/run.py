@@ -16,7 +16,7 @@ from mcptest_engine.core.clipping import show_text
 from mcptest_engine.core.costs import added_up, model_rows_of, sum_costs
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.events import AgentTurn
-from mcptest_engine.core.results import Failure, FailureKind, Verdict
+from mcptest_engine.core.results import Failure, FailureKind, NotRun, Part, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.core.tasks import run_together
 from mcptest_engine.core.values import dataclass
@@ -26,7 +26,7 @@ from mcptest_engine.running.kinds.agent import conversation as stops
 from mcptest_engine.running.kinds.agent.conversation import Conversation
 from mcptest_engine.running.kinds.agent.loop import converse, turn_request
 from mcptest_engine.running.kinds.agent.plan import runs_id
-from mcptest_engine.running.verdicts import Outcome, failed, failure_of
+from mcptest_engine.running.verdicts import Outcome, deferred, failed, failure_of
 from mcptest_engine.servers.gate import ToolLists
 from mcptest_engine.suite.items import assertions_of
 
@@ -223,7 +223,7 @@ async def _outcome(
     fault = so_far.fault
     trace = so_far.envelope()
     if fault is not None and fault.defers:
-        return _deferred(fault.message, program)._replace(trace=trace if so_far.replies else None)
+        return deferred(fault.reason)._replace(model=program.model, trace=trace if so_far.replies else None)
     if fault is not None:
         return _broken_off(fault, so_far)._replace(trace=trace)
     gates = _measured(case, program, world, so_far, run)
@@ -251,17 +251,13 @@ async def _outcome(
     return outcome._replace(output={"output": so_far.final_response}, trace=trace)
 
 
-def _deferred(reason: str, program: AgentProgram) -> Outcome:
-    return Outcome(Verdict.INCONCLUSIVE, 0.0, message=reason, model=program.model)
-
-
 def _broken_off(fault: ModelError, so_far: Conversation) -> Outcome:
     """A conversation to which a model gave no answer. What the cap of a run kept back is nobody's failure."""
     at = f" (after {counted(len(so_far.replies), 'turn')})" if so_far.replies else ""
     message = f"{fault.message}{at}"
     if fault.fault is ModelFault.CAPPED:
         told = message if at else f"not run: {fault.reason}"
-        return Outcome(Verdict.SKIP, so_far.duration_ms, message=told)
+        return Outcome(Verdict.SKIP, so_far.duration_ms, message=told, not_run=NotRun.COST)
     failure = Failure(kind=_KINDS.get(fault.fault, FailureKind.SERVER), message=message, hint=fault.hint)
     return Outcome(Verdict.FAIL, so_far.duration_ms, message=message, failure=failure)
 
@@ -288,7 +284,7 @@ def _failure(
     elif (dear := _too_dear(case, so_far)) is not None:
         further.append(Failure(kind=FailureKind.BUDGET, message=dear))
     for failure in further:
-        found = failure if found is None else replace(found, message=f"{found.message}; {failure.message}")
+        found = failure if found is None else found.with_part(Part.ALSO, failure.message)
     if found is not None and found.hint is None and found.stderr_tail is None:
         lost = next((call.lost for call in so_far.unanswered if call.lost is not None), None)
         if lost is not None and lost.message not in found.message:
@@ -436,6 +432,8 @@ async def _all_trials(
         duration_ms=(world.clock() - began) * 1000,
         message=message,
         failure=failure,
+        not_run=None,
+        deferred=None if judged else shown.deferred,
         warnings=tuple(dict.fromkeys(text for outcome in outcomes for text in outcome.warnings)),
         trials=tuple(_trial(outcome) for outcome in outcomes),
         trace=None

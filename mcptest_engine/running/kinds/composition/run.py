@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.costs import GOLDEN
 from mcptest_engine.core.events import NodeChanged
-from mcptest_engine.core.results import Failure, FailureKind, Verdict
+from mcptest_engine.core.results import Failure, FailureKind, NotRun, Part, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.kinds.composition.spending import USAGE
@@ -184,7 +184,7 @@ async def run_composition(
     spending = row.program.spending
     if spending.tripped is not None:
         message = f"not run: the budget of all cases was used up before ({spending.tripped})"
-        return Outcome(verdict=Verdict.SKIP, duration_ms=0.0, message=message)
+        return Outcome(Verdict.SKIP, 0.0, message=message, not_run=NotRun.COST)
     walk = Walk(row, world)
     try:
         trace = await walk.run()
@@ -233,10 +233,8 @@ def _ended(case: Case, row: Row, trace: Trace, outcome: Outcome) -> Outcome:
         outcome = outcome._replace(warnings=(*outcome.warnings, *told))
     if trace.tripped is not None:
         words = f"budget {trace.budget_words}"
-        if failure is None:
-            failure = Failure(kind=FailureKind.BUDGET, message=words)
-        else:
-            failure = replace(failure, message=f"{failure.message}; {words}")
+        own, failure = failure, Failure(kind=FailureKind.BUDGET, message=words)
+        failure = failure if own is None else own.with_part(Part.BUDGET, words)
     elif unanswered is not None or (failure is None and not asserts and not trace.ran):
         failure = _graph_failure(trace, unanswered)
     elif failure is not None and not trace.ran:
@@ -265,8 +263,7 @@ def _after_its_cause(failure: Failure, trace: Trace, outcome: Outcome) -> Failur
     if node is None and trace.failed:
         return failure
     return replace(
-        failure,
-        message=f"{_graph_words(trace, node)}; {failure.message}",
+        failure.with_part(Part.CAUSE, _graph_words(trace, node)),
         hint=failure.hint or (node.hint if node is not None else None),
         stderr_tail=failure.stderr_tail or (node.stderr_tail if node is not None else None),
     )

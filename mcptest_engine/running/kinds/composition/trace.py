@@ -29,7 +29,8 @@ class Call:
 
     `result` is what came back, `output` what the transform made of it. `kind` says whose a failure is, `stderr_tail` what its
     server said last. `item` numbers the element of a fan-out, from 0, and `iteration` the round of a loop, from 1; None where
-    there is none.
+    there is none. `refused`: the server answered with an error, of which `error_code` is the JSON-RPC code, None where the
+    tool reported it.
     """
 
     args: Any = None
@@ -45,6 +46,14 @@ class Call:
     attempt: int = 1
     item: int | None = None
     iteration: int | None = None
+    refused: bool = False
+    error_code: int | None = None
+
+    def refusal(self) -> dict[str, Any]:
+        """{"refused", "error_code"?} of a call that the server answered with an error, {} of any other."""
+        if not self.refused:
+            return {}
+        return {"refused": True} if self.error_code is None else {"refused": True, "error_code": self.error_code}
 
     def to_json(self, *, transformed: bool, tried: bool) -> dict[str, Any]:
         """One of several calls of a node; `tried`: where one fails it may be made again."""
@@ -64,20 +73,21 @@ class Call:
         out["output"] = self.output
         if self.problem is not None:
             out["message"] = self.problem
-        return out
+        return out | self.refusal()
 
 
 @dataclass(slots=True)
 class NodeTrace:
     """What came of one node. `reason` is why it failed or was skipped, `place` how many nodes were begun before it.
 
-    `skipped_by` is the cause of a skip as data, for those who read the trace. `odd` is what its server's list has against the
+    `skipped_by` is the cause of a skip as data, for those who read the trace, `ended_by` that of an end under way, and `item`
+    the number of the element of a fan-out that failed. `odd` is what its server's list has against the
     arguments of a call that succeeded.
 
-    As JSON: {"id", "status", "output", "duration_ms", "started_ms"?, "skipped_by"?, "message"?, "hint"?, "server", "tool",
-    "needs", "mocked"?, "frozen"?, "cost_usd"?, "tokens"?, "model"?}; without `for_each` and `loop` "args" and the "result"
-    before a transform, of several attempts the last one's; with them, and of several attempts, "calls", which is empty where
-    there were none.
+    As JSON: {"id", "status", "output", "duration_ms", "started_ms"?, "skipped_by"?, "ended_by"?, "item"?,
+    "message"?, "hint"?, "server", "tool", "needs", "mocked"?, "frozen"?, "cost_usd"?, "tokens"?, "model"?}; without `for_each`
+    and `loop` "args" and the "result" before a transform, of several attempts the last one's; with them, and of several
+    attempts, "calls", which is empty where there were none.
     """
 
     plan: NodePlan
@@ -87,6 +97,8 @@ class NodeTrace:
     place: int = 0
     duration_ms: float | None = None
     skipped_by: str | None = None
+    ended_by: str | None = None
+    item: int | None = None
     reason: str | None = None
     hint: str | None = None
     kind: FailureKind | None = None
@@ -108,6 +120,10 @@ class NodeTrace:
             out["started_ms"] = round(self.started_ms, 3)
         if self.skipped_by is not None:
             out["skipped_by"] = self.skipped_by
+        if self.ended_by is not None:
+            out["ended_by"] = self.ended_by
+        if self.item is not None:
+            out["item"] = self.item
         if self.reason is not None:
             out["message"] = self.reason
         if self.hint is not None:
@@ -128,6 +144,7 @@ class NodeTrace:
             out["args"] = last.args
             if plan.transform is not None or self.status != OK:
                 out["result"] = last.result
+            out |= last.refusal()
         if len(self.calls) > 1 or (plan.repeats and self.status != SKIPPED):
             transformed, tried = plan.transform is not None, plan.retries > 0
             out["calls"] = [call.to_json(transformed=transformed, tried=tried) for call in self.calls]

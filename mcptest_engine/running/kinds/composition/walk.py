@@ -113,6 +113,7 @@ class _Failed(Exception):
     ) -> None:
         super().__init__(message)
         self.message, self.hint, self.kind, self.stderr_tail = message, hint, kind, stderr_tail
+        self.item: int | None = None
 
 
 class Walk:
@@ -173,6 +174,7 @@ class Walk:
         for node in self._nodes:
             if node.started_ms is not None and node.duration_ms is None:
                 node.status, node.reason, node.output = ERR, "ended: the run was interrupted", None
+                node.ended_by = BY_INTERRUPTION
                 node.duration_ms = now - node.started_ms
             elif node.status == SKIPPED and node.reason is None:
                 node.skipped_by, node.reason = BY_INTERRUPTION, "not run: interrupted"
@@ -243,7 +245,7 @@ class Walk:
             await self._perform(node)
         except _Failed as wrong:
             node.status, node.reason, node.hint, node.kind = ERR, wrong.message, wrong.hint, wrong.kind
-            node.stderr_tail = wrong.stderr_tail
+            node.stderr_tail, node.item = wrong.stderr_tail, wrong.item
         except Unresolved as wrong:
             node.status, node.reason, node.hint = ERR, wrong.message, wrong.hint
         except asyncio.CancelledError:
@@ -346,6 +348,8 @@ class Walk:
                 try:
                     outputs[index] = await self._called(node, by_id, item=(index, element))
                 except Exception as wrong:
+                    if isinstance(wrong, _Failed):
+                        wrong.item, wrong.message = index, f"item {index}: {wrong.message}"
                     failures.append((index, wrong))
                     raise
 
@@ -377,22 +381,20 @@ class Walk:
             output = await self._tried(node, by_id, item, iteration)
             told = _over_loop(node, loop, item)
             if told is not None:
-                raise _Failed(f"{'' if item is None else f'item {item[0]}: '}{told}", kind=FailureKind.BUDGET)
+                raise _Failed(told, kind=FailureKind.BUDGET)
             context = {"output": output, "iteration": iteration, "parents": by_id}
             if await self._holds(loop.until, context, "loop.until"):
                 return output
-        where = "" if item is None else f"item {item[0]}: "
-        raise _Failed(f"{where}`loop.until` did not hold within {counted(loop.most, 'call')}")
+        raise _Failed(f"`loop.until` did not hold within {counted(loop.most, 'call')}")
 
     async def _tried(
         self, node: NodeTrace, by_id: Mapping[str, Any], item: tuple[int, Any] | None, iteration: int | None
     ) -> Any:
         """One call, made again where it fails and may be."""
-        where = "" if item is None else f"item {item[0]}: "
         try:
             args = self._filled(node.plan.args, by_id, item) if node.plan.templated else node.plan.args
         except Unresolved as wrong:
-            raise _Failed(f"{where}{wrong.message}", wrong.hint) from None
+            raise _Failed(wrong.message, wrong.hint) from None
         tries = 1 if node.plan.stood_in else node.plan.retries + 1
         for attempt in range(1, tries + 1):
             if self._program.spending.tripped is not None:
@@ -407,7 +409,7 @@ class Walk:
                 raise
             if call.problem is None:
                 return call.output  # what was paid for is kept, also where it was too much
-        raise _Failed(f"{where}{call.problem}", call.hint, call.kind, call.stderr_tail)
+        raise _Failed(str(call.problem), call.hint, call.kind, call.stderr_tail)
 
     async def _call(self, node: NodeTrace, call: Call, by_id: Mapping[str, Any], item: tuple[int, Any] | None) -> None:
         clock, plan = self._world.clock, node.plan
@@ -443,13 +445,17 @@ class Walk:
                 if self._calls is not None:
                     self._calls.release()
             if "result" not in answer:
-                call.problem, call.hint = f"the server answered {self._told_error(answer.get('error'))}", odd
+                refusal = answer.get("error")
+                code = refusal.get("code") if isinstance(refusal, dict) else None
+                call.refused, call.error_code = True, code if type(code) is int else None
+                call.problem, call.hint = f"the server answered {self._told_error(refusal)}", odd
                 return
             call.result, call.hint = answer["result"], odd
         call.usage = usage_of(call.result)
         if self._program.spending.add(call.usage):  # at once, before whoever waits for a turn gets it
             self._program.spending.stop()
         call.problem = self._refusal(call.result)
+        call.refused = call.problem is not None
         if call.problem is None and (over := _over_cap(plan, call)) is not None:
             call.problem, call.kind = over, FailureKind.BUDGET
         if call.problem is None:

@@ -65,7 +65,7 @@ class PlannedGrading(NamedTuple):
             out["calls"] = {"least": self.calls[0], "most": self.calls[1]}
             out["estimated"] = {"tokens": self.tokens, "cost_usd": self.cost_usd}
         if self.deferred is not None:
-            out["deferred"] = self.deferred
+            out["deferred"] = f"deferred: {self.deferred}"
         return out
 
 

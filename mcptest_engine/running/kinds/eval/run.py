@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.clipping import told_error
 from mcptest_engine.core.costs import composition_name, sum_costs
 from mcptest_engine.core.errors import ServerError
-from mcptest_engine.core.results import Failure, FailureKind, Verdict
+from mcptest_engine.core.results import Failure, FailureKind, NotRun, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.judging.circumstances import told_texts
-from mcptest_engine.judging.providers.values import ModelError, ModelFault
+from mcptest_engine.judging.providers.values import NO_PROVIDER, ModelError, ModelFault
 from mcptest_engine.judging.scorers.asking import payer_of
 from mcptest_engine.judging.scorers.values import ScorerError
 from mcptest_engine.judging.spending import Capped
 from mcptest_engine.running.ids import grading_of
-from mcptest_engine.running.verdicts import Outcome, failed
+from mcptest_engine.running.verdicts import Outcome, deferred, failed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -335,7 +335,7 @@ async def reserved(row: EvalRow, judged: Judged) -> AsyncIterator[None]:
 def not_run(reason: str, *, acted: bool = False) -> Outcome:
     """A row for which a cap on costs left no money. `acted`: its answer was got all the same, and only not graded."""
     told = "not graded" if acted else "not run"
-    return Outcome(Verdict.SKIP, 0.0, message=f"{told}: {reason}")
+    return Outcome(Verdict.SKIP, 0.0, message=f"{told}: {reason}", not_run=NotRun.COST)
 
 
 def _payers(row: EvalRow, judged: Judged) -> tuple[Payer, ...]:
@@ -385,7 +385,8 @@ async def judged_outcome(
         if wrong.fault is ModelFault.CAPPED:
             paid = paid_for(wrong)
             return not_run(wrong.reason, acted=acted or paid is not None)._replace(judgement=paid)
-        return Outcome(Verdict.INCONCLUSIVE, 0.0, message=wrong.message)  # the judge turns all others into its own
+        # the judge turns all others into its own
+        return deferred(wrong.reason)
     outcome = Outcome(
         verdict=judgement.verdict,
         duration_ms=0.0,
@@ -401,9 +402,6 @@ async def judged_outcome(
     if judgement.verdict is not Verdict.FAIL:
         return outcome._replace(message=message)
     return outcome._replace(message=message, failure=Failure(kind=FailureKind.SCORE, message=message))
-
-
-DEFERRED = "deferred: "
 
 
 async def run_metric_row(
@@ -426,7 +424,7 @@ async def run_metric_row(
     if subject is None or trace is None or not is_judgeable(trace) or subject.verdict is Verdict.SKIP:
         return _without_subject(case.name, row.metric, subject)
     if models is None:
-        return Outcome(Verdict.INCONCLUSIVE, 0.0, message=f"{DEFERRED}no model provider")
+        return deferred(NO_PROVIDER)
     began = clock()
     if not task and "nodes" in trace:
         task = composition_name(subject)  # which is all that tells what it is for
@@ -440,10 +438,8 @@ async def run_metric_row(
 
 def _without_subject(name: str, metric: str, subject: TestResult | None) -> Outcome:
     """A test that is deferred defers what is judged of it; one that was not run is not judged."""
-    if subject is not None and subject.verdict is Verdict.INCONCLUSIVE:
-        told = subject.message or ""
-        if told.startswith(DEFERRED):
-            return Outcome(Verdict.INCONCLUSIVE, 0.0, message=told)
+    if subject is not None and subject.deferred is not None:
+        return deferred(subject.deferred)
     called = one_line(name.removesuffix(f": {metric}") if subject is None else subject.name, 120)
     was = "has nothing to grade" if subject is not None and subject.verdict is Verdict.FAIL else "was not run"
     return Outcome(Verdict.SKIP, 0.0, message=f"not judged: `{called}` {was}")
