@@ -16,7 +16,7 @@ from mcptest_engine.suite.case_rows import FILLED, WITH_CASES, fill_in
 from mcptest_engine.suite.places import FOCUSED, check_name
 from mcptest_engine.suite.problems import structural_problems
 from mcptest_engine.suite.references import (
-    ID_PATTERN,
+    VARIABLE_PATTERN,
     WHOLE,
     Reference,
     ReferenceSyntaxError,
@@ -224,7 +224,7 @@ def wrong_variable(reference: Reference, rows: list[dict[str, Any]] | None) -> t
     if not lacking:
         return _wrong_part(reference, rows)
     variables = (row["vars"] for row in rows if isinstance(row.get("vars"), dict))
-    names = {name for one in variables for name in one if re.fullmatch(ID_PATTERN, name)}
+    names = {name for one in variables for name in one if re.fullmatch(VARIABLE_PATTERN, name)}
     if len(lacking) < len(rows):
         return f"the case {quoted(str(lacking[0]))} has no variable {quoted(reference.name)}", "add it to its `vars`"
     return f"no case has a variable {quoted(reference.name)}, and the suite has none", among(reference.name, names)

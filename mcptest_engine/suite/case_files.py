@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, Severity, Span, SuiteError
 from mcptest_engine.core.words import counted, quoted
-from mcptest_engine.suite.references import CASE_NAMES, ID_PATTERN, escaped
+from mcptest_engine.suite.references import CASE_NAMES, VARIABLE_PATTERN, escaped
 from mcptest_engine.suite.yaml import Tree, decode, read_tree
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _read_csv(text: str, file: str, *, delimiter: str = ",") -> Tree:
 def _unusable_columns(tree: Tree, columns: list[str], header: list[_Cell]) -> Iterator[Problem]:
     """A warning for each column whose name no template can have."""
     for name, (_, at) in zip(columns, header, strict=True):
-        if re.fullmatch(ID_PATTERN, name) is None:
+        if re.fullmatch(VARIABLE_PATTERN, name) is None:
             message = f"no template can use the column {quoted(name)}"
             yield replace(_problem(tree, at, message, CASE_NAMES), severity=Severity.WARNING)
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.yaml import Pointer
 
 ID_PATTERN = r"[A-Za-z_][A-Za-z0-9_-]*"
+VARIABLE_PATTERN = r"[^\W\d][\w-]*"
+"""The name of a variable of a case: as an id, with the letters of every language."""
 CASE_NAMES = "rename it: a variable of a case has letters, digits, `_` and `-`, and begins with a letter or `_`"
 RESERVED = ("var", "item", "env")
 _INSIDE = r"""((?:[^{}"]|"(?:[^"\\]|\\.)*")*|[^{}]*)"""
@@ -28,6 +30,7 @@ TEMPLATE = lazy_pattern(rf"\$\$\{{|\$\{{{_INSIDE}\}}|\$\{{")
 WHOLE = lazy_pattern(rf"\$\{{{_INSIDE}\}}")
 _NONE: frozenset[str] = frozenset()
 _HEAD = lazy_pattern(ID_PATTERN)
+_VARIABLE = lazy_pattern(VARIABLE_PATTERN)
 
 
 class Reference(NamedTuple):
@@ -67,7 +70,7 @@ def parse_reference(expression: str) -> Reference:
         raise ReferenceSyntaxError(f"`${{{expression}}}` names no node" if text else "an empty template")
     name, rest = head[0], text[head.end() :]
     if name in ("var", "env"):
-        inner = _HEAD.match(rest, 1) if rest.startswith(".") else None
+        inner = _VARIABLE.match(rest, 1) if rest.startswith(".") else None
         if inner is None:
             raise ReferenceSyntaxError(f"`${{{expression}}}` names no variable")
         return Reference(text, name, inner[0], _path(rest[inner.end() :], text))
