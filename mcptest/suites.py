@@ -118,7 +118,11 @@ async def run_async(
             workspace.save_run(record.to_json(streamed=True))
 
     await launch_suites(chosen, workspace=workspace, listen=lambda: nullcontext(emit), done=done)
-    return records[0] if len(loaded) == 1 else join_records(records)
+    if len(loaded) == 1:
+        return records[0]
+    from mcptest_engine.cli.many import ended_suites
+
+    return join_records(records, not_run=ended_suites(chosen[len(records) :], workspace))
 
 
 def _load_all(

@@ -119,6 +119,13 @@ def invalid_suite(path: Path, problems: Sequence[Problem], workspace: Workspace)
     )
 
 
+def ended_suites(chosen: Sequence[tuple[LoadedSuite, RunSettings]], workspace: Workspace) -> list[SuiteNotRun]:
+    """Suites that the command ended before, as the record of a run of several has them."""
+    from mcptest_engine.core.run_record import SuiteNotRun
+
+    return [SuiteNotRun(path=workspace.relative(suite.path), reason="ended") for suite, _ in chosen]
+
+
 def select_all(
     suites: Sequence[LoadedSuite], settings: RunSettings, workspace: Workspace, *, last_failed: bool
 ) -> list[tuple[LoadedSuite, RunSettings]]:
@@ -169,7 +176,6 @@ def run_many(
     from concurrent.futures import ThreadPoolExecutor
 
     from mcptest_engine.cli.sinks import write_reports
-    from mcptest_engine.core.run_record import SuiteNotRun
     from mcptest_engine.reporting.many import join_records
 
     records: list[RunRecord] = []
@@ -186,8 +192,7 @@ def run_many(
         writing.result()
     workspace.prune_runs()
     note_stray(workspace)
-    not_begun = (workspace.relative(suite.path) for suite, _ in chosen[len(records) :])
-    joined = join_records(records, not_run=[*broken, *(SuiteNotRun(path=path, reason="ended") for path in not_begun)])
+    joined = join_records(records, not_run=[*broken, *ended_suites(chosen[len(records) :], workspace)])
     lost = write_reports(joined, sinks, workspace=workspace, agent_budget=agent_budget)
     return joined.exit_code or (ExitCode.FAILED if lost else ExitCode.PASSED)
 

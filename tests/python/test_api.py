@@ -108,6 +108,8 @@ def test_several_suites_are_run_with_one_record(suite: Path) -> None:
         ("mcptest.yml", "tea has a price"),
         ("deep/other.yml", "tea has a price"),
     ]
+    ended = mcptest.run([suite, other], bail=1, save=False)
+    assert [(one.path, one.reason) for one in ended.not_run] == [("deep/other.yml", "ended")]
     for mistaken in (suite, other):
         mistaken.write_text(SUITE.replace("args:", "arguments:"), encoding="utf-8")
     with pytest.raises(mcptest.SuiteError) as raised:
