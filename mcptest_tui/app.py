@@ -27,7 +27,7 @@ from mcptest_tui.problems import Problems
 from mcptest_tui.quiet import Quiet
 from mcptest_tui.reviews import Reviews
 from mcptest_tui.runs import Runs
-from mcptest_tui.screens.make import MODES, make_screen
+from mcptest_tui.screens.make import MODES, import_all, make_screen
 from mcptest_tui.session import Saved, SessionFile, theme_at_start
 from mcptest_tui.state.command_log import CommandLog
 from mcptest_tui.state.processes import processes_of
@@ -164,6 +164,7 @@ class Workbench(AppActions, inherit_bindings=False):
             self.go("home")
         self.themes.register_all()
         tell_left_behind(self)
+        import_all()
 
     # What comes from the engine
 

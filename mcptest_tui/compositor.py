@@ -1,4 +1,4 @@
-"""Textual's compositor without the widgets between two that have changed: the original renders them all, at each key."""
+"""Textual's compositor without the widgets between two that have changed and those behind them: the original renders them all, at each key."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ class SparingCompositor(Compositor):
 
     @property
     def visible_widgets(self) -> dict[Widget, tuple[Region, Region]]:
-        """All of them; while a part is drawn, those that lie in it."""
+        """All of them; while a part is drawn, those that are seen in it: what lies behind a widget in front is not."""
         found = super().visible_widgets
         changed = self._changed
         if not changed:
             return found
-        return {
-            widget: (region, clip)
-            for widget, (region, clip) in found.items()
-            if any(one.overlaps(region) for one in changed)
-        }
+        seen = {}
+        for widget, (region, clip) in found.items():  # the foremost first
+            visible = region.intersection(clip)
+            if any(one.overlaps(visible) for one in changed):
+                seen[widget] = region, clip
+                changed = tuple(one for one in changed if not visible.contains_region(one))
+        return seen
 
     def render_partial_update(self) -> ChopsUpdate | None:
         """As the base class, of what has changed."""

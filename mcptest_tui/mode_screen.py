@@ -29,6 +29,15 @@ class ModeScreen(Sturdy, Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self._compositor = SparingCompositor()
+        self._load_sheet()
+
+    def _load_sheet(self) -> None:
+        """Read the style sheet before there is anything to style: read later, it has all of the app styled anew, twice."""
+        app = self.app
+        for path in self.css_path:
+            if not app.stylesheet.has_source(str(path), ""):
+                app.stylesheet.read(path)
+        self._css_update_count = app._css_update_count
 
     def _on_screen_resume(self, event: events.ScreenResume) -> None:
         """Style everything anew only if what decides about styles has changed since: mostly it has not."""

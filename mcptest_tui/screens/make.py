@@ -1,7 +1,9 @@
-"""Screens by mode, each imported when it is first shown."""
+"""Screens by mode, imported once the first of them is drawn, or when it is shown."""
 
 from __future__ import annotations
 
+import threading
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -24,3 +26,14 @@ def make_screen(mode: str) -> WorkScreen:
     module, name = MODES[mode]
     screen: WorkScreen = getattr(import_module(module), name)()
     return screen
+
+
+def import_all() -> None:
+    """Import the screens in a thread, so that no key waits for it: two of them take as long as all of the start."""
+
+    def import_each() -> None:
+        with suppress(Exception):  # said when the mode is opened
+            for module, _ in MODES.values():
+                import_module(module)
+
+    threading.Thread(target=import_each, name="imports", daemon=True).start()

@@ -56,8 +56,8 @@ class ProcessList(Lines):
         self.processes: tuple[Process, ...] = ()
         self.is_measured = False
         """What each waits for is known as it is now, and not as it was when the last process came or went."""
-        self.ended: set[tuple[str, int]] = set()
-        """The keys of the processes that were ended here; some may still be in the list."""
+        self.ended: dict[tuple[str, int], float] = {}
+        """The keys of the processes that were ended here, and when; some may still be in the list."""
         self.present: set[tuple[str, int]] | None = None
         """The keys of what was there when one was ended; the cursor goes to no newer one, which a second `x` would end."""
         self.restarting: Process | None = None
@@ -112,7 +112,7 @@ class ProcessList(Lines):
         if width >= WIDE:
             memory = "" if one.pid is None else "? MB" if one.memory is None else size_shown(one.memory)
             told += [(f"{'HTTP' if one.pid is None else one.pid:>8} ", "processes--dim"), (f"{memory:>7} ", "")]
-        told.append((f"{uptime_shown(now - one.since):>9}  ", "processes--dim"))
+        told.append((f"{uptime_shown(self.ended.get(one.key, now) - one.since):>9}  ", "processes--dim"))
         room = width - sum(cell_len(text) for text, _ in told)
         ink = "processes--waits" if one.waits and one.key not in self.ended else "processes--dim"
         does = "ended" if one.key in self.ended else one.waits_for(now, room)
@@ -214,7 +214,7 @@ class ProcessesWindow(Modal[None], Working):
         """End the one under the cursor."""
         one = self.list.process
         assert one is not None  # else the key is not in force
-        self.list.ended.add(one.key)
+        self.list.ended[one.key] = time.time()
         self.list.present = {other.key for other in self.list.processes}
         self.list.refresh()
         self.refresh_bindings()
@@ -247,7 +247,7 @@ class ProcessesWindow(Modal[None], Working):
             try:
                 await self._bench.engine.ask(do, **(arguments or {"number": one.number}))
             except EngineError as wrong:
-                self.list.ended.discard(one.key)
+                self.list.ended.pop(one.key, None)
                 self._say(f"{wrong.message}; {wrong.hint}" if wrong.hint else wrong.message)
             self.look()
 

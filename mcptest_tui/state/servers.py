@@ -293,6 +293,12 @@ class Servers:
             server.remarks = tuple(map(str, event.get("remarks") or ()))
 
 
+def state_mark(server: Server) -> str:
+    """The name of the mark of its state."""
+    known = {"off": "off", "ready": "on", "failed": "fail"}
+    return "on" if server.runs else known.get(server.state, "queued")
+
+
 def state_words(server: Server, now: float) -> str:
     """The state in a few words: `12 tools`, `starting 3 s`, `exited 1`, `not started`."""
     if server.state == "ready":

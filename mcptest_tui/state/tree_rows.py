@@ -82,8 +82,7 @@ class TreeRows:
         self.total = 0
         self.version = 0
         self._groups: dict[str, Group] = {}
-        self._member: set[str] = set()
-        self._counted: dict[str, str] = {}  # the status by which each test was counted last
+        self._member: dict[str, str] = {}  # the tests that the filter lets through: the status by which each was counted last
         self._auto: set[str] = set()
         self._open_at_once = True
         self._filter_folds: dict[str, bool] = {}
@@ -97,9 +96,9 @@ class TreeRows:
         ordered = [rows[test] for test in store.order]
         chosen = self.filter.select(ordered)
         self.total, self.shown = len(ordered), len(chosen)
-        self._member = set(map(_ID, chosen))
+        self._member = dict(zip(map(_ID, chosen), map(_STATUS, chosen), strict=True))
         self._open_at_once = self.total <= OPEN_AT_ONCE or len(store.documents) <= 1
-        self._groups, self._counted = {}, {}
+        self._groups = {}
         self.entries = self._grouped(store, chosen) if self.order == "file" else self._sorted(chosen)
         self.place = dict(zip(map(_ID, self.entries), count(), strict=False))
 
@@ -118,7 +117,6 @@ class TreeRows:
             if not self.filter.matches(row):
                 continue
             self.shown += 1
-            self._member.add(row.id)
             self._count(row, file, block)
             if file.open and block.open:
                 self.place[row.id] = len(entries)
@@ -133,7 +131,7 @@ class TreeRows:
     def update(self, moved: Iterable[Moved], finished: Iterable[str], store: Store) -> bool:
         """Count what has happened; true when rows have to be built anew."""
         due = False
-        member, groups, counted = self._member, self._groups, self._counted
+        member, groups = self._member, self._groups
         path = block = None
         around: tuple[Group, ...] = ()
         for row, _, after in moved:
@@ -142,9 +140,9 @@ class TreeRows:
                     path, block = row.path, row.block
                     found = (groups.get(group_id(path)), groups.get(group_id(path, block)))
                     around = tuple(group for group in found if group is not None)
-                before, now = counted.get(row.id), row.status
-                if before is not None and before != now:  # else the rows were built since it moved
-                    counted[row.id] = now
+                before, now = member[row.id], row.status
+                if before != now:  # else the rows were built since it moved
+                    member[row.id] = now
                     for group in around:
                         group.counts[before] -= 1
                         group.counts[now] += 1
@@ -179,14 +177,13 @@ class TreeRows:
         return entries
 
     def _count(self, row: TestRow, *groups: Group) -> None:
-        self._counted[row.id] = row.status
+        self._member[row.id] = row.status
         for group in groups:
             group.counts[row.status] += 1
             group.total += 1
 
     def _count_all(self, rows: Sequence[TestRow], *groups: Group) -> None:
         """The same for many rows of a block, which a filter counts anew with every letter."""
-        self._counted.update(zip(map(_ID, rows), map(_STATUS, rows), strict=True))
         for status, number in Counter(map(_STATUS, rows)).items():
             for group in groups:
                 group.counts[status] += number

@@ -123,6 +123,10 @@ class FilterBar(Sturdy, Vertical):
         event.stop()
         self.post_message(self.Applied())
 
+    def on_descendant_focus(self) -> None:
+        """The words, from the start."""
+        self._draw()
+
     def on_descendant_blur(self) -> None:
         """No words while nobody types; no line when nothing stands in it."""
         self.remove_class("-asked")
@@ -148,11 +152,15 @@ class FilterBar(Sturdy, Vertical):
 
     def _draw(self) -> None:
         typing = self.query_one(FilterInput).has_focus
-        self.set_class(bool(self._problem) or (typing and bool(self._words)), "-asked")
+        self.set_class(bool(self._problem) or typing, "-asked")  # no letter moves the list
         width = max(self.size.width, 20)
         words = self.query_one("#filter-words", Static)
         if self._problem:
-            words.update(shown(one_line(self._problem, width), style="$text-warning"))
+            words.update(shown(one_line(self._problem, width), style="$text-warning"), layout=False)
+            return
+        if not self._words:
+            told = "a space adds a condition, - before one excludes" if self.text else ""
+            words.update(shown(one_line(told, width), style="$text-muted"), layout=False)
             return
         parts: list[Content] = []
         room = width - 5

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding
+from textual.geometry import Size
+from textual.reactive import Reactive
 from textual.widgets import Input
 
 from mcptest_tui.keymap import bindings_for
@@ -20,6 +22,8 @@ class Line(Input, inherit_bindings=False):
         *bindings_for("line"),
         *(one for one in Input.BINDINGS if isinstance(one, Binding) and one.key != "enter"),
     ]
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0))
+    """The base class lays the whole screen out anew for each letter, since the text is wider. The line is not."""
 
     def __init__(self, value: str = "", *, enter: str = "", escape: str = "", **options: Any) -> None:
         super().__init__(value, **{"compact": True, "select_on_focus": False, **options})

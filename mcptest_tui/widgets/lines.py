@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from mcptest_tui.keymap import bindings_for
@@ -123,9 +124,16 @@ class Lines(Sturdy, ScrollView, can_focus=True):
             self.set_reactive(ScrollView.scroll_target_y, 0.0)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """The bar is moved, and is as long as it should be."""
+        """The bar is moved, and is as long as it should be; of it, the cells are drawn that look different then."""
         if self.show_vertical_scrollbar:
-            self.vertical_scrollbar.window_virtual_size = self.virtual_size.height
+            bar = self.vertical_scrollbar
+            bar.window_virtual_size = self.virtual_size.height
+            before, after = _thumb(bar, bar.position), _thumb(bar, new_value)
+            bar.set_reactive(ScrollBar.position, bar.validate_position(new_value))
+            if before != after:
+                top = int(min(before, after))
+                length = bar.size.height * bar.window_size / max(bar.window_virtual_size, 1)
+                bar.refresh(Region(0, top, bar.size.width, int(max(before, after) + max(length, 1)) + 2 - top))
         super().watch_scroll_y(old_value, new_value)
 
     def render_line(self, y: int) -> Strip:
@@ -297,3 +305,12 @@ class Lines(Sturdy, ScrollView, can_focus=True):
     def on_blur(self) -> None:
         """The cursor is drawn in another way."""
         self.refresh_line(self.cursor)
+
+
+def _thumb(bar: ScrollBar, position: float) -> float:
+    """The cell where the thumb of a scroll bar begins, in eighths."""
+    rows, window, whole = bar.size.height, bar.window_size, bar.window_virtual_size
+    if whole <= window:
+        return 0
+    length = max(1, rows * window / whole)
+    return int((rows - length) * position / (whole - window) * 8) / 8

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line
-from mcptest_tui.state.servers import BUSY, ConfigProblem, Heading, Server, state_words
+from mcptest_tui.state.servers import BUSY, ConfigProblem, Heading, Server, state_mark, state_words
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.words import MARKS, key_of
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from mcptest_tui.widgets.lines import Piece
 
 STATES = ("off", "starting", "stopping", "ready", "failed")
-_MARKS = {"off": "off", "starting": "queued", "stopping": "queued", "ready": "on", "failed": "fail"}
 
 
 class ServerList(Lines):
@@ -153,7 +152,7 @@ class ServerList(Lines):
         origin = one_line(row.origin, room) if row.origin and room >= 6 else ""
         gap = max(width - 3 - cell_len(name) - (cell_len(origin) + 2 if origin else 0) - cell_len(words), 1)
         return [
-            (f" {MARKS['on' if row.runs else _MARKS[row.state]]} ", f"server-list--{row.state}"),
+            (f" {MARKS[state_mark(row)]} ", f"server-list--{row.state}"),
             (name, ""),
             (f"  {origin}" if origin else "", "server-list--origin"),
             (" " * gap, ""),

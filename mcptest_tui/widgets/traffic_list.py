@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from mcptest_tui.widgets.lines import Piece
 
 SENT, GOT, BOTH = ("->", "<-", "<>") if is_ascii() else ("→ ", "← ", "⇄ ")
-FULL, WIDE, WIDEST = 70, 110, 132
+FULL, WIDE, WIDEST, ROOMY = 70, 110, 132, 160
 """Cells from which there is room for the server and the id, for process and test, and for the size."""
-_TEST_WIDTH = 18
+_TEST_WIDTH, _WIDE_TEST_WIDTH = 18, 32
 
 
 class TrafficList(Lines):
@@ -77,7 +77,7 @@ class TrafficList(Lines):
         """Other rows: at the end the cursor goes along, elsewhere it stays on its message, and that where it was."""
         shown = self.traffic.shown
         self._server_width = min(max((cell_len(row.server) for row in shown[-200:]), default=6), 14)
-        self._test_width = min(max((cell_len(_test_name(row)) for row in shown[-200:]), default=0), _TEST_WIDTH)
+        self._test_width = min(max((cell_len(_test_name(row)) for row in shown[-200:]), default=0), _WIDE_TEST_WIDTH)
         at = self.traffic.place(self.current) if self.current is not None and not self._follows else None
         before = self.current
         if self._follows or (at is None and self.current is None):
@@ -135,7 +135,8 @@ class TrafficList(Lines):
         if width >= WIDE:
             told.append((f"{row.pid or 'HTTP':>7} ", "traffic--dim"))
             if self._test_width:
-                told.append((_fit(_test_name(row), self._test_width) + " ", "traffic--server"))
+                most = _WIDE_TEST_WIDTH if width >= ROOMY else _TEST_WIDTH
+                told.append((_fit(_test_name(row), min(self._test_width, most)) + " ", "traffic--server"))
         told += self._what(row, width)
         room = width - sum(cell_len(text) for text, _ in told) - 1
         if row.about and room > 3:

@@ -102,6 +102,9 @@ def workbench_start(bench: Bench) -> Iterator[Row]:
                 switches.append(terminal.until(_shows(text), 10.0))
                 terminal.drain(0.5)
     yield Row(
+        what="  the first visit of a mode", measured=max(switches[: len(shown)]), limit=150, note="Servers or Traffic"
+    )
+    yield Row(
         what="  from mode to mode",
         measured=_percentile(switches[len(shown) :], 0.95),
         limit=60,

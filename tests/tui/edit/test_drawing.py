@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from textual.app import App
 from textual.content import Content
 from textual.geometry import Region
 from textual.screen import Screen
+from textual.widget import Widget
 
 from mcptest_tui.state.verdict_notes import Note
 from mcptest_tui.widgets.frame import show_titles
+from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.widgets.yaml_area import YamlArea
 from tests.tui.edit.test_typing import Bare
 from tests.tui.edit.typing import opened
@@ -30,7 +33,26 @@ KEYS = (
 """The `|` makes text of a block of what stands below it."""
 
 
-def drawn(area: YamlArea) -> list[Any]:
+class Rows(Lines):
+    """A hundred rows."""
+
+    def count(self) -> int:
+        return 100
+
+    def pieces(self, at: int, width: int) -> list[tuple[str, str]]:
+        return [(f"row {at}"[:width], "")]
+
+
+class Listed(App[None]):
+    """A list, and nothing else."""
+
+    CSS = "* { scrollbar-size: 1 1; }"
+
+    def compose(self) -> Any:
+        yield Rows()
+
+
+def drawn(area: Widget) -> list[Any]:
     """Its rows as they would be drawn now: what was drawn before and is not to be drawn anew is taken from there."""
     return [list(strip) for strip in area.render_lines(Region(0, 0, *area.size))]
 
@@ -78,6 +100,27 @@ async def test_a_long_line_that_failed_ends_with_the_sign_that_it_goes_on() -> N
         area.mark(notes={1: Note("fail", "expected 1, got 2")})
         await pilot.pause()
         assert "".join(segment.text for segment in drawn(area)[1]).rstrip().endswith("…")
+
+
+async def test_the_cells_of_a_scroll_bar_that_are_left_undrawn_look_as_before() -> None:
+    """A key of a long list moves the bar by less than a cell; where it moves it, no more is drawn than that."""
+    app = Listed()
+    async with app.run_test(size=(30, 12)) as pilot:
+        rows = app.query_one(Rows)
+        rows.focus()
+        rows.changed()
+        await pilot.pause()
+        bar, lines = rows.vertical_scrollbar, []
+        drawn(bar)
+        for key in ("pagedown", *("down",) * 15, "end", *("up",) * 15, "home", "pagedown"):
+            await pilot.press(key)
+            lines.append(len(bar._styles_cache._dirty_lines))
+            kept = drawn(bar)
+            bar._styles_cache.clear()
+            bar.refresh()
+            assert kept == drawn(bar), key
+        assert min(lines) == 0
+        assert max(lines[2:10]) <= 4
 
 
 async def test_a_letter_draws_its_row_and_lays_nothing_out(

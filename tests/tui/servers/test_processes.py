@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mcptest_tui.state.processes import OURS
+from mcptest_tui.screens.processes import ProcessList
+from mcptest_tui.state.processes import OURS, Process
 from tests.tui.pictures import assert_picture, rows_of, text_of
 from tests.tui.servers.driving import at_servers, connected
 from tests.tui.waiting import until
@@ -232,3 +233,14 @@ async def test_the_window_of_live_processes(workbench, place, size):
             (r"/\S+/python\S* \S+ *", "COMMAND "),
         )
         assert_picture(pilot.app, "processes", folder="servers", masks=masks)
+
+
+def test_the_uptime_of_a_process_that_has_ended_stands_still():
+    """It counted on for as long as its row was shown."""
+    began = time.time() - 100
+    shed = Process(1, "run", 7, "shed", "python shed.py", "mcptest.yml", "", began, ())
+    listed = ProcessList()
+    listed.processes = (shed,)
+    assert "  1 min  idle" in "".join(text for text, _ in listed.pieces(0, 100))
+    listed.ended[shed.key] = began + 5
+    assert "  5 s  ended" in "".join(text for text, _ in listed.pieces(0, 100))

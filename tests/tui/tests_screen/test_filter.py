@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual.screen import Screen
 
 from mcptest_tui.screens.test_actions import FAILURES
 from mcptest_tui.state.tree_rows import TO_SEE
@@ -35,10 +36,14 @@ async def test_every_letter_filters_and_enter_only_applies(workbench, mixed):
         assert len(shown(pilot)) == 6
 
 
-async def test_letters_that_come_while_the_list_is_filtered_are_kept(workbench, mixed):
-    """Several keys before the first of them is answered."""
+async def test_letters_that_come_while_the_list_is_filtered_are_kept(workbench, mixed, monkeypatch):
+    """Several keys before the first of them is answered; none of them lays the screen out anew."""
     async with workbench() as pilot:
         await pilot.press("slash")
+        await until(pilot, lambda: "tab is:  tag:" in text_of(pilot.app), what="the words, before a letter")
+        layouts = []
+        lay_out = Screen._refresh_layout
+        monkeypatch.setattr(Screen, "_refresh_layout", lambda *args, **rest: layouts.append(1) or lay_out(*args, **rest))
         field = pilot.app.screen.filter_bar.query_one("FilterInput")
         seen: list[str] = []
         pilot.app.screen.watch(field, "value", lambda value: seen.append(value), init=False)  # noqa: PLW0108 - Textual wants a function
@@ -48,6 +53,7 @@ async def test_letters_that_come_while_the_list_is_filtered_are_kept(workbench, 
         await pilot.pause()
         assert pilot.app.screen.filter_bar.text == "weather"
         assert seen == sorted(seen, key=len), "what is typed is never taken back"
+        assert not layouts
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
