@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import events
 from textual.errors import NoWidget
 
+from mcptest_engine.core.words import counted
 from mcptest_engine.workspace.workspace import find_workspace
 from mcptest_tui.actions import id_of
 from mcptest_tui.agents import Agents
@@ -22,7 +23,7 @@ from mcptest_tui.engine_client import EngineClient, EngineError
 from mcptest_tui.garbage import PAUSE_SECONDS, REST_SECONDS, collect_all, collect_young
 from mcptest_tui.keymap import Keymap, bindings_for, keymap_file, load_keymap
 from mcptest_tui.leaving import Leaving
-from mcptest_tui.left_behind import tell_left_behind
+from mcptest_tui.places import path_here
 from mcptest_tui.problems import Problems
 from mcptest_tui.quiet import Quiet
 from mcptest_tui.reviews import Reviews
@@ -163,8 +164,20 @@ class Workbench(AppActions, inherit_bindings=False):
         if not self.store.documents and self.current_mode == "tests":
             self.go("home")
         self.themes.register_all()
-        tell_left_behind(self)
+        self._tell_left_behind()
         import_all()
+
+    def _tell_left_behind(self) -> None:
+        """Say at the start that there is unsaved text of an earlier session: its file may be one that nobody opens again."""
+        from mcptest_tui.state.drafts import Drafts
+
+        if self.current_mode == "edit":
+            return  # which offers it by itself
+        left = Drafts(self.workspace.root).left_behind(self.workspace.root)
+        if left:
+            others = f" and {counted(len(left) - 1, 'other file')}" if len(left) > 1 else ""
+            told = f"unsaved text of {path_here(left[0].path)}{others} was put aside"
+            self.tell(told, hint=f"the editor ({key_of('app.mode.2', typing=True)}) offers it", severity="warning")
 
     # What comes from the engine
 

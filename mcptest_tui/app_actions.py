@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 from mcptest_tui.config import TEMPLATE as CONFIG_TEMPLATE
@@ -12,6 +13,7 @@ from mcptest_tui.keymap import diagnose_keymap, keymap_file, keymap_template, lo
 from mcptest_tui.places import absolute, longer_path, user_themes_dir
 from mcptest_tui.runs import WATCH
 from mcptest_tui.screens.base import WorkScreen
+from mcptest_tui.widgets.no_room import SHORT
 from mcptest_tui.words import key_of, key_shown
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ class AppActions(AppInterface):
     def action_go(self, mode: str) -> None:
         """A mode by its key."""
         self.clear_notices()
-        self.go("home" if mode == "tests" and self._is_homeless() else mode)
+        self.go("home" if mode == "tests" and self.suites.searched and not self.store.documents else mode)
 
     def on_mode_bar_chosen(self, event: Any) -> None:
         """A mode by the mouse."""
@@ -69,18 +71,30 @@ class AppActions(AppInterface):
 
     def action_help(self) -> None:
         """The keys of the focused pane; Enter does one."""
-        from mcptest_tui.screens.help_panel import about, choices_of, rows_of
+        from mcptest_tui.screens.help_panel import ABOUT, about, choices_of, rows_of
         from mcptest_tui.screens.picker import Picker
+        from mcptest_tui.screens.value import ValueWindow
 
         if isinstance(self.screen, Picker):
             return  # a list to choose from says on its frame what its keys do
-        rows = rows_of(self.screen)
+        rows, text = rows_of(self.screen), about(self.screen)
         choices = choices_of(rows)
+        start = next((choice.id for choice in choices if choice.enabled), None)
+        first = text.partition(". ")[0].rstrip(".") + "." if text else ""
+        is_cut = self.size.height < SHORT and first != text
+        choices = [ABOUT, *choices] if is_cut else choices
 
         async def do(name: str) -> None:
+            if name == ABOUT.id:
+                self.push_screen(
+                    ValueWindow(ABOUT.title, text),
+                    lambda answer: self.copy(text, "the help") if answer == "copy" else None,
+                )
+                return
             await self.run_action(rows[name].binding.action, default_namespace=rows[name].node)
 
-        self.push_screen(Picker("Keys", lambda typed: (choices, typed), about=about(self.screen)), self._then(do))
+        picker = Picker("Keys", lambda typed: (choices, typed), about=first if is_cut else text, start=start)
+        self.push_screen(picker, self._then(do))
 
     def action_processes(self) -> None:
         """What runs because of us, in a window."""
@@ -200,11 +214,13 @@ class AppActions(AppInterface):
 
     def action_commands(self) -> None:
         """What was done here, as commands; Enter copies one."""
-        from mcptest_tui.screens.commands import command_choices
-        from mcptest_tui.screens.picker import Picker
+        from mcptest_tui.screens.picker import Choice, Picker
 
         done = self.commands.newest_first()
-        choices = command_choices(done)
+        choices = [
+            Choice(str(at), one.command, time.strftime("%H:%M:%S", time.localtime(one.at)), one.command)
+            for at, one in enumerate(done)
+        ]
 
         async def copied(name: str) -> None:
             self.copy(done[int(name)].command, "the command")
@@ -280,6 +296,3 @@ class AppActions(AppInterface):
     async def action_quit(self) -> None:
         """Leave, after a question if something would be lost."""
         self.leaving.ask()
-
-    def _is_homeless(self) -> bool:
-        return self.suites.searched and not self.store.documents

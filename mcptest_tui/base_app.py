@@ -91,12 +91,12 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
 
     def delay_update(self, delay: float = 0.05) -> None:  # noqa: ARG002 - Textual's
         """As the base class, but draw again once the mode's screen knows that it is shown, and not after a fixed time."""
-        self._begin_batch()
+        batch = self.batch_update()
+        batch.__enter__()
 
         def draw() -> None:
-            self._end_batch()
-            if not self._batch_count:
-                self.screen.refresh()
+            batch.__exit__(None, None, None)
+            self.screen.refresh()
 
         self.call_next(lambda: self.screen.call_after_refresh(draw))
 

@@ -1,4 +1,4 @@
-"""Textual's compositor without the widgets between two that have changed and those behind them: the original renders them all, at each key."""
+"""Textual's compositor without the widgets that have not changed or lie behind: the original renders them all, at each key."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class SparingCompositor(Compositor):
         return seen
 
     def render_partial_update(self) -> ChopsUpdate | None:
-        """As the base class, of what has changed."""
-        _ = self.cuts  # which are made of all widgets, and kept
-        self._changed = tuple(self._dirty_regions)
+        """As the base class, of what has changed; of all, in a Textual that calls these by other names."""
+        _ = getattr(self, "cuts", None)  # which are made of all widgets, and kept
+        self._changed = tuple(getattr(self, "_dirty_regions", ()))
         try:
             return super().render_partial_update()
         finally:

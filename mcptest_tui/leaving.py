@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import signal
+import threading
 import time
 from contextlib import suppress
 from functools import partial
@@ -12,9 +14,10 @@ from queue import Empty, Queue
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.words import counted
-from mcptest_tui.hangup import when_hung_up
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcptest_tui.base_app import BaseApp
     from mcptest_tui.reviews import Reviews
     from mcptest_tui.runs import Runs
@@ -146,3 +149,23 @@ def _terminal_gone() -> bool:
     except (termios.error, OSError):
         return True
     return False
+
+
+def when_hung_up(*gone: Callable[[], object], fd: int = 0) -> None:
+    """Call each of `gone`, from a thread, when the terminal at `fd` is closed; never where that cannot be known.
+
+    No signal says so to who isn't its session's leader, and the thread that reads keys would spin for ever on such a terminal.
+    This one waits without cost, for the end alone.
+    """
+    if not hasattr(select, "poll"):
+        return
+    poller = select.poll()
+    poller.register(fd, 0)  # the end is told whatever one asks for
+
+    def wait() -> None:
+        if any(told & select.POLLHUP for _, told in poller.poll()):
+            for call in gone:
+                with suppress(RuntimeError):  # the app has ended meanwhile
+                    call()
+
+    threading.Thread(target=wait, name="hangup", daemon=True).start()

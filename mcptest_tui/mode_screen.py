@@ -37,12 +37,12 @@ class ModeScreen(Sturdy, Screen[None]):
         for path in self.css_path:
             if not app.stylesheet.has_source(str(path), ""):
                 app.stylesheet.read(path)
-        self._css_update_count = app._css_update_count
+        self._css_update_count = getattr(app, "_css_update_count", -1)
 
     def _on_screen_resume(self, event: events.ScreenResume) -> None:
         """Style everything anew only if what decides about styles has changed since: mostly it has not."""
         now = self._decides_styles()
-        event.refresh_styles = event.refresh_styles and self._styled_for not in (None, now)
+        event.refresh_styles = getattr(event, "refresh_styles", True) and self._styled_for not in (None, now)
         self._styled_for = now
 
     def _on_screen_suspend(self) -> None:
@@ -51,7 +51,9 @@ class ModeScreen(Sturdy, Screen[None]):
 
     def _decides_styles(self) -> object:
         app = self.app
-        return state_of(app), app._css_update_count
+        return state_of(app), getattr(
+            app, "_css_update_count", object()
+        )  # always another, where Textual does not count
 
     def arrive(self, **where: Any) -> None:
         """Called by `app.go`, also when this screen is on already: show that place."""

@@ -125,9 +125,12 @@ class AgentTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseAnswered:
-    """The call of a test is answered, and the server's list that decides about the answer has not come yet."""
+    """The call of a test has ended, and its verdict waits: for the server's list that decides about the answer, or, where
+    `is_held` says so, for being run again alone, because the server ended or hung while other calls were under way.
+    """
 
     id: str
+    is_held: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

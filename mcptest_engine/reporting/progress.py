@@ -194,6 +194,8 @@ class ProgressView:
     def _went_on(self, event: CaseAnswered | NodeChanged | AgentTurn) -> None:
         """Something happened within a test."""
         if isinstance(event, CaseAnswered):
+            if event.is_held:
+                return  # it runs again
             self._running = {at: began for at, began in self._running.items() if self._tests[at].id != event.id}
             return
         if isinstance(event, AgentTurn):

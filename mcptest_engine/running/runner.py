@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from mcptest_engine.core.costs import model_rows_of, sum_costs
 from mcptest_engine.core.events import (
+    CaseAnswered,
     CaseExplained,
     CaseFinished,
     CaseStarted,
@@ -323,6 +324,7 @@ class Run:
         if held is not None:
             self._held.append(held)
             if held.is_open:
+                self.emit(CaseAnswered(id=case.id, is_held=True))
                 self._release(index)
             else:
                 self._finish(index, case, decision, began)

@@ -47,9 +47,9 @@ EMPTY_LINE = (
     "that they wrote, and proposals that wait for you."
 )
 EMPTY_HINTS = (
-    ("$", "`mcptest mcp-server --install` gives the agent of this folder the tools that read"),
-    ("$", "`mcptest mcp-server --install --enable-writes` lets it run tests too"),
-    ("$", "`mcptest skill --install` tells it how"),
+    ("mcptest mcp-server --install", "gives it tools that read"),
+    ("mcptest mcp-server --install --enable-writes", "lets it run tests too"),
+    ("mcptest skill --install", "tells it how"),
 )
 
 

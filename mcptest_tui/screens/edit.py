@@ -335,7 +335,7 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """A letter."""
         event.stop()
-        doc = self._doc_of(event.text_area)
+        doc = next((one for one in self.docs.values() if one.area is event.text_area), None)
         if doc is not None:
             doc.typed()
             doc.listed = doc.listed and doc is self.current and self.query_one(ProblemList).display
@@ -413,6 +413,3 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
         if self.current is not None:
             self.show_list(self.current)
             self.call_after_refresh(self.refresh_tabs)  # as much of its name as there is room for
-
-    def _doc_of(self, area: TextArea) -> OpenDoc | None:
-        return next((doc for doc in self.docs.values() if doc.area is area), None)

@@ -1,17 +1,23 @@
-"""Unsaved text: put aside every two seconds while there is some, and offered when its file is opened again."""
+"""Unsaved text: put aside every two seconds while there is some, and offered when its file is opened again; and questions
+over the editor, one at a time.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcptest_tui.quiet import Quiet
-from mcptest_tui.screens.edit_asking import EditAsking
+from mcptest_tui.screens.edit_base import EditBase
 from mcptest_tui.state.drafts import Draft
+from mcptest_tui.widgets.modals import Question
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.await_complete import AwaitComplete
     from textual.timer import Timer
 
     from mcptest_tui.screens.edit_docs import OpenDoc
@@ -21,13 +27,25 @@ PAUSE_SECONDS = 0.4
 _DRAFT = "draft"
 
 
-class EditDrafts(EditAsking):
+class _Asked(Question):
+    """A question that knows whether it was answered, or only taken away with what it lay over."""
+
+    is_answered = False
+
+    def dismiss(self, result: str | None = None) -> AwaitComplete:
+        """Answered."""
+        self.is_answered = True
+        return super().dismiss(result)
+
+
+class EditDrafts(EditBase):
     """A mixin of the screen."""
 
     _draft_timer: Timer | None = None
     _at_pause: Quiet | None = None
     _drafting = False
     _looked_behind = False
+    _question: _Asked | None = None
 
     def start_drafting(self) -> None:
         """Put unsaved text aside every two seconds, while there is some."""
@@ -138,3 +156,25 @@ class EditDrafts(EditAsking):
         doc.area.move_cursor((draft.line, draft.column), center=True)
         self.show_doc(doc)
         self.workbench.say(f"restored {doc.file.name}; {key_of('edit.undo')} gives back what the disk has")
+
+    def _ask(
+        self, title: str, lines: list[str], choices: tuple[tuple[str, str], ...], answers: dict[str, Callable[[], Any]]
+    ) -> None:
+        """One question at a time: not while another stands there, nor before its answer has come through."""
+        if self._question is not None and (self._question.is_answered or self._question in self.app.screen_stack):
+            return
+        self.completing.close()
+        self._question = _Asked(title, lines, choices)
+
+        def answered(answer: str | None) -> None:
+            self._question = None
+            answers.get(answer or "", answers.get("", lambda: None))()
+
+        self.app.push_screen(self._question, answered)
+
+    def _show_difference(
+        self, name: str, before: str, after: str, before_name: str, after_name: str, then: Callable[[], None]
+    ) -> None:
+        from mcptest_tui.screens.difference import Difference
+
+        self.app.push_screen(Difference(name, before, after, before_name, after_name), lambda _: then())

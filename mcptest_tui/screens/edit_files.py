@@ -272,7 +272,8 @@ class EditFiles(EditDisk):
             doc.listed = True
             self.refresh_marks(doc)
             told = "saved, not run" if was_dirty else "not run"
-            self.workbench.say(f"{told}: the suite has problems; {self._problem_keys()}", "warning")
+            more = f"{key_of('edit.problem.next', typing=True)} goes through them"
+            self.workbench.say(f"{told}: the suite has problems; {more}", "warning")
         else:
             doc.asked.add(test)
             known = self.workbench.store.documents
@@ -281,9 +282,6 @@ class EditFiles(EditDisk):
             if test in self.workbench.store.rows:
                 self.workbench.run_tests(self.workbench.store.rows[test].path, [test])
         await self.tell_of_save(doc)
-
-    def _problem_keys(self) -> str:
-        return f"{key_of('edit.problem.next', typing=True)} goes through them"
 
     # The person's own editor
 

@@ -208,7 +208,7 @@ class EditHelp(EditBase):
         documents = self.workbench.store.documents
         for suite in self._suites_of(doc):
             known = documents.get(suite)
-            state = self._state_of(suite, server)
+            state = (self._catalogs or {}).get((suite, server))
             if state is not None and not (again and state == FAILED):
                 return
             if known is not None and known.sound and any(item.name == server for item in known.servers):
@@ -219,9 +219,6 @@ class EditHelp(EditBase):
                 self._catalogs = {**(self._catalogs or {}), (suite, server): ASKING}
                 self.run_worker(self._read_server(suite, server, target), group="edit.catalog", exit_on_error=False)
                 return
-
-    def _state_of(self, suite: str, server: str) -> dict[str, Any] | str | None:
-        return (self._catalogs or {}).get((suite, server))
 
     def _is_asking(self) -> bool:
         return ASKING in (self._catalogs or {}).values()

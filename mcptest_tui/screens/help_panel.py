@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from textual.dom import DOMNode
 
 MOVING = "Moving about"
+ABOUT = Choice("about", "What this pane shows", "", "Read all about the focused pane.", "Help")
+"""Opens the whole text about the pane, of which a small terminal has room for one sentence."""
 
 
 class Row(NamedTuple):

@@ -45,7 +45,7 @@ def doable(app: AppInterface, screen: Screen[object]) -> Iterator[Doable]:
             continue
         if module in ("app", mode):
             node = next((node for node in nodes if _does(node, action)), None)
-            if node is not None and _applies(app, action, node):
+            if node is not None and app._check_action_state(action.action, node):
                 yield Doable(action, node)
         elif not action.where:
             yield Doable(action, None, module)
@@ -54,10 +54,6 @@ def doable(app: AppInterface, screen: Screen[object]) -> Iterator[Doable]:
 def _does(node: DOMNode, action: Action) -> bool:
     name = action.method.removeprefix("action_")
     return hasattr(node, f"action_{name}") or hasattr(node, f"_action_{name}")
-
-
-def _applies(app: AppInterface, action: Action, node: DOMNode) -> bool:
-    return bool(app._check_action_state(action.action, node))
 
 
 def keys_of(action: Action) -> str:
@@ -107,7 +103,7 @@ class Palette:
     def _choice(self, found: Doable, group: str = "") -> Choice:
         action = found.action
         title = f"{TITLES[found.mode]}: {action.title}" if found.mode else action.title
-        group = group or TITLES[_module(action, found)]
+        group = group or TITLES[found.mode or by_id()[action.id][0]]
         words = SEARCH_WORDS.get(action.id, "")
         return Choice(action.id, title, keys_of(action), action.help, group, words=words)
 
@@ -133,8 +129,3 @@ class Palette:
         places += [(row.path, row.server, row.tool) for row in rows if row.block == "tools" and row.tool]
         found = {f"tool:{suite}\0{server}\0{tool}": (server, tool) for suite, server, tool in places if "/" not in tool}
         return [Choice(name, tool, server) for name, (server, tool) in found.items()]
-
-
-def _module(action: Action, found: Doable) -> str:
-
-    return found.mode or by_id()[action.id][0]

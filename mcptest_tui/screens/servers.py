@@ -26,9 +26,9 @@ from mcptest_tui.widgets.call_pane import CallPane
 from mcptest_tui.widgets.catalog_list import CatalogList, KindTabs
 from mcptest_tui.widgets.filter_line import FilterLine
 from mcptest_tui.widgets.frame import show_titles
-from mcptest_tui.widgets.schema_view import SchemaView
 from mcptest_tui.widgets.server_list import ServerList
 from mcptest_tui.widgets.splitter import Splitter
+from mcptest_tui.widgets.text_view import TextView
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
@@ -44,6 +44,24 @@ if TYPE_CHECKING:
     from mcptest_tui.widgets.lines import Lines
 
 TICK_SECONDS = 0.5
+
+
+class SchemaView(TextView):
+    """A `TextView` with inks for names, types and defaults."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("about")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"text-view--{ink}" for ink in ("name", "type", "default")}
+    DEFAULT_CSS = """
+    SchemaView {
+        & > .text-view--name { color: $foreground; }
+        & > .text-view--key { color: $json-key; }
+        & > .text-view--type { color: $json-string; }
+        & > .text-view--default { color: $json-number; }
+    }
+    """
+    HELP = """What the server says of itself, or of what it offers: the description as plain text, the arguments as a table with
+    type, bounds and default, and what comes back. {servers.raw} shows the JSON that was sent; {about.open} goes on to
+    the call."""
 
 
 class ServersScreen(Connecting, Calling, Proposing, Asking):

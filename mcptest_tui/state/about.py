@@ -33,7 +33,9 @@ BADGE_INKS = {"destructive": "fail", "changes things": "hint", "read-only": "pas
 
 def server_lines(server: Server, now: float, keys: Sequence[tuple[str, str]]) -> list[TextLine]:
     """Everything that is known about a server, its troubles first."""
-    found = [line((f"{MARKS[state_mark(server)]} ", _state_ink(server)), (state_words(server, now), _state_ink(server)))]
+    found = [
+        line((f"{MARKS[state_mark(server)]} ", _state_ink(server)), (state_words(server, now), _state_ink(server)))
+    ]
     if server.state == "failed" and server.failed_at:
         found.append(line((f"{'ended' if server.died else 'failed'} at {server.failed_at}", "dim")))
     if server.message and server.state != "ready":

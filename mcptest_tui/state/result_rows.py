@@ -168,6 +168,8 @@ def reason_of(row: TestRow, stored: dict[str, Any] | None = None) -> str:
 
 def busy_words(row: TestRow) -> str:
     """What a busy test is doing: `running`, or what its verdict waits for."""
+    if row.answered == "alone":
+        return "its server failed while other tests ran: to be run again alone, after them"
     return f"answered, waits for the server's list of {row.block}" if row.answered else WORDS[row.status]
 
 

@@ -143,10 +143,7 @@ class Saving:
 
         name = self.place.server
         text = f"{SCHEMA_LINE}\nname: {json.dumps(name, ensure_ascii=False)}\nservers: {{}}\n"
-        return apply(text, set_value(text, ("servers",), {name: self._settings()}))
-
-    def _settings(self) -> dict[str, Any]:
-        return self._declared().settings
+        return apply(text, set_value(text, ("servers",), {name: self._declared().settings}))
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ LABELS = {
 }
 OPTIONS = (
     ("include_edge", "edge cases", "at a limit of its schema: one more test for each tool"),
-    ("include_violation", "violations", "arguments that it must refuse: one more test for each tool"),
+    ("include_violation", "violations", "arguments to refuse: one more test for each tool"),
     ("probe", "probes", "many more tests: for each tool every limit, every missing argument, every wrong type"),
 )
 """What an option adds: what stands before the colon is said of it where there is no room for all."""

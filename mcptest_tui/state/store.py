@@ -44,7 +44,8 @@ class TestRow:
     nodes of a composition are that runs, by id: the events of it, None before; `talk` are the turns of an agent test that runs.
     `deferred` says that it is inconclusive since no model is set up for it. `calls` and `spends` are the test's; `behind` is
     that of its result; `waits` says why a save that affects it did not start it, "" when none did. `answered` says of a busy
-    test that its call is answered, and that the verdict waits for the server's list of tools. `strength` is what it demands,
+    test whose call has ended what its verdict waits for: "list", that of the server, or "alone", to be run again without
+    others. `strength` is what it demands,
     "" as long as nobody knows, `mutation_score` the share of wrong answers that it noticed in the last mutation run.
     """
 
@@ -84,7 +85,7 @@ class TestRow:
     spends: bool = False
     waits: str = ""
     message: str = ""
-    answered: bool = False
+    answered: str = ""
     strength: str = ""
     mutation_score: float | None = None
 
@@ -426,10 +427,11 @@ class Store:
         if row is None:
             return []
         if event["event"] == "case.answered":
-            self._leave_line(row, event["run"], answered=True)
+            waits_for = event["waits_for"]
+            self._leave_line(row, event["run"], answered=waits_for == "list")
             if row.busy:
                 self._set(row, "queued")
-                row.answered = True
+                row.answered = waits_for
                 self._moved.append(Moved(row, row.status, row.status))  # what is said of it is new in any case
             return []
         if event["event"] == "node.changed":
@@ -561,7 +563,7 @@ class Store:
             counts = self.counts
             counts[before] -= 1
             counts[status] += 1
-            row.status, row.answered = status, False
+            row.status, row.answered = status, ""
             if status == "running":
                 self.running[row.id] = row
             elif before == "running":

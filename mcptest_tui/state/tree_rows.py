@@ -82,7 +82,9 @@ class TreeRows:
         self.total = 0
         self.version = 0
         self._groups: dict[str, Group] = {}
-        self._member: dict[str, str] = {}  # the tests that the filter lets through: the status by which each was counted last
+        self._member: dict[
+            str, str
+        ] = {}  # the tests that the filter lets through: the status by which each was counted last
         self._auto: set[str] = set()
         self._open_at_once = True
         self._filter_folds: dict[str, bool] = {}

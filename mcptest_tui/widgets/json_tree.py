@@ -154,7 +154,12 @@ class JsonTree(Lines):
     def is_whole(self) -> bool:
         """Whether all of the value under the cursor is here."""
         row = self.row
-        return row is not None and row.kind not in ("file", "more") and whole(row.value) and _uncut(row)
+        return (
+            row is not None
+            and row.kind not in ("file", "more")
+            and whole(row.value)
+            and (row.kind != "string" or row.length == len(row.value))
+        )
 
     def extend(self, path: Path, more: Any) -> None:
         """Further entries of a container."""
@@ -472,10 +477,6 @@ def _quoted(text: str) -> str:
 def _counted(row: JsonRow) -> str:
     word = ("key", "keys") if row.kind == "object" else ("item", "items")
     return f"{row.length:,} {word[0] if row.length == 1 else word[1]}"
-
-
-def _uncut(row: JsonRow) -> bool:
-    return row.kind != "string" or row.length == len(row.value)
 
 
 def _order(path: Path) -> tuple[tuple[int, int | str], ...]:

@@ -40,7 +40,11 @@ def targets_of(screen: Screen[object]) -> Iterator[Target]:
     taken: set[tuple[int, int]] = set()
     for widget in screen.query(Widget):
         region = widget.region
-        if not region or not widget.visible or not _shows(widget):
+        if (
+            not region
+            or not widget.visible
+            or not all(node.display for node in widget.ancestors_with_self if isinstance(node, Widget))
+        ):
             continue
         own = getattr(widget, "jump_targets", None)
         places: list[tuple[int, int, str | Callable[[], object] | None]] = list(own()) if own is not None else []
@@ -51,10 +55,6 @@ def targets_of(screen: Screen[object]) -> Iterator[Target]:
             if place not in taken and region.contains(*place):
                 taken.add(place)
                 yield Target(*place, widget, what)
-
-
-def _shows(widget: Widget) -> bool:
-    return all(node.display for node in widget.ancestors_with_self if isinstance(node, Widget))
 
 
 class JumpOverlay(ModalScreen[Target]):

@@ -11,13 +11,17 @@ if TYPE_CHECKING:
     from textual.geometry import Size
 
 
+SHORT = 30
+"""Rows, below which a terminal counts as short."""
+
+
 def size_classes(size: Size) -> dict[str, bool]:
     """Which layout classes hold at a size."""
     width, height = size
     return {
         "-narrow": width < 100,
         "-wide": width >= 160,
-        "-short": height < 30,
+        "-short": height < SHORT,
         "-tiny": width <= 60 or height <= 15,
         "-no-room": width < 40 or height < 10,
     }

@@ -76,7 +76,8 @@ class RowList(Lines):
     (answered, valid, shape, value), and the share of wrong answers that it noticed in the last `mcptest mutate`. The time is
     the test's own, without what it waited behind an earlier call.
     "waits": a save concerns it and did not start it, since it acts or spends; {run.this} runs it. "waits for tools/list":
-    the tool has answered, and the server has not listed its tools yet."""
+    the tool has answered, and the server has not listed its tools yet. "runs again alone": its server ended or hung while other
+    tests ran, so it is run once more, after them."""
 
     @dataclass
     class Folded(Message):
@@ -298,7 +299,7 @@ class RowList(Lines):
         if row.cached:
             badges += f" {CACHED}"
         if row.busy and row.answered:
-            badges += f" waits for {row.block}/list"
+            badges += " runs again alone" if row.answered == "alone" else f" waits for {row.block}/list"
         elif row.waits:
             badges += " waits"
         if row.added:

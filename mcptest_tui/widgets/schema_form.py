@@ -140,7 +140,11 @@ class FieldRow(Horizontal):
             return PartLine(field)
         if field.kind in ("choice", "union"):
             default = field.schema.get("default")
-            empty = f"default: {_default(default)}" if isinstance(default, (str, int, float, bool)) else ""
+            empty = (
+                f"default: {default if isinstance(default, str) else json.dumps(default)}"
+                if isinstance(default, (str, int, float, bool))
+                else ""
+            )
             return Choice(field.options, field.raw, required=field.required, empty=one_line(empty, 30))
         if field.kind == "json":
             box = FieldBox(
@@ -387,10 +391,6 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
         at = next((at for at, row in enumerate(rows) if row.has_focus_within), None)
         if at is not None and 0 <= at + step < len(rows):
             rows[at + step].editor.focus()
-
-
-def _default(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 class NoFields(Static, can_focus=True):

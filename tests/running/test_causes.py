@@ -582,5 +582,5 @@ def test_which_calls_were_answered_is_told_while_the_list_waits_behind_a_call_th
     rows = [row("quick", "quick", who="x"), row("hangs", "hang", who="x", timeout_ms=1_000)]
     record = record_of(suite(*rows, server=f"command: {command}", timeout_ms=2_000), workers=2, emit=events.append)
     assert verdicts(record) == {"quick": "pass", "hangs": "fail"}
-    answered = [event.id for event in events if isinstance(event, CaseAnswered)]
-    assert answered == [record.tests[0].id]
+    answered = [(event.id, event.is_held) for event in events if isinstance(event, CaseAnswered)]
+    assert answered == [(record.tests[0].id, False), (record.tests[1].id, True)]

@@ -143,14 +143,16 @@ async def test_what_has_changed_is_drawn_as_textuals_own_compositor_draws_it(
     workbench: Callable[..., Any], demo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To the byte, for a row, a pane, a filter, a tab, another mode, and a run; but for moves that nothing is written after."""
-    updates, ours = 0, SparingCompositor.render_partial_update
+    updates, fewer, ours = 0, 0, SparingCompositor.render_partial_update
     console = Console(force_terminal=True, color_system="truecolor")
 
     def both(self: SparingCompositor) -> Any:
-        nonlocal updates
+        nonlocal updates, fewer
         dirty = self._dirty_regions.copy()
         theirs = Compositor.render_partial_update(self)
         self._dirty_regions = dirty
+        every, self._changed = len(self.visible_widgets), tuple(dirty)
+        fewer, self._changed = fewer + (len(self.visible_widgets) < every), ()
         found = ours(self)
         assert (found is None) == (theirs is None)
         if found is not None and theirs is not None:
@@ -189,3 +191,4 @@ async def test_what_has_changed_is_drawn_as_textuals_own_compositor_draws_it(
         await until(pilot, lambda: app.store.rows and not app.runs.progress.busy)
         await pilot.pause()
     assert updates > 10
+    assert fewer > 10, "else Textual has changed what the compositor goes by, and each key draws all"

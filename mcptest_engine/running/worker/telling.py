@@ -71,8 +71,9 @@ class RunTelling:
                 self._send({"event": name, "run": self._run, "id": result.id, "result": result_shown(result)})
             case CaseStarted(id=test_id):
                 self._send({"event": "case.started", "run": self._run, "id": test_id})
-            case CaseAnswered(id=test_id):
-                self._send({"event": "case.answered", "run": self._run, "id": test_id})
+            case CaseAnswered(id=test_id, is_held=held):
+                waits_for = "alone" if held else "list"
+                self._send({"event": "case.answered", "run": self._run, "id": test_id, "waits_for": waits_for})
             case NodeChanged():
                 told = {"id": event.test, "node": event.node, "status": event.status, "duration_ms": event.duration_ms}
                 self._send({"event": "node.changed", "run": self._run, **told, "message": clipped(event.message or "")})

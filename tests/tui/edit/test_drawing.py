@@ -9,7 +9,6 @@ from textual.app import App
 from textual.content import Content
 from textual.geometry import Region
 from textual.screen import Screen
-from textual.widget import Widget
 
 from mcptest_tui.state.verdict_notes import Note
 from mcptest_tui.widgets.frame import show_titles
@@ -22,6 +21,8 @@ from tests.tui.waiting import until
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from textual.widget import Widget
 
 pytestmark = pytest.mark.anyio
 

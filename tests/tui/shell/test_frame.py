@@ -17,6 +17,7 @@ from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.palette import Palette
 from mcptest_tui.screens.picker import Choice, Picker, ranked
 from mcptest_tui.screens.settings import settings_of
+from mcptest_tui.screens.value import ValueWindow
 from mcptest_tui.session import SessionFile
 from mcptest_tui.suites import Suites
 from mcptest_tui.widgets.footer import HELP, Hint, fitted
@@ -25,7 +26,7 @@ from mcptest_tui.widgets.mode_bar import ModeBar
 from mcptest_tui.widgets.splitter import Splitter
 from tests.tui.pictures import assert_picture, rows_of, text_of
 from tests.tui.review.reviewing import new_test, suite_in
-from tests.tui.waiting import until, until_mode
+from tests.tui.waiting import until, until_mode, until_shown
 
 pytestmark = pytest.mark.anyio
 SIZES = [(20, 5), (40, 10), (80, 24), (120, 40), (200, 60)]
@@ -185,13 +186,16 @@ async def test_the_footer_names_no_key_that_is_typed(workbench, demo):
 
 async def test_help_lists_the_keys_of_the_pane_and_does_them(workbench, demo):
     """Searchable; Enter does what is chosen."""
-    async with workbench() as pilot:
+    async with workbench(size=(80, 24)) as pilot:
         await pilot.press("4")
         await until(pilot, lambda: pilot.app.current_mode == "review")
         await pilot.press("question_mark")
         await until(pilot, lambda: "one by one" in text_of(pilot.app))
         await pilot.press(*"traffic", "enter")
         await until(pilot, lambda: pilot.app.current_mode == "traffic")
+        await pilot.press("question_mark", *"shows", "enter")  # in so few rows the list has a sentence of it
+        await until(pilot, lambda: isinstance(pilot.app.screen, ValueWindow))
+        await until_shown(pilot, "process:4711")
 
 
 async def test_a_theme_is_shown_while_choosing_and_given_back_on_escape(workbench, place, demo):

@@ -302,7 +302,7 @@ def test_the_call_that_hangs_is_shown_as_running_and_not_the_one_that_was_answer
     begun = [{"event": "case.started", "run": "u1", "id": test} for test in ids]
     store.apply_many([started("u1", *ids), *begun])
     assert statuses(store) == {"quick": "running", "hangs": "queued", "waits": "queued"}
-    store.apply_many([{"event": "case.answered", "run": "u1", "id": id_of("quick")}])
+    store.apply_many([{"event": "case.answered", "run": "u1", "id": id_of("quick"), "waits_for": "list"}])
     assert statuses(store) == {"quick": "queued", "hangs": "running", "waits": "queued"}
     quick = store.rows[id_of("quick")]
     assert busy_words(quick) == f"answered, waits for the server's list of {quick.block}"
@@ -311,6 +311,11 @@ def test_the_call_that_hangs_is_shown_as_running_and_not_the_one_that_was_answer
     assert parse_filter("is:waiting").select(store.rows.values()) == [quick]
     store.apply_many([finished("u1", id_of("quick"))])
     assert statuses(store) == {"quick": "pass", "hangs": "running", "waits": "queued"}
+    store.apply_many([{"event": "case.answered", "run": "u1", "id": id_of("hangs"), "waits_for": "alone"}])
+    assert statuses(store) == {"quick": "pass", "hangs": "queued", "waits": "running"}
+    hangs = store.rows[id_of("hangs")]
+    assert "to be run again alone" in busy_words(hangs)
+    assert RowList(TreeRows())._badges(hangs) == " runs again alone"
 
 
 def test_a_time_as_wide_as_its_column_stands_apart_from_the_strength():
