@@ -38,7 +38,7 @@ STATES: dict[str, Predicate] = {
     "stopped": lambda row: row.status == "stopped",
     "cached": lambda row: row.cached,
     "running": lambda row: row.status in ("queued", "running"),
-    "waiting": lambda row: bool(row.waits) or (row.busy and row.answered),
+    "waiting": lambda row: bool(row.waits or (row.busy and row.answered)),
     "outdated": lambda row: row.outdated,
     "weak": lambda row: row.is_weak,
 }

@@ -43,9 +43,12 @@ async def test_letters_that_come_while_the_list_is_filtered_are_kept(workbench, 
         await until(pilot, lambda: "tab is:  tag:" in text_of(pilot.app), what="the words, before a letter")
         layouts = []
         lay_out = Screen._refresh_layout
-        monkeypatch.setattr(
-            Screen, "_refresh_layout", lambda *args, **rest: layouts.append(1) or lay_out(*args, **rest)
-        )
+
+        def count_layout(*args, **rest):
+            layouts.append(args)
+            lay_out(*args, **rest)
+
+        monkeypatch.setattr(Screen, "_refresh_layout", count_layout)
         field = pilot.app.screen.filter_bar.query_one("FilterInput")
         seen: list[str] = []
         pilot.app.screen.watch(field, "value", lambda value: seen.append(value), init=False)  # noqa: PLW0108 - Textual wants a function
