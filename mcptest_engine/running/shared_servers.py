@@ -74,11 +74,6 @@ class SuiteServers:
         self._path = path
         self._servers = servers
 
-    def is_free(self, name: str) -> bool:
-        """Whether no other suite has the server, or has left it open."""
-        server = self._servers.get(name)
-        return server is None or (server.user is None and server.session is None)
-
     async def take(self, spec: ServerSpec, connect: Connect) -> Session:
         """The session that an earlier suite left open, or a new one. Raises: ServerError."""
         server = self._servers.get(spec.name)

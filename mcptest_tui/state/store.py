@@ -196,7 +196,6 @@ class Store:
         """The tests of a run that was asked for, with their digests as it has them."""
         self._paths: dict[str, str] = {}
         self._run_ids: dict[str, str] = {}
-        self._places: tuple[int, dict[str, list[TestRow]]] = (-1, {})
         self._moved: list[Moved] = []
         self._added: list[TestRow] = []
 
@@ -225,15 +224,6 @@ class Store:
             held.pop(path, None)
         self._drop([row.id for row in self.rows.values() if row.path == path])
         self._sort()
-
-    def row_at(self, file: str, line: int) -> TestRow | None:
-        """The test that stands on a line of a file."""
-        if self._places[0] != self.version:
-            places: dict[str, list[TestRow]] = {}
-            for row in self.rows.values():
-                places.setdefault(row.file, []).append(row)
-            self._places = (self.version, places)
-        return next((row for row in self._places[1].get(file, ()) if row.line <= line <= row.end_line), None)
 
     def _take(self, document: Document, *, known: bool) -> None:
         gone = {row.id for row in self.rows.values() if row.path == document.path}

@@ -244,12 +244,6 @@ def test_a_suite_whose_file_is_gone_takes_its_tests_along():
     assert (store.rows, store.order, store.counts["new"]) == ({}, [], 0)
 
 
-def test_the_test_on_a_line_is_found():
-    store = store_of(item("a", line=4), item("b", line=9))
-    found = [store.row_at(PATH, line) for line in (5, 9, 8)]
-    assert [row and row.name for row in found] == ["a", "b", None]
-
-
 def test_verdicts_of_an_earlier_session_count_while_the_test_is_the_same():
     store = store_of(item("a", digest="1"), item("b", digest="2"))
     store.remember(
