@@ -1,13 +1,17 @@
 """Typing in the editor as a person does, and waiting until it has been looked at."""
 
+# ruff: noqa: ASYNC240 - files of a few lines, and nobody else on the loop
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.keys import _character_to_key
 
 from tests.tui.waiting import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 async def typed(pilot: Any, text: str) -> None:
@@ -30,6 +34,25 @@ async def opened(pilot: Any, path: Any = None, line: int | None = None) -> Any:
         app.go("edit", path=str(path), **({"line": line} if line else {}))
     await until(pilot, lambda: _editor(pilot).MODE == "edit" and _editor(pilot).current, what="the editor")
     return await checked(pilot)
+
+
+async def opened_anew(pilot: Any, path: Path, text: str, line: int | None = None) -> Any:
+    """The same with a file that has this text, and no other, after another check in the same app."""
+    app = pilot.app
+    app.go("edit")
+    await until(pilot, lambda: _editor(pilot).MODE == "edit", what="the editor")
+    screen = _editor(pilot)
+    while app.screen is not screen:
+        await pilot.press("escape")
+    app.say("")
+    for doc in [*screen.docs.values()]:
+        doc.area.load_text(doc.file.saved)  # nobody is asked, and nothing is put aside
+        screen._drop_draft(doc)
+        screen._close(doc)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+        await app.suites.read([str(path)])
+    return await opened(pilot, path, line)
 
 
 async def checked(pilot: Any) -> Any:
