@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from textual.screen import ModalScreen
+
 from tests.tui.waiting import until
 
 ODD = Path(__file__).parent / "programs" / "odd.py"
@@ -41,6 +43,25 @@ async def connected(pilot: Any, name: str) -> Any:
     await pilot.press("enter")
     await until(pilot, lambda: screen.catalog_list.has_focus and screen.catalog_list.count(), what="the catalog")
     return screen
+
+
+async def at_list(pilot: Any, name: str) -> Any:
+    """The focus in the list of servers, the cursor on the one called `name`, after another check in the same app."""
+    app = pilot.app
+    while isinstance(app.screen, ModalScreen):
+        await pilot.press("escape")
+    screen = await at_servers(pilot)
+    while not screen.server_list.has_focus:
+        await pilot.press("escape")
+    app.say("")
+    screen._calls.clear()
+    return await at_servers(pilot, name)
+
+
+async def connected_anew(pilot: Any, name: str) -> Any:
+    """The same as `connected`, after another check in the same app."""
+    await at_list(pilot, name)
+    return await connected(pilot, name)
 
 
 async def form_of(pilot: Any, screen: Any, tool: str) -> Any:
