@@ -17,12 +17,12 @@ from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.screens import edit_drafts
 from mcptest_tui.state.drafts import Draft, Drafts
 from tests.tui.edit.test_editor import SUITE
-from tests.tui.edit.typing import checked, opened, text_of_file, typed
+from tests.tui.edit.typing import checked, opened, opened_anew, text_of_file, typed
 from tests.tui.pictures import assert_picture, text_of
 from tests.tui.waiting import hold_threads, until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 pytestmark = pytest.mark.anyio
@@ -36,12 +36,6 @@ def suite(place: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def calm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is ever typing: questions come up at once."""
-    monkeypatch.setattr("mcptest_tui.screens.edit_disk.TYPING_SECONDS", -1.0)
-
-
 def _kept(place: Path, what: str) -> list[str]:
     folder = place / ".mcptest" / "cache" / "drafts"
     return [path.read_text() for path in sorted(folder.glob(f"*.{what}.*"))] if folder.exists() else []
@@ -53,7 +47,7 @@ def _drafts(place: Path) -> list[str]:
 
 
 class Gate:
-    """Holds the first write back until it is opened; `order` is what the writes did."""
+    """A slow disk: holds the first write back until it is opened; `order` is what the writes did."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         hold_threads(monkeypatch)
@@ -72,12 +66,6 @@ class Gate:
         await until(pilot, lambda: self.order, what="the write")
 
 
-@pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
-    """What a slow disk does."""
-    return Gate(monkeypatch)
-
-
 def _busy(pilot: Any) -> bool:
     return any(worker.group == "edit.save" for worker in pilot.app.workers if not worker.is_finished)
 
@@ -86,16 +74,15 @@ async def _question(pilot: Any, part: str) -> None:
     await until(pilot, lambda: part in text_of(pilot.app), what=part)
 
 
-async def test_a_save_writes_the_text_and_runs_what_it_affects(suite: Path, workbench: Callable[..., Any]) -> None:
-    async with workbench() as pilot:
-        screen = await opened(pilot, suite, line=14)
-        screen.current.area.become(SUITE.replace("broken", "down"))
-        await until(pilot, lambda: "unsaved" in text_of(pilot.app))
-        await pilot.press("ctrl+s")
-        await until(pilot, lambda: pilot.app.store.counts["fail"] == 1, what="the run of the changed test")
-        assert suite.read_text() == SUITE.replace("broken", "down")
-        assert "unsaved" not in text_of(pilot.app)
-        assert pilot.app.store.counts["pass"] == 0  # the other test is unchanged
+async def a_save_writes_the_text_and_runs_what_it_affects(pilot: Any, suite: Path, _: pytest.MonkeyPatch) -> None:
+    screen = await opened_anew(pilot, suite, SUITE, line=14)
+    screen.current.area.become(SUITE.replace("broken", "down"))
+    await until(pilot, lambda: "unsaved" in text_of(pilot.app))
+    await pilot.press("ctrl+s")
+    await until(pilot, lambda: pilot.app.store.counts["fail"] == 1, what="the run of the changed test")
+    assert suite.read_text() == SUITE.replace("broken", "down")
+    assert "unsaved" not in text_of(pilot.app)
+    assert pilot.app.store.counts["pass"] == 0  # the other test is unchanged
 
 
 async def test_line_ends_and_the_byte_order_mark_stay(place: Path, workbench: Callable[..., Any]) -> None:
@@ -112,23 +99,19 @@ async def test_line_ends_and_the_byte_order_mark_stay(place: Path, workbench: Ca
         assert path.read_bytes() == b"\xef\xbb\xbf" + after.replace("\n", "\r\n").encode()
 
 
-async def test_what_others_wrote_is_read_when_nothing_is_lost_by_it(suite: Path, workbench: Callable[..., Any]) -> None:
-    async with workbench() as pilot:
-        screen = await opened(pilot, suite, line=14)
-        suite.write_text("# by others\n" + SUITE)
-        await until(pilot, lambda: text_of_file(screen) == "# by others\n" + SUITE)
-        assert screen.current.area.cursor_location[0] == 14  # the same text as before
-        await pilot.press("ctrl+z")
-        assert text_of_file(screen) == SUITE
+async def what_others_wrote_is_read_when_nothing_is_lost_by_it(pilot: Any, suite: Path, _: pytest.MonkeyPatch) -> None:
+    screen = await opened_anew(pilot, suite, SUITE, line=14)
+    suite.write_text("# by others\n" + SUITE)
+    await until(pilot, lambda: text_of_file(screen) == "# by others\n" + SUITE)
+    assert screen.current.area.cursor_location[0] == 14  # the same text as before
+    await pilot.press("ctrl+z")
+    assert text_of_file(screen) == SUITE
 
 
-@pytest.mark.usefixtures("calm")
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_when_both_have_changed_a_person_decides(
-    suite: Path, workbench: Callable[..., Any], size: tuple[int, int]
-) -> None:
-    async with workbench(size=size) as pilot:
-        await opened(pilot, suite)
+async def when_both_have_changed_a_person_decides(pilot: Any, suite: Path, _: pytest.MonkeyPatch) -> None:
+    for size in [(80, 24), (120, 40)]:
+        await pilot.resize_terminal(*size)
+        await opened_anew(pilot, suite, SUITE)
         await typed(pilot, "# mine\n")
         await checked(pilot)
         await until(pilot, lambda: "name (string)" in text_of(pilot.app), what="the line of help")
@@ -137,90 +120,78 @@ async def test_when_both_have_changed_a_person_decides(
         assert_picture(pilot.app, "both-changed", folder="edit")
 
 
-@pytest.mark.usefixtures("calm")
-async def test_keeping_mine_puts_theirs_aside(suite: Path, place: Path, workbench: Callable[..., Any]) -> None:
-    async with workbench() as pilot:
-        screen = await opened(pilot, suite)
-        await typed(pilot, "# mine\n")
-        suite.write_text("# theirs\n" + SUITE)
-        await _question(pilot, "keep mine")
-        await pilot.press("m")
-        await until(pilot, lambda: suite.read_text() == "# mine\n" + SUITE)
-        assert _kept(place, "theirs") == ["# theirs\n" + SUITE]
-        await until(pilot, lambda: not screen.current.is_dirty)
+async def keeping_mine_puts_theirs_aside(pilot: Any, suite: Path, _: pytest.MonkeyPatch) -> None:
+    screen = await opened_anew(pilot, suite, SUITE)
+    await typed(pilot, "# mine\n")
+    suite.write_text("# theirs\n" + SUITE)
+    await _question(pilot, "keep mine")
+    await pilot.press("m")
+    await until(pilot, lambda: suite.read_text() == "# mine\n" + SUITE)
+    assert _kept(suite.parent, "theirs") == ["# theirs\n" + SUITE]
+    await until(pilot, lambda: not screen.current.is_dirty)
 
 
-@pytest.mark.usefixtures("calm")
-async def test_what_was_decided_is_not_asked_again_while_it_is_done(suite: Path, workbench: Callable[..., Any]) -> None:
+async def what_was_decided_is_not_asked_again_while_it_is_done(pilot: Any, suite: Path, _: pytest.MonkeyPatch) -> None:
     """The watcher may tell of theirs once more before mine is written; the next letter would answer."""
-    async with workbench() as pilot:
-        screen = await opened(pilot, suite)
-        await typed(pilot, "# mine\n")
-        suite.write_text("# theirs\n" + SUITE)
-        await _question(pilot, "keep mine")
-        await pilot.press("escape")
-        await until(pilot, lambda: screen.is_active)
-        doc = screen.current
-        doc.postponed = ""
-        screen._keep_mine(doc)
-        screen.look_at_all()
-        assert screen.is_active
-        await until(pilot, lambda: suite.read_text() == "# mine\n" + SUITE and not doc.is_dirty)
-        assert screen.is_active
+    screen = await opened_anew(pilot, suite, SUITE)
+    await typed(pilot, "# mine\n")
+    suite.write_text("# theirs\n" + SUITE)
+    await _question(pilot, "keep mine")
+    await pilot.press("escape")
+    await until(pilot, lambda: screen.is_active)
+    doc = screen.current
+    doc.postponed = ""
+    screen._keep_mine(doc)
+    screen.look_at_all()
+    assert screen.is_active
+    await until(pilot, lambda: suite.read_text() == "# mine\n" + SUITE and not doc.is_dirty)
+    assert screen.is_active
 
 
-@pytest.mark.usefixtures("calm")
-async def test_taking_theirs_puts_mine_aside_and_undo_gives_it_back(
-    suite: Path, place: Path, workbench: Callable[..., Any]
+async def taking_theirs_puts_mine_aside_and_undo_gives_it_back(pilot: Any, suite: Path, _: pytest.MonkeyPatch) -> None:
+    screen = await opened_anew(pilot, suite, SUITE)
+    await typed(pilot, "# mine\n")
+    suite.write_text("# theirs\n" + SUITE)
+    await _question(pilot, "take theirs")
+    await pilot.press("d")
+    await _question(pilot, "+ # mine")
+    await pilot.press("escape")
+    await _question(pilot, "take theirs")
+    await pilot.press("t")
+    await until(pilot, lambda: text_of_file(screen) == "# theirs\n" + SUITE)
+    assert suite.read_text() == "# theirs\n" + SUITE
+    assert _kept(suite.parent, "mine") == ["# mine\n" + SUITE]
+    await pilot.press("ctrl+z")
+    assert text_of_file(screen) == "# mine\n" + SUITE
+
+
+async def nobody_is_asked_while_typing_and_the_save_asks(pilot: Any, suite: Path, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("mcptest_tui.screens.edit_disk.TYPING_SECONDS", 3600)  # however long it takes here
+    screen = await opened_anew(pilot, suite, SUITE)
+    await typed(pilot, "# mine")
+    suite.write_text("# theirs\n" + SUITE)
+    screen.look_at_all()
+    await typed(pilot, " m t")
+    await until(pilot, lambda: "changed on the disk as well" in text_of(pilot.app))
+    assert text_of_file(screen).startswith("# mine m t")
+    await pilot.press("ctrl+s")
+    await _question(pilot, "has changed on the disk, and here")
+    await pilot.press("escape")
+    assert suite.read_text() == "# theirs\n" + SUITE
+    assert text_of_file(screen).startswith("# mine m t")
+
+
+async def a_file_that_is_deleted_is_told_and_made_anew_by_a_save(
+    pilot: Any, suite: Path, _: pytest.MonkeyPatch
 ) -> None:
-    async with workbench() as pilot:
-        screen = await opened(pilot, suite)
-        await typed(pilot, "# mine\n")
-        suite.write_text("# theirs\n" + SUITE)
-        await _question(pilot, "take theirs")
-        await pilot.press("d")
-        await _question(pilot, "+ # mine")
-        await pilot.press("escape")
-        await _question(pilot, "take theirs")
-        await pilot.press("t")
-        await until(pilot, lambda: text_of_file(screen) == "# theirs\n" + SUITE)
-        assert suite.read_text() == "# theirs\n" + SUITE
-        assert _kept(place, "mine") == ["# mine\n" + SUITE]
-        await pilot.press("ctrl+z")
-        assert text_of_file(screen) == "# mine\n" + SUITE
-
-
-async def test_nobody_is_asked_while_typing_and_the_save_asks(
-    suite: Path, workbench: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mcptest_tui.screens.edit_disk.TYPING_SECONDS", 3600)  # however long it takes here
-    async with workbench() as pilot:
-        screen = await opened(pilot, suite)
-        await typed(pilot, "# mine")
-        suite.write_text("# theirs\n" + SUITE)
-        screen.look_at_all()
-        await typed(pilot, " m t")
-        await until(pilot, lambda: "changed on the disk as well" in text_of(pilot.app))
-        assert text_of_file(screen).startswith("# mine m t")
-        await pilot.press("ctrl+s")
-        await _question(pilot, "has changed on the disk, and here")
-        await pilot.press("escape")
-        assert suite.read_text() == "# theirs\n" + SUITE
-        assert text_of_file(screen).startswith("# mine m t")
-
-
-async def test_a_file_that_is_deleted_is_told_and_made_anew_by_a_save(
-    suite: Path, workbench: Callable[..., Any]
-) -> None:
-    async with workbench() as pilot:
-        screen = await opened(pilot, suite)
-        suite.unlink()
-        await until(pilot, lambda: "was deleted on the disk" in text_of(pilot.app))
-        assert text_of_file(screen) == SUITE
-        assert screen.unsaved() == ["mcptest.yml"]
-        await pilot.press("ctrl+s")
-        await until(pilot, suite.exists)
-        assert suite.read_text() == SUITE
+    screen = await opened_anew(pilot, suite, SUITE)
+    suite.unlink()
+    await until(pilot, lambda: "was deleted on the disk" in text_of(pilot.app))
+    assert text_of_file(screen) == SUITE
+    assert screen.unsaved() == ["mcptest.yml"]
+    await pilot.press("ctrl+s")
+    await until(pilot, suite.exists)
+    assert suite.read_text() == SUITE
 
 
 async def test_a_save_that_fails_says_where_and_why_and_the_text_is_safe(
@@ -237,17 +208,18 @@ async def test_a_save_that_fails_says_where_and_why_and_the_text_is_safe(
         folder.write_text("a file stands where the folder was")
         await pilot.press("ctrl+s")
         await until(pilot, lambda: "not saved" in text_of(pilot.app))
-        (told,) = [notice.message.lower() for notice in pilot.app._notifications]  # which is drawn in several rows
+        notices = [notice.message.lower() for notice in pilot.app._notifications]  # which are drawn in several rows
+        (told,) = [notice for notice in notices if "not saved" in notice]  # that the suite is gone may be told as well
         assert "file exists" in told or "not a dir" in told
         assert text_of_file(screen) == "# mine\n" + SUITE
         assert len(_drafts(place)) == 1
 
 
-async def test_unsaved_text_is_put_aside_and_offered_the_next_time(
+async def test_unsaved_text_is_put_aside_and_offered_the_next_time_until_it_is_saved_or_thrown_away(
     suite: Path, place: Path, workbench: Callable[..., Any]
 ) -> None:
     async with workbench() as pilot:
-        screen = await opened(pilot, suite)
+        await opened(pilot, suite)
         await typed(pilot, "# mine\n")
         await until(pilot, lambda: _drafts(place), what="the draft")
     async with workbench() as pilot:
@@ -258,6 +230,13 @@ async def test_unsaved_text_is_put_aside_and_offered_the_next_time(
         await until(pilot, lambda: text_of_file(screen) == "# mine\n" + SUITE)
         await pilot.press("ctrl+s")
         await until(pilot, lambda: suite.read_text() == "# mine\n" + SUITE)
+        await until(pilot, lambda: not _drafts(place))
+        await typed(pilot, "# more\n")
+        await until(pilot, lambda: _drafts(place), what="the draft")
+    async with workbench() as pilot:
+        await opened(pilot, suite)
+        await _question(pilot, "There is unsaved text")
+        await pilot.press("x")
         await until(pilot, lambda: not _drafts(place))
 
 
@@ -281,52 +260,33 @@ async def test_what_is_typed_is_put_aside_also_while_one_goes_on_typing(
         await until(pilot, lambda: put("# mine\n"), what="the second")
 
 
-async def test_what_is_thrown_away_is_not_offered_again(
-    suite: Path, place: Path, workbench: Callable[..., Any]
-) -> None:
-    async with workbench() as pilot:
-        await opened(pilot, suite)
-        await typed(pilot, "# mine\n")
-        await until(pilot, lambda: _drafts(place))
-    async with workbench() as pilot:
-        await opened(pilot, suite)
-        await _question(pilot, "There is unsaved text")
-        await pilot.press("x")
-        await until(pilot, lambda: not _drafts(place))
+async def a_saved_file_leaves_no_draft(pilot: Any, suite: Path, _: pytest.MonkeyPatch) -> None:
+    await opened_anew(pilot, suite, SUITE)
+    await typed(pilot, "# mine\n")
+    await until(pilot, lambda: _drafts(suite.parent))
+    await pilot.press("ctrl+s")
+    await until(pilot, lambda: not _drafts(suite.parent))
 
 
-async def test_a_saved_file_leaves_no_draft(suite: Path, place: Path, workbench: Callable[..., Any]) -> None:
-    async with workbench() as pilot:
-        await opened(pilot, suite)
-        await typed(pilot, "# mine\n")
-        await until(pilot, lambda: _drafts(place))
-        await pilot.press("ctrl+s")
-        await until(pilot, lambda: not _drafts(place))
+async def quitting_asks_about_unsaved_text(pilot: Any, suite: Path, _: pytest.MonkeyPatch) -> None:
+    await opened_anew(pilot, suite, SUITE)
+    await typed(pilot, "x")
+    await pilot.press("ctrl+q")
+    await _question(pilot, "Quit without saving 1 file?")
+    await pilot.press("n")
 
 
-async def test_quitting_asks_about_unsaved_text(suite: Path, workbench: Callable[..., Any]) -> None:
-    async with workbench() as pilot:
-        await opened(pilot, suite)
-        await typed(pilot, "x")
-        await pilot.press("ctrl+q")
-        await _question(pilot, "Quit without saving 1 file?")
-        await pilot.press("n")
-
-
-async def test_closing_asks_about_unsaved_text_and_keeps_it(
-    suite: Path, place: Path, workbench: Callable[..., Any]
-) -> None:
-    async with workbench() as pilot:
-        screen = await opened(pilot, suite)
-        await typed(pilot, "# mine\n")
-        await pilot.app.run_action("screen.close_file")
-        await _question(pilot, "without saving?")
-        await pilot.press("c")
-        await until(pilot, lambda: screen.current is None)
-        assert "No file is open" in text_of(pilot.app)
-        assert len(_drafts(place)) == 1
-        screen.open_path(str(suite))
-        await _question(pilot, "There is unsaved text")
+async def closing_asks_about_unsaved_text_and_keeps_it(pilot: Any, suite: Path, _: pytest.MonkeyPatch) -> None:
+    screen = await opened_anew(pilot, suite, SUITE)
+    await typed(pilot, "# mine\n")
+    await pilot.app.run_action("screen.close_file")
+    await _question(pilot, "without saving?")
+    await pilot.press("c")
+    await until(pilot, lambda: screen.current is None)
+    assert "No file is open" in text_of(pilot.app)
+    assert len(_drafts(suite.parent)) == 1
+    screen.open_path(str(suite))
+    await _question(pilot, "There is unsaved text")
 
 
 async def test_an_unreadable_file_is_told(place: Path, workbench: Callable[..., Any]) -> None:
@@ -375,7 +335,7 @@ async def test_the_difference_to_unsaved_text_lies_alone_and_leads_back_to_the_q
         await _question(pilot, "There is unsaved text")
         await pilot.press("d")
         await _question(pilot, "+ # unsaved")
-        await pilot.pause(0.2)
+        await pilot.pause()
         assert "There is unsaved text" not in text_of(pilot.app)
         await pilot.press("escape")
         await _question(pilot, "There is unsaved text")
@@ -385,25 +345,21 @@ async def test_the_difference_to_unsaved_text_lies_alone_and_leads_back_to_the_q
         await until(pilot, lambda: screen.current.text == "# unsaved\n" + SUITE)
 
 
-async def test_a_file_that_is_no_suite_yet_is_looked_after_as_well(place: Path, workbench: Callable[..., Any]) -> None:
-    new = place / "new.yml"
-    async with workbench() as pilot:
-        screen = await opened(pilot, new)
+async def a_file_that_is_no_suite_yet_is_looked_after_as_well(pilot: Any, suite: Path, _: pytest.MonkeyPatch) -> None:
+    new = suite.parent / "new.yml"
+    screen = await opened(pilot, new)
+    new.write_text(SUITE)
+    await until(pilot, lambda: text_of_file(screen) == SUITE)
+
+
+async def a_save_right_after_a_file_was_opened_is_not_missed(pilot: Any, suite: Path, _: pytest.MonkeyPatch) -> None:
+    new = suite.parent / "new.yml"
+    screen = await opened_anew(pilot, suite, SUITE)
+    await until(pilot, pilot.app.engine_ready.is_set)
+    with _asleep(pilot.app.engine.pid):
+        screen.open_path(str(new))
         new.write_text(SUITE)
-        await until(pilot, lambda: text_of_file(screen) == SUITE)
-
-
-async def test_a_save_right_after_a_file_was_opened_is_not_missed(
-    suite: Path, place: Path, workbench: Callable[..., Any]
-) -> None:
-    new = place / "new.yml"
-    async with workbench() as pilot:
-        screen = await opened(pilot, suite)
-        await until(pilot, pilot.app.engine_ready.is_set)
-        with _asleep(pilot.app.engine.pid):
-            screen.open_path(str(new))
-            new.write_text(SUITE)
-        await until(pilot, lambda: text_of_file(screen) == SUITE)
+    await until(pilot, lambda: text_of_file(screen) == SUITE)
 
 
 async def test_a_save_after_a_suite_was_read_and_before_it_is_watched_is_not_missed(
@@ -432,117 +388,151 @@ def _asleep(process: int) -> Iterator[None]:
         os.kill(process, signal.SIGCONT)
 
 
-async def test_of_two_saves_the_text_that_was_typed_last_is_on_the_disk(
-    suite: Path, workbench: Callable[..., Any], gate: Gate
+async def of_two_saves_the_text_that_was_typed_last_is_on_the_disk(
+    pilot: Any, suite: Path, patch: pytest.MonkeyPatch
 ) -> None:
-    async with workbench() as pilot:
-        screen = await opened(pilot, suite)
-        await typed(pilot, "# one\n")
-        screen.action_save()
-        await gate.begun(pilot)
-        await typed(pilot, "# two\n")
-        screen.action_save()
-        for _ in range(20):  # a save that does not wait begins to write meanwhile
-            await asyncio.to_thread(bool)
-            await pilot.pause()
-        assert gate.order == ["begun"]
-        gate.opened.set()
-        await until(pilot, lambda: not screen.current.is_dirty)
-        assert suite.read_text() == "# one\n# two\n" + SUITE
-        assert gate.order == ["begun", "done"] * 2
+    gate = Gate(patch)
+    screen = await opened_anew(pilot, suite, SUITE)
+    await typed(pilot, "# one\n")
+    screen.action_save()
+    await gate.begun(pilot)
+    await typed(pilot, "# two\n")
+    screen.action_save()
+    for _ in range(20):  # a save that does not wait begins to write meanwhile
+        await asyncio.to_thread(bool)
+        await pilot.pause()
+    assert gate.order == ["begun"]
+    gate.opened.set()
+    await until(pilot, lambda: not screen.current.is_dirty)
+    assert suite.read_text() == "# one\n# two\n" + SUITE
+    assert gate.order == ["begun", "done"] * 2
 
 
-async def test_what_is_typed_while_a_file_is_saved_and_closed_is_put_aside(
-    suite: Path, place: Path, workbench: Callable[..., Any], gate: Gate
+async def what_is_typed_while_a_file_is_saved_and_closed_is_put_aside(
+    pilot: Any, suite: Path, patch: pytest.MonkeyPatch
 ) -> None:
-    async with workbench() as pilot:
-        screen = await opened(pilot, suite)
-        await typed(pilot, "# one\n")
-        screen._save_and_close(screen.current)
-        await gate.begun(pilot)
-        screen.current.area.insert("# two\n")
-        gate.opened.set()
-        await until(pilot, lambda: screen.current is None)
-        assert suite.read_text() == "# one\n" + SUITE
-        left = Drafts(place).find(str(suite))
-        assert left is not None
-        assert left.text == "# one\n# two\n" + SUITE
+    gate = Gate(patch)
+    screen = await opened_anew(pilot, suite, SUITE)
+    await typed(pilot, "# one\n")
+    screen._save_and_close(screen.current)
+    await gate.begun(pilot)
+    screen.current.area.insert("# two\n")
+    gate.opened.set()
+    await until(pilot, lambda: screen.current is None)
+    assert suite.read_text() == "# one\n" + SUITE
+    left = Drafts(suite.parent).find(str(suite))
+    assert left is not None
+    assert left.text == "# one\n# two\n" + SUITE
 
 
-async def test_a_file_that_was_closed_while_it_was_saved_is_closed_once(
-    suite: Path, workbench: Callable[..., Any], gate: Gate
+async def a_file_that_was_closed_while_it_was_saved_is_closed_once(
+    pilot: Any, suite: Path, patch: pytest.MonkeyPatch
 ) -> None:
-    async with workbench() as pilot:
-        screen = await opened(pilot, suite)
-        await typed(pilot, "# one\n")
-        screen._save_and_close(screen.current)
-        await gate.begun(pilot)
-        screen._close(screen.current, keep=True)
-        again = await opened(pilot, suite)
-        gate.opened.set()
-        await until(pilot, lambda: "done" in gate.order and not _busy(pilot))
-        assert list(again.docs) == [str(suite)]
+    gate = Gate(patch)
+    screen = await opened_anew(pilot, suite, SUITE)
+    await typed(pilot, "# one\n")
+    screen._save_and_close(screen.current)
+    await gate.begun(pilot)
+    screen._close(screen.current, keep=True)
+    again = await opened(pilot, suite)
+    gate.opened.set()
+    await until(pilot, lambda: "done" in gate.order and not _busy(pilot))
+    assert list(again.docs) == [str(suite)]
 
 
-async def test_text_that_no_folder_takes_is_not_closed(
-    suite: Path, workbench: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+async def text_that_no_folder_takes_is_not_closed(pilot: Any, suite: Path, patch: pytest.MonkeyPatch) -> None:
+    screen = await opened_anew(pilot, suite, SUITE)
+    patch.setattr(screen.drafts, "put", lambda _: None)
+    await typed(pilot, "# mine\n")
+    screen._close(screen.current, keep=True)
+    await until(pilot, lambda: "stays open" in text_of(pilot.app))
+    assert text_of_file(screen) == "# mine\n" + SUITE
+
+
+async def theirs_is_put_aside_byte_for_byte(pilot: Any, suite: Path, _: pytest.MonkeyPatch) -> None:
+    screen = await opened_anew(pilot, suite, SUITE)
+    await typed(pilot, "# mine\n")
+    suite.write_bytes(b"# caf\xe9\n")
+    await _question(pilot, "keep mine")
+    await pilot.press("m")
+    await until(pilot, lambda: not screen.current.is_dirty)
+    kept = list((suite.parent / ".mcptest" / "cache" / "drafts").glob("*.theirs.*"))
+    assert [path.read_bytes() for path in kept] == [b"# caf\xe9\n"]
+
+
+async def theirs_that_cannot_be_put_aside_is_not_written_over(
+    pilot: Any, suite: Path, patch: pytest.MonkeyPatch
 ) -> None:
-    async with workbench() as pilot:
-        screen = await opened(pilot, suite)
-        monkeypatch.setattr(screen.drafts, "put", lambda _: None)
-        await typed(pilot, "# mine\n")
-        screen._close(screen.current, keep=True)
-        await until(pilot, lambda: "stays open" in text_of(pilot.app))
-        assert text_of_file(screen) == "# mine\n" + SUITE
+    screen = await opened_anew(pilot, suite, SUITE)
+    patch.setattr(screen.drafts, "keep", lambda *_: None)
+    await typed(pilot, "# mine\n")
+    suite.write_text("# theirs\n" + SUITE)
+    await _question(pilot, "keep mine")
+    await pilot.press("m")
+    await until(pilot, lambda: "theirs cannot be saved as a draft" in text_of(pilot.app))
+    assert suite.read_text() == "# theirs\n" + SUITE
+    assert text_of_file(screen) == "# mine\n" + SUITE
 
 
-@pytest.mark.usefixtures("calm")
-async def test_theirs_is_put_aside_byte_for_byte(suite: Path, place: Path, workbench: Callable[..., Any]) -> None:
-    async with workbench() as pilot:
-        screen = await opened(pilot, suite)
-        await typed(pilot, "# mine\n")
-        suite.write_bytes(b"# caf\xe9\n")
-        await _question(pilot, "keep mine")
-        await pilot.press("m")
-        await until(pilot, lambda: not screen.current.is_dirty)
-        kept = list((place / ".mcptest" / "cache" / "drafts").glob("*.theirs.*"))
-        assert [path.read_bytes() for path in kept] == [b"# caf\xe9\n"]
-
-
-@pytest.mark.usefixtures("calm")
-async def test_theirs_that_cannot_be_put_aside_is_not_written_over(
-    suite: Path, workbench: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+async def what_others_write_behind_the_answer_is_asked_about_once_more(
+    pilot: Any, suite: Path, patch: pytest.MonkeyPatch
 ) -> None:
-    async with workbench() as pilot:
-        screen = await opened(pilot, suite)
-        monkeypatch.setattr(screen.drafts, "keep", lambda *_: None)
-        await typed(pilot, "# mine\n")
-        suite.write_text("# theirs\n" + SUITE)
-        await _question(pilot, "keep mine")
-        await pilot.press("m")
-        await until(pilot, lambda: "theirs cannot be saved as a draft" in text_of(pilot.app))
-        assert suite.read_text() == "# theirs\n" + SUITE
-        assert text_of_file(screen) == "# mine\n" + SUITE
+    screen = await opened_anew(pilot, suite, SUITE)
+    keep = screen.drafts.keep
+
+    def kept(*told: Any) -> Any:
+        path = keep(*told)
+        suite.write_text("# newer\n" + SUITE)
+        return path
+
+    await typed(pilot, "# mine\n")
+    suite.write_text("# theirs\n" + SUITE)
+    await _question(pilot, "keep mine")
+    patch.setattr(screen.drafts, "keep", kept)
+    asked = screen._question
+    await pilot.press("m")
+    await until(pilot, lambda: screen._question not in (None, asked))
+    assert suite.read_text() == "# newer\n" + SUITE
 
 
-@pytest.mark.usefixtures("calm")
-async def test_what_others_write_behind_the_answer_is_asked_about_once_more(
-    suite: Path, workbench: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+WHILE_NOBODY_TYPES = (
+    when_both_have_changed_a_person_decides,
+    keeping_mine_puts_theirs_aside,
+    what_was_decided_is_not_asked_again_while_it_is_done,
+    taking_theirs_puts_mine_aside_and_undo_gives_it_back,
+    theirs_is_put_aside_byte_for_byte,
+    theirs_that_cannot_be_put_aside_is_not_written_over,
+    what_others_write_behind_the_answer_is_asked_about_once_more,
+)
+"""Questions come up at once."""
+SAVES = (
+    a_save_writes_the_text_and_runs_what_it_affects,
+    what_others_wrote_is_read_when_nothing_is_lost_by_it,
+    nobody_is_asked_while_typing_and_the_save_asks,
+    a_file_that_is_deleted_is_told_and_made_anew_by_a_save,
+    a_saved_file_leaves_no_draft,
+    quitting_asks_about_unsaved_text,
+    closing_asks_about_unsaved_text_and_keeps_it,
+    a_file_that_is_no_suite_yet_is_looked_after_as_well,
+    text_that_no_folder_takes_is_not_closed,
+)
+SLOW_SAVES = (
+    of_two_saves_the_text_that_was_typed_last_is_on_the_disk,
+    what_is_typed_while_a_file_is_saved_and_closed_is_put_aside,
+    a_file_that_was_closed_while_it_was_saved_is_closed_once,
+    a_save_right_after_a_file_was_opened_is_not_missed,
+)
+
+
+@pytest.mark.parametrize("checks", [WHILE_NOBODY_TYPES, SAVES, SLOW_SAVES], ids=["both change", "saves", "slow saves"])
+async def test_nothing_is_lost(
+    suite: Path, workbench: Callable[..., Any], checks: Sequence[Callable[..., Any]]
 ) -> None:
+    """Each check begins with the suite as it was, and without a draft."""
     async with workbench() as pilot:
-        screen = await opened(pilot, suite)
-        keep = screen.drafts.keep
-
-        def kept(*told: Any) -> Any:
-            path = keep(*told)
-            suite.write_text("# newer\n" + SUITE)
-            return path
-
-        await typed(pilot, "# mine\n")
-        suite.write_text("# theirs\n" + SUITE)
-        await _question(pilot, "keep mine")
-        monkeypatch.setattr(screen.drafts, "keep", kept)
-        asked = screen._question
-        await pilot.press("m")
-        await until(pilot, lambda: screen._question not in (None, asked))
-        assert suite.read_text() == "# newer\n" + SUITE
+        for check in checks:
+            shutil.rmtree(suite.parent / ".mcptest" / "cache" / "drafts", ignore_errors=True)
+            with pytest.MonkeyPatch.context() as patch:
+                if checks is WHILE_NOBODY_TYPES:
+                    patch.setattr("mcptest_tui.screens.edit_disk.TYPING_SECONDS", -1.0)
+                await check(pilot, suite, patch)
