@@ -124,6 +124,8 @@ class FieldRow(Horizontal):
         super().__init__()
         self.field = field
         self._width = width
+        self.problem = ""
+        """What is said below it."""
 
     def compose(self) -> ComposeResult:
         """Name and field."""
@@ -331,6 +333,9 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
             self._tell(row, problems.get(row.field.key, ""))
 
     def _tell(self, row: FieldRow, problem: str) -> None:
+        if problem == row.problem:
+            return  # another layout of the whole form would show the same
+        row.problem = problem
         block = row.parent
         assert block is not None
         static = block.query_one(".field-problem", Static)

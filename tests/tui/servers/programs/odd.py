@@ -172,7 +172,7 @@ def call(params: dict[str, Any]) -> Any:
         with open(sys.argv[2], "a", encoding="utf-8") as diary:
             print(params["name"], file=diary)
     if MODE == "big":
-        rows = [{"id": at, "text": "x" * 200} for at in range(80_000)]
+        rows = [{"id": at, "text": "x" * 200} for at in range(20_000)]
         return {"content": [{"type": "text", "text": "y" * 3_000_000}], "structuredContent": {"rows": rows}}
     return {"content": [{"type": "text", "text": json.dumps(params.get("arguments"))}]}
 
