@@ -29,15 +29,22 @@ def looks(node: Any) -> dict[str, Any]:
 
 
 def plain_sheet(app: Any) -> Stylesheet:
-    """Textual's own with the same sources."""
-    plain = Stylesheet(variables=app.get_css_variables())
-    plain.source = dict(app.stylesheet.source)
-    plain.parse()
-    return plain
+    """Textual's own with the same sources; parsed once."""
+    variables, source = app.get_css_variables(), app.stylesheet.source
+    key = (*variables.items(), *source.items())
+    if key not in _plain:
+        plain = _plain[key] = Stylesheet(variables=variables)
+        plain.source = dict(source)
+        plain.parse()
+    return _plain[key]
 
 
-def compare(app: Any, plain: Stylesheet) -> None:
+_plain: dict[tuple[object, ...], Stylesheet] = {}
+
+
+def compare(app: Any) -> None:
     """Each node of the screen looks as the plain sheet has it."""
+    plain = plain_sheet(app)
     nodes = [app, *app.screen.walk_children(with_self=True)]
     ours = [looks(node) for node in nodes]
     for node, look in zip(nodes, ours, strict=True):
@@ -58,17 +65,17 @@ async def test_every_node_looks_as_textuals_own_sheet_has_it(workbench: Callable
         app = pilot.app
         for key in ("f3", "f1", "tab", "slash", "x", "escape", "tab", "z", "z"):
             await pilot.press(key)
-            compare(app, plain_sheet(app))
+            compare(app)
         screen = app.screen
         for disabled in (True, False):
             screen.test_list.disabled = disabled
             await pilot.pause()
-            compare(app, plain_sheet(app))
+            compare(app)
         screen.set_class(not screen.has_class("-narrow"), "-narrow")
-        compare(app, plain_sheet(app))
+        compare(app)
         app.theme = "textual-light"
         await until(pilot, lambda: app.stylesheet._variables == app.get_css_variables())
-        compare(app, plain_sheet(app))
+        compare(app)
         for mode, focused, theme in (
             ("servers", True, "paper"),
             ("tests", False, "textual-light"),
@@ -76,10 +83,10 @@ async def test_every_node_looks_as_textuals_own_sheet_has_it(workbench: Callable
         ):
             app.go(mode)
             await drawn(pilot)
-            compare(app, plain_sheet(app))
+            compare(app)
             app.app_focus, app.theme = focused, theme
             await until(pilot, lambda: app.stylesheet._variables == app.get_css_variables())
-            compare(app, plain_sheet(app))
+            compare(app)
 
 
 async def test_a_change_of_mode_waits_for_no_clock_and_styles_nothing_anew(
@@ -103,7 +110,7 @@ async def test_a_change_of_mode_waits_for_no_clock_and_styles_nothing_anew(
             assert "delay_update" not in {timer.name for timer in app._timers}
             await drawn(pilot)
             assert mode == app.screen.MODE
-            compare(app, plain_sheet(app))  # style sheets of other screens mean nothing here
+            compare(app)  # style sheets of other screens mean nothing here
         assert not styled
 
 

@@ -23,13 +23,21 @@ pytestmark = pytest.mark.anyio
 SHEET = IMAGES / "workbench-sheet.svg"
 MOST_BYTES = 400_000
 MODES = ("tests", "edit", "servers", "review", "traffic", "agents")
-LOOKS = {
-    "dark": ((80, 24), {"MCPTEST_THEME": "nightshift"}),
-    "light": ((80, 24), {"MCPTEST_THEME": "paper"}),
-    "16 colours": ((80, 24), {"TERM": "xterm", "COLORTERM": ""}),
-    "NO_COLOR": ((80, 24), {"NO_COLOR": "1"}),
-    "120x40": ((120, 40), {"MCPTEST_THEME": "nightshift"}),
-    "200x50": ((200, 50), {"MCPTEST_THEME": "nightshift"}),
+SMALL = (80, 24)
+SIZES = {
+    "dark": SMALL,
+    "light": SMALL,
+    "16 colours": SMALL,
+    "NO_COLOR": SMALL,
+    "120x40": (120, 40),
+    "200x50": (200, 50),
+}
+"""Of each look; the last two are dark."""
+ENVIRONS = {
+    "dark": {"MCPTEST_THEME": "nightshift"},
+    "light": {"MCPTEST_THEME": "paper"},
+    "16 colours": {"TERM": "xterm", "COLORTERM": ""},
+    "NO_COLOR": {"NO_COLOR": "1"},
 }
 WIDE, HIGH = 6, 12
 """A cell of the terminal, in units of the picture."""
@@ -74,10 +82,10 @@ def picture(strips, width, height):
     return "".join((*grounds, *texts))
 
 
-async def draw_look(workbench, size, look):
-    """The pictures of all modes in one look, each checked."""
-    found = {}
-    async with workbench(size=size) as pilot:
+async def draw_looks(workbench, looks):
+    """The pictures of all modes in looks that differ in their size only, each checked."""
+    found = {look: {} for look in looks}
+    async with workbench(size=SMALL) as pilot:
         app = pilot.app
         app.run_tests(None)
         await until(pilot, lambda: app.store.counts["fail"] == 2 and not app.runs.progress.busy)
@@ -88,10 +96,13 @@ async def draw_look(workbench, size, look):
             await until_mode(pilot, mode)
             app.clear_notifications()
             await until(pilot, lambda: not app.screen.query("Toast"))
-            strips = drawn(app)
-            check(strips, look, size)
-            assert MARKS["fail"] in text_of(app)  # the status bar, whatever the look
-            found[mode] = picture(strips, *size)
+            for look in looks:
+                size = SIZES[look]
+                await pilot.resize_terminal(*size)
+                strips = drawn(app)
+                check(strips, look, size)
+                assert MARKS["fail"] in text_of(app)  # the status bar, whatever the look
+                found[look][mode] = picture(strips, *size)
     return found
 
 
@@ -118,20 +129,24 @@ def check(strips, look, size):
 async def test_every_screen_is_drawn_in_every_look(workbench, place, monkeypatch):
     """Dark, light, with 16 colours, without any; and the dark one in three sizes."""
     (place / "mcptest.yml").write_text(MIXED, encoding="utf-8")
-    parts, y, gap = [], 0, 14
-    widest = 0
-    for look, (size, environ) in LOOKS.items():
+    pictures = {}
+    for look, environ in ENVIRONS.items():
         with monkeypatch.context() as patch:
             for name, value in environ.items():
                 patch.setenv(name, value)
-            pictures = await draw_look(workbench, size, look)
+            pictures |= await draw_looks(workbench, [look, *(SIZES.keys() - ENVIRONS if look == "dark" else ())])
+    parts, y, gap = [], 0, 14
+    widest = 0
+    for look, size in SIZES.items():
         width, height = size[0] * WIDE + gap, size[1] * HIGH
         a_row = 3 if size[0] < 200 else 2
         for at, mode in enumerate(MODES):
             x, row = at % a_row * width, at // a_row
             top = y + row * (height + 2 * gap)
             parts.append(f'<text class="t" x="{x}" y="{top + 10}">{mode}, {look}</text>')
-            parts.append(f'<svg x="{x}" y="{top + gap}" width="{width - gap}" height="{height}">{pictures[mode]}</svg>')
+            parts.append(
+                f'<svg x="{x}" y="{top + gap}" width="{width - gap}" height="{height}">{pictures[look][mode]}</svg>'
+            )
         y += -(-len(MODES) // a_row) * (height + 2 * gap)
         widest = max(widest, a_row * width)
     style = f"text{{font:10px {FONTS};white-space:pre}}.b{{font-weight:bold}}.t{{fill:#808080}}"
@@ -139,5 +154,5 @@ async def test_every_screen_is_drawn_in_every_look(workbench, place, monkeypatch
     if os.environ.get(UPDATE) and not os.environ.get("CI"):
         SHEET.write_text(svg, encoding="utf-8")
     shown = SHEET.read_text(encoding="utf-8")
-    assert [title for title in (f">{mode}, {look}<" for look in LOOKS for mode in MODES) if title not in shown] == []
+    assert [title for title in (f">{mode}, {look}<" for look in SIZES for mode in MODES) if title not in shown] == []
     assert max(len(svg.encode()), len(shown.encode())) < MOST_BYTES
