@@ -6,11 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from textual.screen import ModalScreen
 
 from mcptest_engine.workspace.proposals import StoredProposal, save_proposal
 from mcptest_engine.workspace.ulid import new_ulid
 from mcptest_engine.workspace.workspace import Workspace
-from tests.tui.waiting import until
+from mcptest_tui.state.reviewing import Reviewing
+from tests.tui.waiting import until, until_mode
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,3 +96,31 @@ async def reviewing(pilot: Any, count: int | None = None) -> Any:
     if count is not None:
         await until(pilot, lambda: len(app.reviews.state.items) == count, what=f"{count} proposals")
     return app.screen
+
+
+async def forget_all(pilot: Any, place: Path) -> Path:
+    """The suite as it was, and no proposals and decisions, after another check in the same app."""
+    app = pilot.app
+    while isinstance(app.screen, ModalScreen) or app.screen.has_class("-editing"):
+        await pilot.press("escape")
+    app.go("tests")
+    await until_mode(pilot, "tests")
+    for proposal in (place / ".mcptest" / "proposals").glob("*"):
+        proposal.unlink()
+    path = suite_in(place)
+    await app.suites.read([str(path)])
+    vars(app.reviews.state).update(vars(Reviewing()))  # the list on the screen has the same
+    app.reviews.written = []
+    app.watch_mode = "off"
+    app.say("")
+    return path
+
+
+async def reviewing_now(pilot: Any, count: int) -> Any:
+    """Mode 4, with so many proposals, without waiting for the news of them."""
+    await pilot.app.reviews.refresh()
+    screen = await reviewing(pilot, count)
+    screen._asked_to_write = False
+    screen._focus()
+    await pilot.pause()
+    return screen

@@ -13,7 +13,16 @@ from mcptest_tui.widgets.modals import Question
 from mcptest_tui.widgets.text_view import TextView
 from tests.conftest import SERVERS
 from tests.tui.pictures import assert_picture, rows_of, text_of
-from tests.tui.review.reviewing import failed, long_lines_in, new_test, reviewing, stored, suite_in
+from tests.tui.review.reviewing import (
+    failed,
+    forget_all,
+    long_lines_in,
+    new_test,
+    reviewing,
+    reviewing_now,
+    stored,
+    suite_in,
+)
 from tests.tui.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -28,11 +37,10 @@ async def asked(pilot):
     return text_of(pilot.app)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_a_failed_test_leads_to_its_proposal(workbench, place, size):
+async def test_a_failed_test_leads_to_its_proposal(workbench, place):
     """u; the mode bar counts; comments and all else of the suite stay when it is written, and only that test runs again."""
     path = suite_in(place)
-    async with workbench(size=size) as pilot:
+    async with workbench(size=(80, 24)) as pilot:
         app = pilot.app
         await failed(pilot)
         assert "Review •2" in rows_of(app)[0]
@@ -41,7 +49,9 @@ async def test_a_failed_test_leads_to_its_proposal(workbench, place, size):
         await until(pilot, lambda: app.current_mode == "review" and "Review 2/2" in text_of(app))
         await pilot.press("k")
         await until(pilot, lambda: "good-bye" in text_of(app))
-        assert_picture(app, "proposal", folder="review", masks=MASKS)
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            assert_picture(app, "proposal", folder="review", masks=MASKS)
         await pilot.press("enter")
         await until(pilot, lambda: app.current_mode == "tests" and "run it again" in text_of(app), what="the result")
         await pilot.press("4")
@@ -60,166 +70,161 @@ async def test_a_failed_test_leads_to_its_proposal(workbench, place, size):
         await until(pilot, lambda: not app.runs.progress.busy)
 
 
-async def test_when_all_are_decided_it_asks_once_and_no_keeps_them(workbench, place):
+async def when_all_are_decided_it_asks_once_and_no_keeps_them(pilot, place):
     """Nothing is written until then, nor after no; leaving and coming back keeps every decision; quitting asks."""
-    path = suite_in(place)
+    path = await forget_all(pilot, place)
     for number in range(3):
         new_test(place, number)
-    async with workbench() as pilot:
-        app = pilot.app
-        await reviewing(pilot, 3)
-        before = path.read_text()
-        await pilot.press("a", "r", "s")
-        text = await asked(pilot)
-        assert "1 accepted, 1 rejected, 1 skipped." in text
-        assert "This writes mcptest.yml." in text
-        await pilot.press("n")
-        await pilot.press("f1", "f4")
-        await until(pilot, lambda: app.current_mode == "review")
-        assert "1 accepted  1 rejected  1 skipped  0 left" in text_of(app)
-        assert path.read_text() == before
-        await pilot.press("q")
-        assert "Review: 1 accepted, 1 rejected, not written" in await asked(pilot)
-        await pilot.press("n", "ctrl+s")
-        await until(pilot, lambda: len(app.reviews.state.items) == 1)
-        assert [item.title for item in app.reviews.state.items] == ["added 2"]
-        assert "added 0" in path.read_text()
-        assert "added 1" not in path.read_text()
+    app = pilot.app
+    await reviewing_now(pilot, 3)
+    before = path.read_text()
+    await pilot.press("a", "r", "s")
+    text = await asked(pilot)
+    assert "1 accepted, 1 rejected, 1 skipped." in text
+    assert "This writes mcptest.yml." in text
+    await pilot.press("n")
+    await pilot.press("f1", "f4")
+    await until(pilot, lambda: app.current_mode == "review")
+    assert "1 accepted  1 rejected  1 skipped  0 left" in text_of(app)
+    assert path.read_text() == before
+    await pilot.press("q")
+    assert "Review: 1 accepted, 1 rejected, not written" in await asked(pilot)
+    await pilot.press("n", "ctrl+s")
+    await until(pilot, lambda: len(app.reviews.state.items) == 1)
+    assert [item.title for item in app.reviews.state.items] == ["added 2"]
+    assert "added 0" in path.read_text()
+    assert "added 1" not in path.read_text()
 
 
-async def test_what_is_unsaved_in_edit_is_saved_before_a_proposal_is_written(workbench, place):
+async def what_is_unsaved_in_edit_is_saved_before_a_proposal_is_written(pilot, place):
     """Asked first, and nothing is written without a yes; then the file has both, and so has Edit."""
-    path = suite_in(place)
+    path = await forget_all(pilot, place)
     new_test(place, 0)
     new_test(place, 1)
-    async with workbench() as pilot:
-        app = pilot.app
-        app.go("edit")
-        await until(pilot, lambda: getattr(app.screen, "current", None) is not None)
-        doc = app.screen.current
-        doc.area.insert("# mine\n", (0, 0))
-        await reviewing(pilot, 2)
-        before = path.read_text()
-        await pilot.press("a", "ctrl+s")
-        assert "Save mcptest.yml first?" in await asked(pilot)
-        await pilot.press("n")
-        assert path.read_text() == before
-        await pilot.press("ctrl+s")
-        await asked(pilot)
-        await pilot.press("s")
-        await until(pilot, lambda: "added 0" in path.read_text())
-        assert path.read_text().startswith("# mine\n")
-        await until(pilot, lambda: doc.text == path.read_text(), what="the same text in Edit")
-        assert not doc.is_dirty
+    app = pilot.app
+    app.go("edit")
+    await until(pilot, lambda: getattr(app.screen, "current", None) is not None)
+    doc = app.screen.current
+    doc.area.insert("# mine\n", (0, 0))
+    await reviewing_now(pilot, 2)
+    before = path.read_text()
+    await pilot.press("a", "ctrl+s")
+    assert "Save mcptest.yml first?" in await asked(pilot)
+    await pilot.press("n")
+    assert path.read_text() == before
+    await pilot.press("ctrl+s")
+    await asked(pilot)
+    await pilot.press("s")
+    await until(pilot, lambda: "added 0" in path.read_text())
+    assert path.read_text().startswith("# mine\n")
+    await until(pilot, lambda: doc.text == path.read_text(), what="the same text in Edit")
+    assert not doc.is_dirty
 
 
-async def test_the_key_that_writes_says_yes_to_the_question_whether_to_write(workbench, place):
+async def the_key_that_writes_says_yes_to_the_question_whether_to_write(pilot, place):
     """The line below the question goes on saying that this key writes."""
-    path = suite_in(place)
+    path = await forget_all(pilot, place)
     new_test(place, 0)
     before = path.read_text()
-    async with workbench(size=(80, 24)) as pilot:
-        await reviewing(pilot, 1)
-        await pilot.press("a")
-        assert "All are decided" in await asked(pilot)
-        await pilot.press("ctrl+s")
-        await until(pilot, lambda: path.read_text() != before, what="the suite to be written")
-        await until(pilot, lambda: not pilot.app.reviews.is_writing and not isinstance(pilot.app.screen, Question))
+    await pilot.resize_terminal(80, 24)
+    await reviewing_now(pilot, 1)
+    await pilot.press("a")
+    assert "All are decided" in await asked(pilot)
+    await pilot.press("ctrl+s")
+    await until(pilot, lambda: path.read_text() != before, what="the suite to be written")
+    await until(pilot, lambda: not pilot.app.reviews.is_writing and not isinstance(pilot.app.screen, Question))
 
 
-async def test_decisions_are_taken_back_and_changed(workbench, place):
+async def decisions_are_taken_back_and_changed(pilot, place):
     """u takes the last one back; looking does not decide."""
-    suite_in(place)
+    await forget_all(pilot, place)
     for number in range(3):
         new_test(place, number)
-    async with workbench() as pilot:
-        state = (await reviewing(pilot, 3)).state
-        await pilot.press("j", "j", "k")
-        assert (state.at, state.decisions) == (1, {})
-        await pilot.press("a")
-        assert state.at == 2
-        await pilot.press("r", "u")
-        assert state.at == 2
-        assert [one.choice for one in state.decisions.values()] == ["accept"]
-        await pilot.press("u", "u")
-        assert state.decisions == {}
-        assert state.at == 1
+    state = (await reviewing_now(pilot, 3)).state
+    await pilot.press("j", "j", "k")
+    assert (state.at, state.decisions) == (1, {})
+    await pilot.press("a")
+    assert state.at == 2
+    await pilot.press("r", "u")
+    assert state.at == 2
+    assert [one.choice for one in state.decisions.values()] == ["accept"]
+    await pilot.press("u", "u")
+    assert state.decisions == {}
+    assert state.at == 1
 
 
-async def test_the_rest_is_accepted_after_one_question_without_what_loosens(workbench, place):
+async def the_rest_is_accepted_after_one_question_without_what_loosens(pilot, place):
     """A names the files, and says what it leaves out."""
-    path = suite_in(place)
+    path = await forget_all(pilot, place)
     new_test(place, 1)
     new_test(place, 2)
     stored(place, "record", expect=[{"target": "result.content", "matcher": {"type": "array"}}])
-    async with workbench() as pilot:
-        app = pilot.app
-        state = (await reviewing(pilot, 3)).state
-        assert [item.loosens is not None for item in state.items].count(True) == 1
-        await pilot.press("A")
-        text = await asked(pilot)
-        assert "Accept 2 proposals?" in text
-        assert "They change mcptest.yml" in text
-        assert "Left out: 1 proposal by which a test would ask for less" in text
-        await pilot.press("y")
-        await until(pilot, lambda: state.counts["accept"] == 2)
-        assert "loosens" in text_of(app)
-        await pilot.press("A")
-        await until(pilot, lambda: "nothing is left to accept at once" in text_of(app))
-        await pilot.press("R")
-        assert "Reject 1 proposal?" in await asked(pilot)
-        await pilot.press("y")
-        await asked(pilot)
-        await pilot.press("y")
-        await until(pilot, lambda: not app.reviews.state.items)
-        assert "exact: 8" in path.read_text()
+    app = pilot.app
+    state = (await reviewing_now(pilot, 3)).state
+    assert [item.loosens is not None for item in state.items].count(True) == 1
+    await pilot.press("A")
+    text = await asked(pilot)
+    assert "Accept 2 proposals?" in text
+    assert "They change mcptest.yml" in text
+    assert "Left out: 1 proposal by which a test would ask for less" in text
+    await pilot.press("y")
+    await until(pilot, lambda: state.counts["accept"] == 2)
+    assert "loosens" in text_of(app)
+    await pilot.press("A")
+    await until(pilot, lambda: "nothing is left to accept at once" in text_of(app))
+    await pilot.press("R")
+    assert "Reject 1 proposal?" in await asked(pilot)
+    await pilot.press("y")
+    await asked(pilot)
+    await pilot.press("y")
+    await until(pilot, lambda: not app.reviews.state.items)
+    assert "exact: 8" in path.read_text()
 
 
-async def test_a_fragment_is_edited_and_an_invalid_one_is_refused(workbench, place):
+async def a_fragment_is_edited_and_an_invalid_one_is_refused(pilot, place):
     """It is looked at as it is typed; esc leaves it and keeps what was typed."""
-    path = suite_in(place)
+    path = await forget_all(pilot, place)
     new_test(place, 1)
-    async with workbench(size=(100, 30)) as pilot:
-        app = pilot.app
-        app.watch_mode = "off"  # the edited test fails, and a run would propose something again
-        screen = await reviewing(pilot, 1)
-        await pilot.press("e")
-        await until(pilot, lambda: "it can be accepted" in text_of(app))
-        area = screen.editor.area
-        good = area.text.replace("array", "string")
-        area.load_text(area.text.replace("matcher", "mathcer"))
-        await until(pilot, lambda: "✗ " in text_of(app) and "mathcer" in text_of(app))
-        await pilot.press("ctrl+s")
-        await pilot.pause()
-        assert app.reviews.state.decisions == {}
-        assert screen.has_class("-editing")
-        await pilot.press("escape")
-        assert not screen.has_class("-editing")
-        await pilot.press("e")
-        assert "mathcer" in screen.editor.text
-        screen.editor.area.load_text(good)
-        await until(pilot, lambda: "it can be accepted" in text_of(app))
-        await pilot.press("ctrl+s")
-        await asked(pilot)
-        await pilot.press("y")
-        await until(pilot, lambda: not app.reviews.state.items)
-        assert "type: string" in path.read_text()
+    await pilot.resize_terminal(100, 30)
+    app = pilot.app
+    app.watch_mode = "off"  # the edited test fails, and a run would propose something again
+    screen = await reviewing_now(pilot, 1)
+    await pilot.press("e")
+    await until(pilot, lambda: "it can be accepted" in text_of(app))
+    area = screen.editor.area
+    good = area.text.replace("array", "string")
+    area.load_text(area.text.replace("matcher", "mathcer"))
+    await until(pilot, lambda: "✗ " in text_of(app) and "mathcer" in text_of(app))
+    await pilot.press("ctrl+s")
+    await pilot.pause()
+    assert app.reviews.state.decisions == {}
+    assert screen.has_class("-editing")
+    await pilot.press("escape")
+    assert not screen.has_class("-editing")
+    await pilot.press("e")
+    assert "mathcer" in screen.editor.text
+    screen.editor.area.load_text(good)
+    await until(pilot, lambda: "it can be accepted" in text_of(app))
+    await pilot.press("ctrl+s")
+    await asked(pilot)
+    await pilot.press("y")
+    await until(pilot, lambda: not app.reviews.state.items)
+    assert "type: string" in path.read_text()
 
 
-async def test_the_whole_file_and_all_that_is_known(workbench, place):
+async def the_whole_file_and_all_that_is_known(pilot, place):
     """d and i; Enter opens the test in the editor."""
-    suite_in(place)
+    await forget_all(pilot, place)
     new_test(place, 1, why="because", left_out=tuple(f"result.a[{number}]" for number in range(20)))
-    async with workbench() as pilot:
-        app = pilot.app
-        await reviewing(pilot, 1)
-        await pilot.press("d")
-        await until(pilot, lambda: isinstance(app.screen, Difference))
-        assert "added 1" in text_of(app)
-        await pilot.press("escape", "i")
-        await until(pilot, lambda: "a new test" in text_of(app) and "result.a[19]" in text_of(app))
-        await pilot.press("escape", "enter")
-        await until(pilot, lambda: app.current_mode == "edit")
+    app = pilot.app
+    await reviewing_now(pilot, 1)
+    await pilot.press("d")
+    await until(pilot, lambda: isinstance(app.screen, Difference))
+    assert "added 1" in text_of(app)
+    await pilot.press("escape", "i")
+    await until(pilot, lambda: "a new test" in text_of(app) and "result.a[19]" in text_of(app))
+    await pilot.press("escape", "enter")
+    await until(pilot, lambda: app.current_mode == "edit")
 
 
 async def test_the_whole_file_is_every_line_of_it_and_begins_where_it_changes(workbench, place):
@@ -241,14 +246,11 @@ async def test_the_whole_file_is_every_line_of_it_and_begins_where_it_changes(wo
         await until(pilot, lambda: "# line 39" in text_of(app))
 
 
-@pytest.mark.parametrize("size", [(80, 24), (100, 30)], ids=str)
-async def test_a_change_at_the_end_of_a_long_line_is_seen_and_marked(workbench, place, size):
+async def a_change_at_the_end_of_a_long_line_is_seen_and_marked(pilot):
     """The lines of a whole file wrap; W cuts them, and wraps them again."""
-    long_lines_in(place)
-    async with workbench(size=size) as pilot:
-        app = pilot.app
-        await failed(pilot)
-        await reviewing(pilot, 2)
+    app = pilot.app
+    for size in [(100, 30), (80, 24)]:
+        await pilot.resize_terminal(*size)
         await pilot.press("d")
         await until(pilot, lambda: isinstance(app.screen, Difference) and '"good-bye"}}]}' in text_of(app))
         assert '"hello"}}]}' in text_of(app)
@@ -260,23 +262,28 @@ async def test_a_change_at_the_end_of_a_long_line_is_seen_and_marked(workbench, 
         await until(pilot, lambda: '"hello"}}]}' not in text_of(app))
         await pilot.press("W")
         await until(pilot, lambda: '"hello"}}]}' in text_of(app))
+        await pilot.press("escape")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (100, 30)], ids=str)
-async def test_what_was_written_is_shown_until_the_next_decision(workbench, place, size):
+async def test_a_change_of_a_long_line_is_seen_and_what_was_written_is_shown_until_the_next_decision(workbench, place):
     """A decision shows the next proposal first, so that none is decided unseen; where none is left, until Escape or U."""
     path = long_lines_in(place)
     before = path.read_text()
-    async with workbench(size=size) as pilot:
+    async with workbench(size=(80, 24)) as pilot:
         app = pilot.app
         await failed(pilot)
         await reviewing(pilot, 2)
+        await a_change_at_the_end_of_a_long_line_is_seen_and_marked(pilot)
         await pilot.press("a", "ctrl+s")
         await until(pilot, lambda: "written to mcptest.yml" in text_of(app) and len(app.reviews.state.items) == 1)
-        assert all(told in text_of(app) for told in ("… line 5", '"good-bye"}}]}', '"hello"}}]}', "U takes it back"))
-        keys = rows_of(app)[-1]
-        assert "esc next proposal  U undo write" in keys
-        assert not re.search("accept|reject|skip|edit", keys)
+        for size in [(100, 30), (80, 24)]:
+            await pilot.resize_terminal(*size)
+            assert all(
+                told in text_of(app) for told in ("… line 5", '"good-bye"}}]}', '"hello"}}]}', "U takes it back")
+            )
+            keys = rows_of(app)[-1]
+            assert "esc next proposal  U undo write" in keys
+            assert not re.search("accept|reject|skip|edit", keys)
         await pilot.press("a")
         await until(pilot, lambda: "Review 1/1" in text_of(app) and "written to" not in text_of(app))
         assert not app.reviews.state.decisions
@@ -304,55 +311,52 @@ async def test_the_list_names_the_tests_before_all_else_and_says_what_its_sign_m
         assert any("! loosens" in row[:38] for row in rows_of(app))
 
 
-async def test_escape_out_of_the_editor_says_that_the_text_is_kept(workbench, place):
-    path = suite_in(place)
+async def escape_out_of_the_editor_says_that_the_text_is_kept(pilot, place):
+    path = await forget_all(pilot, place)
     new_test(place, 1)
-    async with workbench() as pilot:
-        app, before = pilot.app, path.read_bytes()
-        screen = await reviewing(pilot, 1)
-        await pilot.press("e")
-        await until(pilot, lambda: "it can be accepted" in text_of(app))
-        edited = screen.editor.area.text.replace("array", "string")
-        screen.editor.area.load_text(edited)
-        await until(pilot, lambda: app.reviews.state.drafts)
-        await pilot.press("escape")
-        await until(pilot, lambda: "the edited text is kept, and not accepted: e goes on with it" in text_of(app))
-        assert "edited, not accepted" in text_of(app)
-        assert (app.reviews.state.decisions, path.read_bytes()) == ({}, before)
-        await pilot.press("e")
-        assert screen.editor.text == edited
+    app, before = pilot.app, path.read_bytes()
+    screen = await reviewing_now(pilot, 1)
+    await pilot.press("e")
+    await until(pilot, lambda: "it can be accepted" in text_of(app))
+    edited = screen.editor.area.text.replace("array", "string")
+    screen.editor.area.load_text(edited)
+    await until(pilot, lambda: app.reviews.state.drafts)
+    await pilot.press("escape")
+    await until(pilot, lambda: "the edited text is kept, and not accepted: e goes on with it" in text_of(app))
+    assert "edited, not accepted" in text_of(app)
+    assert (app.reviews.state.decisions, path.read_bytes()) == ({}, before)
+    await pilot.press("e")
+    assert screen.editor.text == edited
 
 
-async def test_a_suite_that_changed_meanwhile_is_not_overwritten(workbench, place):
+async def a_suite_that_changed_meanwhile_is_not_overwritten(pilot, place):
     """What can still be placed is; what cannot is refused, said, and waits on."""
-    path = suite_in(place)
+    path = await forget_all(pilot, place)
     stored(place, "record", expect=[{"target": "result.isError", "matcher": {"not": {"exact": True}}}])
-    async with workbench() as pilot:
-        app = pilot.app
-        await reviewing(pilot, 1)
-        app.watch_mode = "off"
-        app.reviews.saved = lambda _: None  # the person is faster than the news
-        await pilot.press("a")
-        await asked(pilot)
-        path.write_text(path.read_text().replace("name: record", "name: other"))
-        changed = path.read_text()
-        await pilot.press("y")
-        await until(pilot, lambda: "record: " in text_of(app) or "refused" in text_of(app))
-        assert path.read_text() == changed
-        assert app.reviews.state.unwritten == 0
+    app = pilot.app
+    await reviewing_now(pilot, 1)
+    app.watch_mode = "off"
+    app.reviews.saved = lambda _: None  # the person is faster than the news
+    await pilot.press("a")
+    await asked(pilot)
+    path.write_text(path.read_text().replace("name: record", "name: other"))
+    changed = path.read_text()
+    await pilot.press("y")
+    await until(pilot, lambda: "record: " in text_of(app) or "refused" in text_of(app))
+    assert path.read_text() == changed
+    assert app.reviews.state.unwritten == 0
 
 
-async def test_a_proposal_that_is_made_meanwhile_appears(workbench, place):
+async def a_proposal_that_is_made_meanwhile_appears(pilot, place):
     """The folder is watched; so is what becomes of it."""
-    suite_in(place)
+    await forget_all(pilot, place)
     new_test(place, 1)
-    async with workbench() as pilot:
-        await reviewing(pilot, 1)
-        new_test(place, 2)
-        await until(pilot, lambda: "Review •2" in rows_of(pilot.app)[0])
-        for path in (place / ".mcptest" / "proposals").iterdir():
-            path.unlink()
-        await until(pilot, lambda: "Nothing to review" in text_of(pilot.app))
+    await reviewing_now(pilot, 1)
+    new_test(place, 2)
+    await until(pilot, lambda: "Review •2" in rows_of(pilot.app)[0])
+    for path in (place / ".mcptest" / "proposals").iterdir():
+        path.unlink()
+    await until(pilot, lambda: "Nothing to review" in text_of(pilot.app))
 
 
 async def test_a_proposal_that_the_list_does_not_have_yet_is_gone_to_all_the_same(workbench, place):
@@ -370,9 +374,9 @@ async def test_a_proposal_that_the_list_does_not_have_yet_is_gone_to_all_the_sam
         await until(pilot, lambda: "nothing is proposed for nowhere" in text_of(app))
 
 
-async def test_text_from_elsewhere_is_shown_as_text(workbench, place):
+async def text_from_elsewhere_is_shown_as_text(pilot, place):
     """Escapes, markup, directions: in names, values and reasons."""
-    suite_in(place)
+    await forget_all(pilot, place)
     evil = "[red]\x1b]0;pwned\x07\u202e[/red]"
     test = {
         "name": f"x {evil}",
@@ -381,46 +385,45 @@ async def test_text_from_elsewhere_is_shown_as_text(workbench, place):
         "expect": [{"target": "result.isError", "matcher": {"exact": False}}],
     }
     stored(place, f"x {evil}", test=test, why=evil, stability=evil, left_out=(evil,), notes=(evil,))
-    async with workbench() as pilot:
-        app = pilot.app
-        await reviewing(pilot)
+    app = pilot.app
+    await reviewing_now(pilot, 1)
+    await pilot.pause()
+    if app.reviews.state.items:
+        await pilot.press("i")
+        await until(pilot, lambda: "[red]␛]0;pwned" in text_of(app))
+        await pilot.press("e")
         await pilot.pause()
-        if app.reviews.state.items:
-            await pilot.press("i")
-            await until(pilot, lambda: "[red]␛]0;pwned" in text_of(app))
-            await pilot.press("e")
-            await pilot.pause()
-        text = text_of(app)
-        assert not {"\x1b", "\x07", "\u202e"} & set(text)
+    text = text_of(app)
+    assert not {"\x1b", "\x07", "\u202e"} & set(text)
 
 
-async def test_five_hundred_proposals_move_and_decide_at_once(workbench, place):
+async def five_hundred_proposals_move_and_decide_at_once(pilot, place):
     """The list is drawn by the line."""
-    suite_in(place)
+    await forget_all(pilot, place)
     for number in range(500):
         new_test(place, number)
-    async with workbench() as pilot:
-        app = pilot.app
-        screen = await reviewing(pilot, 500)
-        await pilot.press("G")
-        await until(pilot, lambda: "Review 500/500" in text_of(app))
-        await pilot.press("a")
-        assert screen.state.at == 0
-        await pilot.press("S")
-        assert "Skip 499 proposals?" in await asked(pilot)
-        await pilot.press("y")
-        assert "Write them?" in await asked(pilot)
-        await pilot.press("n")
+    app = pilot.app
+    screen = await reviewing_now(pilot, 500)
+    await pilot.press("G")
+    await until(pilot, lambda: "Review 500/500" in text_of(app))
+    await pilot.press("a")
+    assert screen.state.at == 0
+    await pilot.press("S")
+    assert "Skip 499 proposals?" in await asked(pilot)
+    await pilot.press("y")
+    assert "Write them?" in await asked(pilot)
+    await pilot.press("n")
 
 
-@pytest.mark.parametrize("size", [(40, 10), (58, 14), (180, 45)], ids=str)
-async def test_it_fits_every_terminal(workbench, place, size):
+async def it_fits_every_terminal(pilot, place):
     """From 40x10 on: the proposal, the counts, the keys."""
-    suite_in(place)
-    new_test(place, 1)
-    async with workbench(size=size) as pilot:
-        app = pilot.app
-        await reviewing(pilot, 1)
+    app = pilot.app
+    for size in [(40, 10), (58, 14), (180, 45)]:
+        await pilot.resize_terminal(*size)
+        await forget_all(pilot, place)
+        app.watch_mode = "affected"
+        new_test(place, 1)
+        await reviewing_now(pilot, 1)
         await pilot.pause()
         assert "0 accepted" in text_of(app)
         await until(pilot, lambda: "mcptest.yml  added 1" in text_of(app), what="a title as wide as its pane allows")
@@ -447,28 +450,28 @@ async def test_without_colours_signs_tell_what_goes_and_comes(workbench, place, 
         assert '+ - { target: "result' in text
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_nothing_to_review_says_how_there_can_be_something(workbench, demo, size):
+async def nothing_to_review_says_how_there_can_be_something(pilot, place):
     """In true words."""
-    async with workbench(size=size) as pilot:
-        await reviewing(pilot, 0)
+    for size in SIZES:
+        await pilot.resize_terminal(*size)
+        await forget_all(pilot, place)
+        await reviewing_now(pilot, 0)
         await pilot.pause()
         assert "P on a tool proposes a test of it" in text_of(pilot.app)
         await pilot.press("a", "r", "e", "d", "i", "u", "enter", "ctrl+s", "A", "asterisk", "j", "U")
         assert pilot.app.current_mode == "review"
 
 
-async def test_alike_ones_are_accepted_together(workbench, place):
+async def alike_ones_are_accepted_together(pilot, place):
     """L: the same change in other tests."""
-    suite_in(place)
+    await forget_all(pilot, place)
     for number in range(4):
         new_test(place, number)
-    async with workbench() as pilot:
-        state = (await reviewing(pilot, 4)).state
-        await pilot.press("asterisk")
-        assert "Accept 4 proposals that are alike?" in await asked(pilot)
-        await pilot.press("y")
-        await until(pilot, lambda: state.counts["accept"] == 4)
+    state = (await reviewing_now(pilot, 4)).state
+    await pilot.press("asterisk")
+    assert "Accept 4 proposals that are alike?" in await asked(pilot)
+    await pilot.press("y")
+    await until(pilot, lambda: state.counts["accept"] == 4)
 
 
 async def test_decisions_outlast_a_suite_that_is_gone_for_a_while(workbench, place):
@@ -490,14 +493,14 @@ async def test_decisions_outlast_a_suite_that_is_gone_for_a_while(workbench, pla
         assert app.reviews.state.decisions == {}
 
 
-@pytest.mark.parametrize("size", [(80, 24), (40, 10)], ids=str)
-async def test_what_s_writes_is_never_cut(workbench, place, size):
+async def what_s_writes_is_never_cut(pilot, place):
     """The key first; that nothing is written yet where there is room."""
-    suite_in(place)
-    for number in range(3):
-        new_test(place, number)
-    async with workbench(size=size) as pilot:
-        await reviewing(pilot, 3)
+    for size in [(80, 24), (40, 10)]:
+        await pilot.resize_terminal(*size)
+        await forget_all(pilot, place)
+        for number in range(3):
+            new_test(place, number)
+        await reviewing_now(pilot, 3)
         await pilot.press("a", "r")
         await pilot.pause()
         row = next(row for row in rows_of(pilot.app) if "1 accepted" in row)
@@ -559,6 +562,36 @@ async def test_made_up_arguments_are_given_with_what_the_tool_takes_beside_them(
         assert path.read_text().endswith("  - name: a book\n    tool: get_book\n    args: { book_id: b-7741 }\n")
 
 
+async def test_it_fits_every_terminal(workbench, place):
+    suite_in(place)
+    async with workbench(size=(40, 10)) as pilot:
+        await it_fits_every_terminal(pilot, place)
+
+
+async def test_proposals_of_new_tests(workbench, place):
+    suite_in(place)
+    async with workbench() as pilot:
+        for check in (
+            when_all_are_decided_it_asks_once_and_no_keeps_them,
+            the_key_that_writes_says_yes_to_the_question_whether_to_write,
+            decisions_are_taken_back_and_changed,
+            the_rest_is_accepted_after_one_question_without_what_loosens,
+            a_fragment_is_edited_and_an_invalid_one_is_refused,
+            the_whole_file_and_all_that_is_known,
+            escape_out_of_the_editor_says_that_the_text_is_kept,
+            a_proposal_that_is_made_meanwhile_appears,
+            text_from_elsewhere_is_shown_as_text,
+            alike_ones_are_accepted_together,
+            what_s_writes_is_never_cut,
+            nothing_to_review_says_how_there_can_be_something,
+            five_hundred_proposals_move_and_decide_at_once,
+            what_is_unsaved_in_edit_is_saved_before_a_proposal_is_written,
+            a_suite_that_changed_meanwhile_is_not_overwritten,
+        ):
+            await check(pilot, place)
+            await pilot.resize_terminal(120, 40)
+
+
 LONG = "the record of a customer in the north of Europe in the winter of this year is {}"
 PARTS = """\
 name: parts
@@ -579,12 +612,11 @@ tools:
 """
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_differences_of_one_value_are_rows_that_name_their_place_and_are_decided_each(workbench, place, size):
+async def test_differences_of_one_value_are_rows_that_name_their_place_and_are_decided_each(workbench, place):
     """Improvement 8; and two proposals whose names differ at their end looked the same."""
     path = place / "mcptest.yml"
     path.write_text(PARTS.format(LONG.format("cold"), LONG.format("dark")), encoding="utf-8")
-    async with workbench(size=size) as pilot:
+    async with workbench(size=(80, 24)) as pilot:
         app = pilot.app
         await pilot.press("a")
         await until(pilot, lambda: app.store.counts["fail"] == 2 and len(app.reviews.state.items) == 3)
@@ -592,13 +624,14 @@ async def test_differences_of_one_value_are_rows_that_name_their_place_and_are_d
         await until(pilot, lambda: app.current_mode == "review" and "Review 1/3" in text_of(app))
         about = [item.about for item in app.reviews.state.items]
         assert about == [f"result.structuredContent.{name}" for name in ("city", "unit", "city")]
-        text = " ".join(text_of(app).split())
-        assert "- city: 'Bergen'" in text and "+ city: 'Oslo'" in text
-        assert "…cold" in text
-        if size[0] > 100:
-            rows = [" ".join(row.split(" │ ")[0].split()) for row in rows_of(app)[2:5]]
-            assert rows[0].endswith(("city", "city :5", "city mcptest.yml:5")) and "unit" in rows[1]
-            assert "…cold" in rows[0] and "…dark" in rows[2]
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            text = " ".join(text_of(app).split())
+            assert "- city: 'Bergen'" in text and "+ city: 'Oslo'" in text
+            assert "…cold" in text
+        rows = [" ".join(row.split(" │ ")[0].split()) for row in rows_of(app)[2:5]]
+        assert rows[0].endswith(("city", "city :5", "city mcptest.yml:5")) and "unit" in rows[1]
+        assert "…cold" in rows[0] and "…dark" in rows[2]
         assert app.screen.view.lines[0].pieces[0][0] == LONG.format("cold")  # whole, above the change
         await pilot.press("r", "a")
         await until(pilot, lambda: "1 accepted  1 rejected  1 left" in text_of(app))
