@@ -9,6 +9,7 @@ import pytest
 from tests.tui.waiting import until
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
 MIXED = """\
@@ -89,3 +90,18 @@ async def on(pilot: Any, part: str) -> Any:
     if screen.detail_open:
         await until(pilot, lambda: screen.feed.entry is wanted)
     return wanted
+
+
+async def from_the_list(pilot: Any, check: Callable[[Any], Awaitable[None]]) -> None:
+    """Do a check with the list before it as it is at first, whatever the last one has left."""
+    app = pilot.app
+    while len(app.screen_stack) > 1:
+        await pilot.press("escape")
+    app.go("tests")
+    await until(pilot, lambda: app.current_mode == "tests")
+    screen = app.screen
+    screen.remove_class("-detail")
+    screen.detail.use_tab("result")
+    screen.test_list.focus()
+    await pilot.pause()
+    await check(pilot)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from mcptest_tui.screens.add_assertion import AddAssertion
 from mcptest_tui.widgets.text_view import TextView
 from tests.tui.pictures import assert_picture, text_of
-from tests.tui.tests_screen.conftest import MIXED, on, ran, row
+from tests.tui.tests_screen.conftest import MIXED, from_the_list, on, ran, row
 from tests.tui.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -37,6 +38,9 @@ async def opened(pilot, part, tab="result"):
 
 
 async def every_tab_shows_its_part(pilot):
+    """Of a test that ran alone: beside others its result says what it waited for, and whether it fails alone too."""
+    await on(pilot, "another")
+    await ran(pilot, "r")
     await opened(pilot, "another")
     for tab in TABS:
         pilot.app.screen.detail.use_tab(tab)
@@ -55,6 +59,7 @@ async def the_tabs_go_round_by_their_keys_from_the_list_too(pilot):
     assert pilot.app.screen.detail.tab == "result"
 
 
+@pytest.mark.parametrize("parallel_server", ["stdio", "http, stateless"], indirect=True)
 async def test_a_failure_beside_other_calls_shows_its_cause(workbench, place, mixing_suite):
     (place / "mcptest.yml").write_text(mixing_suite, encoding="utf-8")
     async with workbench(size=(140, 40)) as pilot:
@@ -65,6 +70,7 @@ async def test_a_failure_beside_other_calls_shows_its_cause(workbench, place, mi
         await until(pilot, lambda: f'passes alone; fails beside "{other}"' in text_of(pilot.app))
 
 
+@pytest.mark.parametrize("parallel_server", ["stdio", "http, stateless"], indirect=True)
 async def test_a_failure_is_shown_while_other_tests_go_on(workbench, place, mixing_suite):
     """What runs beside it never ends by itself."""
     (place / "mcptest.yml").write_text(f"{mixing_suite}  - {{ name: slow, tool: dawdle, timeout_ms: 600000 }}\n")
@@ -110,29 +116,15 @@ async def the_difference_can_stand_side_by_side(pilot):
     assert_picture(pilot.app, "sides", folder="tests_screen", masks=NO_LIST)
 
 
-async def test_rows_that_are_left_out_of_the_difference_are_shown_at_a_key(workbench, place):
-    same = "".join(f"a{n}: {n}, " for n in range(30))
-    (place / "mcptest.yml").write_text(
-        f"""
-servers:
-  demo: {{ command: ["mcptest", "mock", "--preset", "demo"] }}
-tools:
-  - name: long
-    tool: echo
-    args: {{ {same} text: x }}
-    expect: [{{ target: request.params.arguments, matcher: {{ exact: {{ {same} text: y }} }} }}]
-""",
-        encoding="utf-8",
-    )
-    async with workbench(size=(120, 50)) as pilot:
-        await ran(pilot, "a")
-        await opened(pilot, "long", "diff")
-        assert "28 rows the same, then text" in text_of(pilot.app)
-        assert '"a20": 20' not in text_of(pilot.app)
-        await pilot.press("L")
-        assert '"a20": 20' in text_of(pilot.app)
-        await pilot.press("L")
-        assert "28 rows the same" in text_of(pilot.app)
+async def rows_that_are_left_out_of_the_difference_are_shown_at_a_key(pilot):
+    await pilot.resize_terminal(120, 50)
+    await opened(pilot, "same", "diff")
+    assert "28 rows the same, then text" in text_of(pilot.app)
+    assert '"a20": 20' not in text_of(pilot.app)
+    await pilot.press("L")
+    assert '"a20": 20' in text_of(pilot.app)
+    await pilot.press("L")
+    assert "28 rows the same" in text_of(pilot.app)
 
 
 async def the_frame_says_what_an_assertion_calls_the_value_under_the_cursor(pilot):
@@ -171,50 +163,59 @@ async def space_opens_the_whole_value(pilot):
     assert '"text": "status: operational"' in text_of(pilot.app)
 
 
-async def test_plus_adds_an_assertion_that_holds(workbench, mixed):
+async def plus_adds_an_assertion_that_holds(pilot, mixed):
     """Shown before it is written; the save runs the test again."""
-    async with workbench() as pilot:
-        await ran(pilot, "a")
-        test = await opened(pilot, "operational", "response")
-        await pilot.press("G", "plus")
-        await until(pilot, lambda: "Add an assertion" in text_of(pilot.app))
-        assert "status: operational" in text_of(pilot.app)
-        before, run_id = mixed.read_text(encoding="utf-8"), test.run_id
-        await pilot.press("enter")
-        await until(pilot, lambda: mixed.read_text(encoding="utf-8") != before)
-        await until(pilot, lambda: test.run_id != run_id and not test.busy)
-        assert (test.status, len(test.result["assertions"])) == ("pass", 4)  # with that on the outcome
+    test = await opened(pilot, "operational", "response")
+    await pilot.press("G", "plus")
+    await until(pilot, lambda: "Add an assertion" in text_of(pilot.app))
+    assert "status: operational" in text_of(pilot.app)
+    before, run_id = mixed.read_text(encoding="utf-8"), test.run_id
+    await pilot.press("enter")
+    await until(pilot, lambda: mixed.read_text(encoding="utf-8") != before)
+    await until(pilot, lambda: test.run_id != run_id and not test.busy)
+    assert (test.status, len(test.result["assertions"])) == ("pass", 4)  # with that on the outcome
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_an_assertion_is_chosen_and_seen_whole_at_the_place_where_it_goes(workbench, mixed, size):
+async def an_assertion_is_chosen_and_seen_whole_at_the_place_where_it_goes(pilot, mixed):
     """The lines that come have a colour of their own, as in Review, and wrap where they are too long."""
-    async with workbench(size=size) as pilot:
-        await ran(pilot, "a")
-        await opened(pilot, "another", "response")
-        await until(pilot, lambda: " + assert" in text_of(pilot.app), what="the key in the footer")
-        await pilot.press("G", "plus")
-        await until(pilot, lambda: isinstance(pilot.app.screen, AddAssertion))
-        place = mixed.read_text(encoding="utf-8").split("\n").index("  - name: echo gives back what was said")
-        await until(pilot, lambda: f"mcptest.yml, line {place}" in text_of(pilot.app))
+    await opened(pilot, "another", "response")
+    await until(pilot, lambda: " + assert" in text_of(pilot.app), what="the key in the footer")
+    await pilot.press("G", "plus")
+    await until(pilot, lambda: isinstance(pilot.app.screen, AddAssertion))
+    place = mixed.read_text(encoding="utf-8").split("\n").index("  - name: echo gives back what was said")
+    await until(pilot, lambda: f"mcptest.yml, line {place}" in text_of(pilot.app))
+    for size in SIZES:
+        await pilot.resize_terminal(*size)
         assert_picture(pilot.app, "assert", folder="tests_screen", masks=NO_LIST)
-        for matcher in ({"exact": "cloudy"}, {"contains": "cloudy"}, {"type": "string"}, {"exists": True}):
-            ((name, argument),) = matcher.items()
-            shown = re.sub(r"[│\s]+", "", text_of(pilot.app))
-            assert f"matcher:{{{name}:{str(argument).lower()}}}}}" in shown
-            await pilot.press("down")
-        new = next(line for line in pilot.app.screen.query_one(TextView).lines if line.pieces[1][0] == "+ ")
-        assert {ink for _, ink in new.pieces[1:]} == {"actual"}
-        await pilot.press("up", "up", "enter")
-        await until(pilot, lambda: "conditions[0]" in mixed.read_text(encoding="utf-8"))
-        assert "matcher: { type: string }" in mixed.read_text(encoding="utf-8").split("\n")[place - 1]
+    for matcher in ({"exact": "cloudy"}, {"contains": "cloudy"}, {"type": "string"}, {"exists": True}):
+        ((name, argument),) = matcher.items()
+        shown = re.sub(r"[│\s]+", "", text_of(pilot.app))
+        assert f"matcher:{{{name}:{str(argument).lower()}}}}}" in shown
+        await pilot.press("down")
+    new = next(line for line in pilot.app.screen.query_one(TextView).lines if line.pieces[1][0] == "+ ")
+    assert {ink for _, ink in new.pieces[1:]} == {"actual"}
+    await pilot.press("up", "up", "enter")
+    await until(pilot, lambda: "conditions[0]" in mixed.read_text(encoding="utf-8"))
+    assert "matcher: { type: string }" in mixed.read_text(encoding="utf-8").split("\n")[place - 1]
+
+
+async def test_an_assertion_is_added(workbench, mixed):
+    async with workbench(size=(80, 24)) as pilot:
+        await ran(pilot, "a")
+        for check in (
+            an_assertion_is_chosen_and_seen_whole_at_the_place_where_it_goes,
+            plus_adds_an_assertion_that_holds,
+            an_assertion_goes_into_what_is_unsaved_in_edit,
+        ):
+            await from_the_list(pilot, partial(check, mixed=mixed))
 
 
 async def test_a_suite_behind_a_link_gets_its_assertion_there(workbench, mixed):
     real = mixed.rename(mixed.with_name("real.txt"))
     mixed.symlink_to(real)
     async with workbench() as pilot:
-        await ran(pilot, "a")
+        await on(pilot, "operational")
+        await ran(pilot, "r")
         await opened(pilot, "operational", "response")
         before = real.read_text(encoding="utf-8")
         await pilot.press("G", "plus")
@@ -235,49 +236,32 @@ async def escape_leaves_the_suite_as_it_is(pilot):
     assert suite(encoding="utf-8") == before
 
 
-async def test_an_assertion_goes_into_what_is_unsaved_in_edit(workbench, mixed):
+async def an_assertion_goes_into_what_is_unsaved_in_edit(pilot, mixed):
     """At the test's place there, which is another line than on the disk, where nothing is written."""
-    before, mine = mixed.read_text(encoding="utf-8"), "# mine\n" * 9
-    async with workbench() as pilot:
-        app = pilot.app
-        await ran(pilot, "a")
-        app.go("edit")
-        await until(pilot, lambda: getattr(app.screen, "current", None) is not None)
-        doc = app.screen.current
-        doc.area.insert(mine, (0, 0))
-        app.go("tests")
-        await opened(pilot, "operational", "response")
-        await pilot.press("G", "plus")
-        await until(pilot, lambda: isinstance(app.screen, AddAssertion))
-        await pilot.press("enter")
-        await until(pilot, lambda: doc.text != mine + before, what="the assertion")
-        assert mixed.read_text(encoding="utf-8") == before
-        line = before.partition("contains: operational } }\n")
-        assert doc.text.startswith(mine + line[0] + line[1] + "      - ")
-        assert doc.text.endswith(line[2])
+    app, before, mine = pilot.app, mixed.read_text(encoding="utf-8"), "# mine\n" * 9
+    app.go("edit")
+    await until(pilot, lambda: getattr(app.screen, "current", None) is not None)
+    doc = app.screen.current
+    doc.area.insert(mine, (0, 0))
+    app.go("tests")
+    await opened(pilot, "broken", "response")
+    await pilot.press("G", "plus")
+    await until(pilot, lambda: isinstance(app.screen, AddAssertion))
+    await pilot.press("enter")
+    await until(pilot, lambda: doc.text != mine + before, what="the assertion")
+    assert mixed.read_text(encoding="utf-8") == before
+    line = before.partition("contains: broken } }\n")
+    assert doc.text.startswith(mine + line[0] + line[1] + "      - ")
+    assert doc.text.endswith(line[2])
 
 
-async def test_a_history_grows_with_every_run(workbench, mixed):
+async def test_a_history_grows_with_every_run_also_where_it_was_asked_for_before_one_ended(
+    workbench, mixed, monkeypatch
+):
     async with workbench() as pilot:
         await ran(pilot, "a")
         await opened(pilot, "broken", "history")
         await until(pilot, lambda: "1 run" in text_of(pilot.app))
-        await ran(pilot, "r")
-        await until(pilot, lambda: "came to  ✗✗" in text_of(pilot.app))
-        assert "failing  since" in text_of(pilot.app)
-        pilot.app.go("edit")  # what ends while another screen is shown is there as well
-        await pilot.pause()
-        before = row(pilot, "broken").result
-        pilot.app.run_tests(None, [row(pilot, "broken").id])
-        await until(pilot, lambda: row(pilot, "broken").result is not before and not pilot.app.runs.progress.busy)
-        pilot.app.go("tests")
-        await until(pilot, lambda: "came to  ✗✗✗" in text_of(pilot.app))
-
-
-async def test_a_history_that_was_asked_for_before_a_run_ended_is_asked_for_again(workbench, mixed, monkeypatch):
-    async with workbench() as pilot:
-        await ran(pilot, "a")
-        await on(pilot, "broken")
         feed, held = pilot.app.screen.feed, asyncio.get_running_loop().create_future()
         ask = feed.ask
 
@@ -292,8 +276,15 @@ async def test_a_history_that_was_asked_for_before_a_run_ended_is_asked_for_agai
         await ran(pilot, "r")
         held.set_result(None)
         await asked
-        await opened(pilot, "broken", "history")
         await until(pilot, lambda: "came to  ✗✗" in text_of(pilot.app))
+        assert "failing  since" in text_of(pilot.app)
+        pilot.app.go("edit")  # what ends while another screen is shown is there as well
+        await pilot.pause()
+        before = row(pilot, "broken").result
+        pilot.app.run_tests(None, [row(pilot, "broken").id])
+        await until(pilot, lambda: row(pilot, "broken").result is not before and not pilot.app.runs.progress.busy)
+        pilot.app.go("tests")
+        await until(pilot, lambda: "came to  ✗✗✗" in text_of(pilot.app))
 
 
 async def c_copies_the_command_that_runs_the_test(pilot):
@@ -374,59 +365,65 @@ async def a_test_can_be_gone_to_from_elsewhere(pilot):
     await until(pilot, lambda: pilot.app.screen.MODE == "tests" and pilot.app.screen.test() is row(pilot, "region"))
 
 
-async def test_no_text_is_lost_under_a_scroll_bar(workbench, place):
+WORDS = [" ".join(f"w{row:02}{number:02}" for number in range(20)) for row in range(20)]
+
+
+async def no_text_is_lost_under_a_scroll_bar(pilot):
     """Expected and actual differ in texts that are as wide as any pane; a tree is longer than its pane."""
-    words = [" ".join(f"w{row:02}{number:02}" for number in range(20)) for row in range(20)]
+    await pilot.resize_terminal(80, 24)
+    await opened(pilot, "wide", "diff")
+    assert pilot.app.screen.detail.view.show_vertical_scrollbar
+    shown = re.sub(r'[^a-z0-9"]', "", text_of(pilot.app))
+    assert '""'.join(WORDS[:2]).replace(" ", "") in shown.replace("-", "")
+    pilot.app.screen.detail.use_tab("request")
+    await until(pilot, lambda: filled(pilot))
+    tree = pilot.app.screen.detail.json_tree
+    await pilot.press("H", *"ljjljjl")
+    await until(pilot, lambda: tree.show_vertical_scrollbar)
+    rows = [row for row in text_of(pilot.app).split("\n") if '{"a":' in row]
+    assert len(rows) > 10 and all("3 keys" in row for row in rows)
+
+
+async def a_search_finds_what_was_not_loaded_yet(pilot):
+    """Findings: of 160,000 items the last was not found, because only the first 200 were here."""
+    await opened(pilot, "long", "request")
+    tree = pilot.app.screen.detail.json_tree
+    await pilot.press("slash", *"19999", "enter")
+    await until(pilot, lambda: tree.target.endswith("list[19999]"), what="the last item")
+    assert tree.value() == 19_999
+    assert '"19999" 1 of 1' in tree.searching
+
+
+async def test_the_detail_of_what_is_long_or_wide(workbench, place):
+    same = "".join(f"a{n}: {n}, " for n in range(30))
     many = ", ".join(f"k{number:02}: {{a: {'x' * 90}, b: 2, c: 3}}" for number in range(40))
     (place / "mcptest.yml").write_text(
-        f"""name: wide
+        f"""
 servers:
-  demo: {{ command: [mcptest, mock, --preset, demo] }}
+  demo: {{ command: ["mcptest", "mock", "--preset", "demo"] }}
 tools:
+  - name: same
+    tool: echo
+    args: {{ {same} text: x }}
+    expect: [{{ target: request.params.arguments, matcher: {{ exact: {{ {same} text: y }} }} }}]
   - name: wide
     tool: echo
     args: {{ text: "x", {many} }}
-    expect:
-      - {{ target: "result.content[0].text", matcher: {{ exact: {words} }} }}
-""",
-        encoding="utf-8",
-    )
-    async with workbench(size=(80, 24)) as pilot:
-        await ran(pilot, "a")
-        await opened(pilot, "wide", "diff")
-        assert pilot.app.screen.detail.view.show_vertical_scrollbar
-        shown = re.sub(r'[^a-z0-9"]', "", text_of(pilot.app))
-        assert '""'.join(words[:2]).replace(" ", "") in shown.replace("-", "")
-        pilot.app.screen.detail.use_tab("request")
-        await until(pilot, lambda: filled(pilot))
-        tree = pilot.app.screen.detail.json_tree
-        await pilot.press("H", *"ljjljjl")
-        await until(pilot, lambda: tree.show_vertical_scrollbar)
-        rows = [row for row in text_of(pilot.app).split("\n") if '{"a":' in row]
-        assert len(rows) > 10 and all("3 keys" in row for row in rows)
-
-
-async def test_a_search_finds_what_was_not_loaded_yet(workbench, place):
-    """Findings: of 160,000 items the last was not found, because only the first 200 were here."""
-    (place / "mcptest.yml").write_text(
-        f"""name: long
-servers:
-  demo: {{ command: [mcptest, mock, --preset, demo] }}
-tools:
+    expect: [{{ target: "result.content[0].text", matcher: {{ exact: {WORDS} }} }}]
   - name: long
     tool: echo
     args: {{ text: x, deep: {{ list: {list(range(20_000))} }} }}
 """,
         encoding="utf-8",
     )
-    async with workbench(size=(120, 40)) as pilot:
+    async with workbench() as pilot:
         await ran(pilot, "a")
-        await opened(pilot, "long", "request")
-        tree = pilot.app.screen.detail.json_tree
-        await pilot.press("slash", *"19999", "enter")
-        await until(pilot, lambda: tree.target.endswith("list[19999]"), what="the last item")
-        assert tree.value() == 19_999
-        assert '"19999" 1 of 1' in tree.searching
+        for check in (
+            a_search_finds_what_was_not_loaded_yet,
+            rows_that_are_left_out_of_the_difference_are_shown_at_a_key,
+            no_text_is_lost_under_a_scroll_bar,
+        ):
+            await from_the_list(pilot, check)
 
 
 NEVER_RAN = (
@@ -438,7 +435,6 @@ NEVER_RAN = (
 )
 AFTER_A_RUN = (
     every_tab_shows_its_part,
-    after_a_run_the_suite_says_what_came_of_it,
     the_detail_follows_the_cursor,
     the_tabs_go_round_by_their_keys_from_the_list_too,
     the_difference_can_stand_side_by_side,
@@ -455,32 +451,15 @@ NARROW = (
 )
 
 
-async def from_the_list(pilot, check):
-    """Do a check with the list before it as it is at first, whatever the last one has left."""
-    app = pilot.app
-    while len(app.screen_stack) > 1:
-        await pilot.press("escape")
-    app.go("tests")
-    await until(pilot, lambda: app.current_mode == "tests")
-    screen = app.screen
-    screen.remove_class("-detail")
-    screen.detail.use_tab("result")
-    screen.test_list.focus()
-    await pilot.pause()
-    await check(pilot)
-
-
 async def test_the_detail_of_a_test_that_never_ran_and_of_one_that_did(workbench, mixed):
     async with workbench(size=(120, 40)) as pilot:
         for check in NEVER_RAN:
             await from_the_list(pilot, check)
         await from_the_list(pilot, ran)
-        for check in AFTER_A_RUN:
-            await from_the_list(pilot, check)
-
-
-async def test_the_detail_on_a_narrow_terminal(workbench, mixed):
-    async with workbench(size=(80, 24)) as pilot:
-        await ran(pilot)
+        await from_the_list(pilot, after_a_run_the_suite_says_what_came_of_it)
+        await pilot.resize_terminal(80, 24)
         for check in NARROW:
+            await from_the_list(pilot, check)
+        await pilot.resize_terminal(120, 40)
+        for check in AFTER_A_RUN:
             await from_the_list(pilot, check)
