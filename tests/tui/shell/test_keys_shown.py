@@ -57,7 +57,7 @@ async def not_carried_out(*_):
 
 
 def is_of_the_app(row):
-    """Whether it does the same wherever the focus is, and so is carried out in one pane of a mode."""
+    """Whether it does the same wherever the focus is, and so is carried out in one pane."""
     return isinstance(row.node, App) and row.binding.id not in OF_THE_PANE and "screen." not in row.binding.action
 
 
@@ -74,35 +74,33 @@ def check_what_is_listed(app):
     assert not [key for hint in hints_of(app.screen) for key in hint.keys if is_typed(app.screen, key)]
 
 
-@pytest.mark.parametrize("mode", ["tests", "edit", "servers", "review", "traffic", "agents"])
-async def test_every_key_that_is_shown_does_its_action_and_every_one_that_works_is_shown(
-    workbench, demo, mode, monkeypatch
-):
-    """Pressed, each in each pane: what it names is done, or says that there is nothing to do."""
+async def test_every_key_that_is_shown_does_its_action_and_every_one_that_works_is_shown(workbench, demo, monkeypatch):
+    """Pressed, each in each pane of each mode: what it names is done, or says that there is nothing to do."""
     async with workbench(size=(120, 40)) as pilot:
         app = pilot.app
         await app.engine_ready.wait()
         done_before = set()
-        for pane in await panes_of(pilot, mode):
-            if not await settled(pilot, mode, pane):
-                continue
-            check_what_is_listed(app)
-            names = {row.binding.id: row.keys[0] for row in rows_of(app.screen).values() if row.enabled}
-            for name, key in names.items():
-                if name not in by_id() or name in LEAVES or not await settled(pilot, mode, pane):
+        for mode in ("tests", "edit", "servers", "review", "traffic", "agents"):
+            for pane in await panes_of(pilot, mode):
+                if not await settled(pilot, mode, pane):
                     continue
-                now = {row.binding.id: row for row in rows_of(app.screen).values() if row.enabled}
-                if name not in now:
-                    continue
-                app.problems.actions.clear()
-                with monkeypatch.context() as patch:
-                    if name in done_before and is_of_the_app(now[name]):
-                        patch.setattr(app, "_dispatch_action", not_carried_out)
-                    await pilot.press(key)
-                    await rested(pilot)
-                done_before.add(name)
-                done = {by_id()[one][1].action for one in app.problems.actions if one in by_id()}
-                assert by_id()[name][1].action in done, f"{key} of {pane} did not do {name}"
+                check_what_is_listed(app)
+                names = {row.binding.id: row.keys[0] for row in rows_of(app.screen).values() if row.enabled}
+                for name, key in names.items():
+                    if name not in by_id() or name in LEAVES or not await settled(pilot, mode, pane):
+                        continue
+                    now = {row.binding.id: row for row in rows_of(app.screen).values() if row.enabled}
+                    if name not in now:
+                        continue
+                    app.problems.actions.clear()
+                    with monkeypatch.context() as patch:
+                        if name in done_before and is_of_the_app(now[name]):
+                            patch.setattr(app, "_dispatch_action", not_carried_out)
+                        await pilot.press(key)
+                        await rested(pilot)
+                    done_before.add(name)
+                    done = {by_id()[one][1].action for one in app.problems.actions if one in by_id()}
+                    assert by_id()[name][1].action in done, f"{key} of {pane} in {mode} did not do {name}"
         assert app.problems.last is None
 
 
