@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from functools import partial
+
 import pytest
 
+from tests.conftest import SERVERS
 from tests.tui.pictures import assert_picture, rows_of, text_of
-from tests.tui.tests_screen.conftest import MIXED, on, ran, row
+from tests.tui.tests_screen.conftest import MIXED, from_the_list, on, ran, row
 from tests.tui.waiting import until, until_shown
 
 pytestmark = pytest.mark.anyio
@@ -16,21 +21,21 @@ def verdicts(pilot):
     return {row.name.split()[-1]: row.status for row in pilot.app.store.rows.values()}
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_the_start_shows_every_test_before_any_run(workbench, demo, size):
+async def test_the_start_shows_every_test_before_any_run(workbench, demo):
     """Source: decisions 14, Workbench."""
-    async with workbench(size=size) as pilot:
-        text = text_of(pilot.app)
-        for test in pilot.app.store.rows.values():
-            assert test.name[:24] in text
-        assert_picture(pilot.app, "start", folder="tests_screen")
+    async with workbench(size=SIZES[0]) as pilot:
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            text = text_of(pilot.app)
+            for test in pilot.app.store.rows.values():
+                assert test.name[:24] in text
+            assert_picture(pilot.app, "start", folder="tests_screen")
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_a_run_gives_every_test_its_mark(workbench, mixed, size):
+async def a_run_gives_every_test_its_mark(pilot):
     """A passing row reads `✓ name`."""
-    async with workbench(size=size) as pilot:
-        await ran(pilot, "a")
+    for size in SIZES:
+        await pilot.resize_terminal(*size)
         await on(pilot, "operational")
         text = text_of(pilot.app)
         assert "✓ the service is operational" in text
@@ -56,54 +61,48 @@ async def test_r_runs_what_is_under_the_cursor(workbench, mixed):
         assert verdicts(pilot)["broken"] == "new"
 
 
-async def test_f_runs_the_failed_ones_and_only_those(workbench, mixed):
-    async with workbench() as pilot:
-        await ran(pilot, "a")
-        before = {row.name: row.run_id for row in pilot.app.store.rows.values()}
-        await ran(pilot, "f")
-        again = {row.name for row in pilot.app.store.rows.values() if row.run_id != before[row.name]}
-        assert again == {"the service is broken", "the weather is another"}
+async def f_runs_the_failed_ones_and_only_those(pilot):
+    before = {row.name: row.run_id for row in pilot.app.store.rows.values()}
+    await ran(pilot, "f")
+    again = {row.name for row in pilot.app.store.rows.values() if row.run_id != before[row.name]}
+    assert again == {"the service is broken", "the weather is another"}
 
 
-async def test_marked_tests_are_what_r_runs(workbench, mixed):
-    async with workbench() as pilot:
-        await on(pilot, "operational")
-        await pilot.press("space", "space")
-        assert "2 tests marked" in text_of(pilot.app)
-        await ran(pilot, "r")
-        assert [name for name, status in verdicts(pilot).items() if status != "new"] == ["operational", "broken"]
-        await pilot.press("escape")
-        assert not pilot.app.screen.test_list.marked
+async def marked_tests_are_what_r_runs(pilot):
+    await on(pilot, "operational")
+    await pilot.press("space", "space")
+    assert "2 tests marked" in text_of(pilot.app)
+    await ran(pilot, "r")
+    assert [name for name, status in verdicts(pilot).items() if status != "new"] == ["operational", "broken"]
+    await pilot.press("escape")
+    assert not pilot.app.screen.test_list.marked
 
 
-async def test_v_marks_from_here_to_the_cursor(workbench, mixed):
-    async with workbench() as pilot:
-        await on(pilot, "operational")
-        await pilot.press("V", "j", "j", "V", "j")
-        assert len(pilot.app.screen.test_list.marked) == 3
+async def v_marks_from_here_to_the_cursor(pilot):
+    await on(pilot, "operational")
+    await pilot.press("V", "j", "j", "V", "j")
+    assert len(pilot.app.screen.test_list.marked) == 3
+    await pilot.press("escape")
 
 
-async def test_n_goes_from_failure_to_failure_and_round(workbench, mixed):
-    async with workbench() as pilot:
-        await ran(pilot, "a")
-        visited = []
-        for key in ("n", "n", "n", "N"):
-            await pilot.press(key)
-            visited.append(pilot.app.screen.test().name.split()[-1])
-        assert visited == ["broken", "another", "broken", "another"]
+async def n_goes_from_failure_to_failure_and_round(pilot):
+    visited = []
+    for key in ("n", "n", "n", "N"):
+        await pilot.press(key)
+        visited.append(pilot.app.screen.test().name.split()[-1])
+    assert visited == ["broken", "another", "broken", "another"]
 
 
-async def test_the_footer_names_no_next_failure_where_the_failed_tests_are_gone(workbench, mixed):
-    async with workbench(size=(80, 24)) as pilot:
-        await ran(pilot, "a")
-        await until(pilot, lambda: "n next failure" in rows_of(pilot.app)[-1])
-        text = mixed.read_text(encoding="utf-8")
-        failing = text[text.index("  - name: the service is broken") : text.index("  - name: echo gives")]
-        mixed.write_text(text.replace(failing, ""), encoding="utf-8")
-        pilot.app.watch_mode = "off"
-        pilot.app.documents_changed([str(mixed)])
-        await until(pilot, lambda: len(pilot.app.store.rows) == 4)
-        await until(pilot, lambda: "next failure" not in rows_of(pilot.app)[-1], what="the footer")
+async def the_footer_names_no_next_failure_where_the_failed_tests_are_gone(pilot, mixed):
+    await pilot.resize_terminal(80, 24)
+    await until(pilot, lambda: "n next failure" in rows_of(pilot.app)[-1])
+    text = mixed.read_text(encoding="utf-8")
+    failing = text[text.index("  - name: the service is broken") : text.index("  - name: echo gives")]
+    mixed.write_text(text.replace(failing, ""), encoding="utf-8")
+    pilot.app.watch_mode = "off"
+    pilot.app.documents_changed([str(mixed)])
+    await until(pilot, lambda: len(pilot.app.store.rows) == 4)
+    await until(pilot, lambda: "next failure" not in rows_of(pilot.app)[-1], what="the footer")
 
 
 async def test_a_rerun_keeps_selection_scroll_and_focus(workbench, place):
@@ -131,42 +130,40 @@ async def test_an_edit_above_keeps_the_selected_test_where_it_is_on_the_screen(w
         assert abs(next(number for number, text in enumerate(rows_of(pilot.app)) if text.startswith("▌")) - at) <= 1
 
 
-async def test_groups_fold_by_key_and_by_mouse(workbench, mixed):
-    async with workbench() as pilot:
-        await on(pilot, "echo")
-        await pilot.press("h", "h")
-        assert "▸ tools" in text_of(pilot.app)
-        assert "echo gives" not in "\n".join(text[:48] for text in rows_of(pilot.app))
-        await pilot.press("l")
-        assert "▾ tools" in text_of(pilot.app)
-        await pilot.press("H")
-        assert "▸ resources" in text_of(pilot.app)
-        await pilot.press("L")
-        at = next(number for number, text in enumerate(rows_of(pilot.app)) if "▾ tools" in text)
-        await pilot.click(offset=(4, at))
-        assert "▸ tools" in text_of(pilot.app)
+async def groups_fold_by_key_and_by_mouse(pilot):
+    await on(pilot, "echo")
+    await pilot.press("h", "h")
+    assert "▸ tools" in text_of(pilot.app)
+    assert "echo gives" not in "\n".join(text[:48] for text in rows_of(pilot.app))
+    await pilot.press("l")
+    assert "▾ tools" in text_of(pilot.app)
+    await pilot.press("H")
+    assert "▸ resources" in text_of(pilot.app)
+    await pilot.press("L")
+    at = next(number for number, text in enumerate(rows_of(pilot.app)) if "▾ tools" in text)
+    await pilot.click(offset=(4, at))
+    assert "▸ tools" in text_of(pilot.app)
+    await pilot.press("L")
 
 
-async def test_a_click_selects_and_two_open_the_detail(workbench, mixed):
-    async with workbench(size=(80, 24)) as pilot:
-        at = next(number for number, text in enumerate(rows_of(pilot.app)) if "echo gives" in text)
-        await pilot.click(offset=(20, at))
-        assert pilot.app.screen.test().name.startswith("echo")
-        assert not pilot.app.screen.detail_open
-        await pilot.click(offset=(20, at), times=2)
-        await until(pilot, lambda: pilot.app.screen.detail_open)
+async def a_click_selects_and_two_open_the_detail(pilot):
+    await pilot.resize_terminal(80, 24)
+    at = next(number for number, text in enumerate(rows_of(pilot.app)) if "echo gives" in text)
+    await pilot.click(offset=(20, at))
+    assert pilot.app.screen.test().name.startswith("echo")
+    assert not pilot.app.screen.detail_open
+    await pilot.click(offset=(20, at), times=2)
+    await until(pilot, lambda: pilot.app.screen.detail_open)
 
 
-async def test_slowest_first_is_another_order_and_back(workbench, mixed):
-    async with workbench() as pilot:
-        await ran(pilot, "a")
-        await pilot.press("o")
-        assert "slowest first" in text_of(pilot.app)
-        rows = pilot.app.screen.rows.entries
-        times = [entry.own_ms for entry in rows]
-        assert times == sorted(times, reverse=True)
-        await pilot.press("o", "o")
-        assert len(pilot.app.screen.rows.entries) > len(rows)
+async def slowest_first_is_another_order_and_back(pilot):
+    await pilot.press("o")
+    assert "slowest first" in text_of(pilot.app)
+    rows = pilot.app.screen.rows.entries
+    times = [entry.own_ms for entry in rows]
+    assert times == sorted(times, reverse=True)
+    await pilot.press("o", "o")
+    assert len(pilot.app.screen.rows.entries) > len(rows)
 
 
 async def test_b_stops_a_run_at_its_first_failure(workbench, place):
@@ -184,9 +181,15 @@ async def test_b_stops_a_run_at_its_first_failure(workbench, place):
         assert statuses["39"] == "stopped"
 
 
+def hanging():
+    """A suite with a test that never ends by itself, and one that waits for it."""
+    tests = [{"name": f"slow {n}", "tool": "hang", "serial": True, "timeout_ms": 600_000} for n in range(2)]
+    servers = {"s": {"command": [sys.executable, str(SERVERS / "toolshed.py")]}}
+    return f"servers: {json.dumps(servers)}\ntools: {json.dumps(tests)}\n"
+
+
 async def test_x_stops_the_run(workbench, place):
-    many = "".join(f"  - {{ name: slow {n}, tool: slow_report }}\n" for n in range(200))
-    (place / "mcptest.yml").write_text(MIXED.split("tools:")[0] + "tools:\n" + many, encoding="utf-8")
+    (place / "mcptest.yml").write_text(hanging(), encoding="utf-8")
     async with workbench() as pilot:
         await pilot.press("a")
         await until(pilot, lambda: any(row.status == "running" for row in pilot.app.store.rows.values()))
@@ -198,10 +201,8 @@ async def test_x_stops_the_run(workbench, place):
 
 async def test_x_stops_one_run_and_the_next_begins_and_capital_x_stops_all(workbench, place):
     """Source: workbench.md 8.11, run.stop and stop.all."""
-    many = "".join(f"  - {{ name: slow {n}, tool: slow_report }}\n" for n in range(200))
-    text = MIXED.split("tools:")[0] + "tools:\n" + many
     for name in ("a.yml", "b.yml", "c.yml"):
-        (place / name).write_text(text, encoding="utf-8")
+        (place / name).write_text(hanging(), encoding="utf-8")
     async with workbench() as pilot:
         app = pilot.app
         progress = app.runs.progress
@@ -250,11 +251,11 @@ async def test_a_suite_that_does_not_load_is_left_out_of_a_run_and_named(workben
         assert "without broken.yml, which has problems" in text_of(pilot.app)
 
 
-async def test_following_goes_to_each_failure(workbench, mixed):
-    async with workbench() as pilot:
-        await pilot.press("F")
-        await ran(pilot, "a")
-        assert pilot.app.screen.test().verdict == "fail"
+async def following_goes_to_each_failure(pilot):
+    await pilot.press("F")
+    await ran(pilot, "a")
+    assert pilot.app.screen.test().verdict == "fail"
+    await pilot.press("F")
 
 
 async def test_verdicts_of_the_last_session_are_shown_dim_until_they_are_confirmed(workbench, mixed):
@@ -288,3 +289,29 @@ async def test_tests_that_failed_of_one_cause_are_run_together(workbench, place)
         screen.action_run_alike()
         assert screen.last_asked == (None, [row(pilot, name).id for name in ("one", "two")])
         await until(pilot, lambda: not pilot.app.runs.progress.busy)
+
+
+async def test_before_a_run(workbench, mixed):
+    async with workbench() as pilot:
+        for check in (
+            v_marks_from_here_to_the_cursor,
+            groups_fold_by_key_and_by_mouse,
+            a_click_selects_and_two_open_the_detail,
+            marked_tests_are_what_r_runs,
+        ):
+            await from_the_list(pilot, check)
+            await pilot.resize_terminal(120, 40)
+
+
+async def test_after_a_run(workbench, mixed):
+    async with workbench(size=SIZES[0]) as pilot:
+        await ran(pilot, "a")
+        for check in (
+            a_run_gives_every_test_its_mark,
+            n_goes_from_failure_to_failure_and_round,
+            slowest_first_is_another_order_and_back,
+            f_runs_the_failed_ones_and_only_those,
+            following_goes_to_each_failure,
+            partial(the_footer_names_no_next_failure_where_the_failed_tests_are_gone, mixed=mixed),
+        ):
+            await from_the_list(pilot, check)
