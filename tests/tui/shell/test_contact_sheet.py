@@ -84,7 +84,7 @@ def picture(strips, width, height):
 
 async def draw_looks(workbench, looks):
     """The pictures of all modes in looks that differ in their size only, each checked."""
-    found = {look: {} for look in looks}
+    found: dict[str, dict[str, str]] = {look: {} for look in looks}
     async with workbench(size=SMALL) as pilot:
         app = pilot.app
         app.run_tests(None)
@@ -129,7 +129,7 @@ def check(strips, look, size):
 async def test_every_screen_is_drawn_in_every_look(workbench, place, monkeypatch):
     """Dark, light, with 16 colours, without any; and the dark one in three sizes."""
     (place / "mcptest.yml").write_text(MIXED, encoding="utf-8")
-    pictures = {}
+    pictures: dict[str, dict[str, str]] = {}
     for look, environ in ENVIRONS.items():
         with monkeypatch.context() as patch:
             for name, value in environ.items():
