@@ -11,7 +11,7 @@ from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.words import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from mcptest_engine.suite.merge import Placed
     from mcptest_engine.suite.places import Places
@@ -34,7 +34,8 @@ def check_hooks(hooks: Mapping[str, Placed], places: Places) -> None:
         if phase not in hooks:
             continue
         placed = hooks[phase]
-        for step, path in _placed_steps(placed.value, placed.path):
+        for number, step in enumerate(steps_of(placed.value)):
+            path = (*placed.path, number) if isinstance(placed.value, list) else placed.path
             command, at = (step.get("command"), (*path, "command")) if isinstance(step, dict) else (step, path)
             if isinstance(command, str) and command:
                 _check_command(command, placed.file, at, places)
@@ -42,13 +43,6 @@ def check_hooks(hooks: Mapping[str, Placed], places: Places) -> None:
         placed = hooks["per_attempt"]
         message = "`per_attempt` has no effect without a `beforeEach` or an `afterEach`"
         places.warn(placed.file, placed.path, message, "add one of the two, or remove it", key=True)
-
-
-def _placed_steps(phase: Any, path: Pointer) -> Iterator[tuple[Any, Pointer]]:
-    if isinstance(phase, list):
-        yield from ((step, (*path, number)) for number, step in enumerate(phase))
-    else:
-        yield phase, path
 
 
 def _check_command(command: str, file: int, path: Pointer, places: Places) -> None:

@@ -127,7 +127,7 @@ class Offers:
             yield from ((name, "group", "tests that depend on each other") for name in dict.fromkeys(groups))
         elif path[0] == "evals" and path[-2:-1] == ("scorers",):
             yield from ((name, "scorer", "") for name in self.scorers())
-        elif _is_in_a_tool_list(path) or (
+        elif (len(path) > 4 and path[0] in _ASKED and path[2] == "tools" and path[3] in ("allow", "deny", "dry")) or (
             path[0] == "agents" and len(path) > 3 and path[2] in AGENT_GATES and is_tool_of_measure(path[2:])
         ):
             yield from self._listed("tool", full=full, requests=False)
@@ -388,11 +388,6 @@ def _inside(root: Any, schema: Any, path: str, depth: int) -> Iterator[tuple[str
                 yield from _inside(root, told, f"{path}.{name}", depth + 1)
         if isinstance(part.get("items"), dict):
             yield from _inside(root, part["items"], f"{path}[0]", depth + 1)
-
-
-def _is_in_a_tool_list(path: Sequence[object]) -> bool:
-    """Whether a place is an item of `allow`, `deny` or `dry`, under the `tools` of an agent test or an eval."""
-    return len(path) > 4 and path[0] in _ASKED and path[2] == "tools" and path[3] in ("allow", "deny", "dry")
 
 
 def is_tool_of_measure(path: Sequence[object]) -> bool:

@@ -209,7 +209,8 @@ class _Walk:
             self._report(place, f"an empty mapping has no effect here{told}", hint)
 
     def _check_member(self, schema: Any, value: Any, place: _Place) -> None:
-        if value is not None or self._allows_null(schema):
+        may_be_null = not any(word in schema for word in ("$ref", "anyOf", "type", "enum", "const"))
+        if value is not None or may_be_null:
             self._check(schema, value, place)
             return
         from mcptest_engine.suite import problem_words as words
@@ -219,9 +220,6 @@ class _Walk:
             target, _ = self._resolved(target["anyOf"][0])
         hint = words.enum_hint(None, target["enum"]) if "enum" in target else None
         self._report(place, f"`{place.path[-1]}` has no value", hint or words.null_hint(target, place.key))
-
-    def _allows_null(self, schema: Any) -> bool:
-        return not any(word in schema for word in ("$ref", "anyOf", "type", "enum", "const"))
 
     def _check_list(self, schema: Any, value: list[Any], place: _Place) -> None:
         self._check_bounds(schema, value, place)
@@ -324,7 +322,8 @@ class _Walk:
         if name == "AssertSetItem":
             return "a set is an item of its own: put `- ` before the next line", ""
         if name == "Assertion" and "matcher" in properties:
-            inner = self._matcher_meant(key)
+            matchers = self._schema["$defs"]["Matcher"]["properties"]
+            inner = key if key in matchers else messages_of("Matcher")["aliases"].get(key)
             if inner is not None:
                 shown = _one_scalar(value)
                 return f"a matcher belongs under `matcher`: write `matcher: {{ {inner}: {shown} }}`", "matcher"
@@ -361,10 +360,6 @@ class _Walk:
             self._near[key, name] = hint.meant if hint else None
         return self._near[key, name]
 
-    def _matcher_meant(self, key: str) -> str | None:
-        matchers = self._schema["$defs"]["Matcher"]["properties"]
-        return key if key in matchers else messages_of("Matcher")["aliases"].get(key)
-
     def _elsewhere(self, key: str, place: _Place, name: str) -> str | None:
         """Where in the suite this key does stand: below this place, then above it, then anywhere."""
         if key in _COMMON_KEYS:
@@ -373,9 +368,7 @@ class _Walk:
         known = definitions.get(name, {}).get("properties", {})
         below = _mentioned(definitions.get(name))
         other = [home for home in definitions if home != "Matcher" or not _OF_ASSERTIONS.isdisjoint(known)]
-        other.sort(
-            key=lambda home: messages_of(home).get("is_rare", False)
-        )  # most suites have no compositions and no models
+        other.sort(key=lambda home: messages_of(home).get("is_rare", False))
         for home in (*below, *reversed(place.within), *other):
             belongs = messages_of(home).get("place")
             if belongs and belongs != messages_of(name).get("place") and key in definitions[home].get("properties", {}):

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcptest_engine.suite.model.generate import generate
+from mcptest_engine.suite.model.generate import generate, models
 from mcptest_engine.suite.problems import _is_valid, structural_problems
 from mcptest_engine.suite.schema import MESSAGES_PATH, schema_text, strict_schema
 from mcptest_engine.suite.yaml import Tree, read_file
@@ -61,6 +61,7 @@ def test_every_key_is_explained() -> None:
     """An editor shows it on hover."""
     for name, part in _parts():
         assert part["description"], name
+        assert name == "Matchers" or "about" in vars(models()[name]), f"{name}: messages and docs have no words for it"
         for key, described in part["properties"].items():
             assert described.get("description"), f"{name}.{key}"
 

@@ -29,6 +29,8 @@ from mcptest_engine.suite.model.servers import Gate, Server  # noqa: TC001  (pyd
 class FromEnv(Part):
     """A variable that takes its value from the environment."""
 
+    about = About(expected="a mapping with `from_env`")
+
     from_env: Text = Field(description="The environment variable that holds the value.", json_schema_extra=hints("env"))
     default: Any = Field(default=None, description="The value if the variable is not set.")
 
