@@ -161,15 +161,29 @@ class ServerError(McptestError):
         clause: str | None = None,
         timed_out: bool = False,
         ended: bool = False,
+        short: str | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
         self.timed_out, self.ended = timed_out, ended
+        self._short = short
         self.clause = message if clause is None else clause
         self.server = server
         self.stderr_tail = stderr_tail
         self.exit_code = exit_code
         self.signal = signal
         self.http = http
+
+    @property
+    def short(self) -> str:
+        """The cause in two or three words, such as "exited 1": for a list of servers."""
+        if self._short is not None:
+            return self._short
+        if self.exit_code is not None or self.signal is not None:
+            return f"exited {self.exit_code}" if self.signal is None else f"killed, {self.signal}"
+        status = (self.http or {}).get("status")
+        if status is not None:
+            return "needs a login" if status == 401 else f"HTTP {status}"
+        return "no answer in time" if self.timed_out else "failed"
 
 
 class ServerDidNotStart(ServerError):

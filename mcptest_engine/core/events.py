@@ -60,11 +60,12 @@ class ServerReady:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFailed:
-    """A server could not be started, or died. `restarting` is true when it is given another try."""
+    """A server could not be started, or died, of `short` in a few words. `restarting`: it is given another try."""
 
     server: str
     failure: Failure
     restarting: bool
+    short: str = "failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -432,7 +432,7 @@ class Pool:
             hint=_redacted(failure.hint, redact),
             stderr_tail=_redacted(failure.stderr_tail, redact),
         )
-        self.emit(ServerFailed(server=_name_of(name), failure=failure, restarting=restarting))
+        self.emit(ServerFailed(server=_name_of(name), failure=failure, restarting=restarting, short=error.short))
 
     async def _probe(self, name: str, entry: _Entry, session: Session) -> None:
         """Find out whether a server still answers, once for all who ask; one that does not is started anew."""

@@ -51,11 +51,17 @@ class Ending:
     signal: str | None = None
     how_far: str = ""
 
+    @property
+    def short(self) -> str:
+        """The end in two words, as of a `ServerError`."""
+        return ServerError("", server="", exit_code=self.exit_code, signal=self.signal).short
+
 
 class CallFailed(Exception):
     """A call that came to nothing. `error` is the public class; `clause` lacks its subject and the method's name.
 
-    `own_limit`: the suite's `http.timeout` ended it, and not the time of the call.
+    `short` is the cause in two or three words, where nothing else says it. `own_limit`: the suite's `http.timeout` ended it,
+    and not the time of the call.
     """
 
     def __init__(
@@ -67,8 +73,10 @@ class CallFailed(Exception):
         ending: Ending | None = None,
         http: dict[str, Any] | None = None,
         own_limit: bool = False,
+        short: str | None = None,
     ) -> None:
         super().__init__(clause)
+        self.short = short
         self.own_limit = own_limit
         self.http = http
         self.error = error
@@ -115,6 +123,7 @@ class CallFailed(Exception):
             clause=clause,
             timed_out=self.error is CallTimeout,
             ended=ending is not None,
+            short=self.short,
         )
 
 
@@ -174,7 +183,11 @@ def could_not_spawn(spec: ServerSpec, wrong: OSError | ValueError) -> ServerDidN
     program = spec.command[0]
     reason, hint = _spawn_reason(spec, program, wrong)
     return ServerDidNotStart(
-        f'server "{spec.name}" did not start: {reason}', server=spec.name, hint=hint, clause=reason
+        f'server "{spec.name}" did not start: {reason}',
+        server=spec.name,
+        hint=hint,
+        clause=reason,
+        short="no such command" if isinstance(wrong, FileNotFoundError) else "cannot be started",
     )
 
 

@@ -171,7 +171,7 @@ def _cause_told(cause: BaseException, where: str, spec: ServerSpec) -> CallFaile
         return out_of_memory()
     if isinstance(cause, ConnectionRefusedError):
         at_proxy = "" if spec.http.proxy is None else f" by the proxy {shown_url(spec.http.proxy)}, asked for what is"
-        return _unreached(f"connection refused{at_proxy}{where}")
+        return _unreached(f"connection refused{at_proxy}{where}", short="connection refused")
     if isinstance(cause, socket.gaierror):
         return _unreached(f"its host name was not found{where}")
     if isinstance(cause, ssl.SSLCertVerificationError):
@@ -205,8 +205,8 @@ def _closed(spec: ServerSpec, where: str, *, answering: bool, opening: bool) -> 
     return CallFailed(ServerDied, f"closed the connection without an answer{where}", hint=hint)
 
 
-def _unreached(reason: str, hint: str | None = None) -> CallFailed:
-    return CallFailed(ServerDied, f"could not be reached: {reason}", hint=hint)
+def _unreached(reason: str, hint: str | None = None, short: str | None = None) -> CallFailed:
+    return CallFailed(ServerDied, f"could not be reached: {reason}", hint=hint, short=short)
 
 
 def _message(wrong: BaseException) -> str:

@@ -20,7 +20,7 @@ from mcptest_tui.screens.proposing import Proposing
 from mcptest_tui.screens.servers_base import NOTHING
 from mcptest_tui.state.about import item_lines, problem_lines, server_lines
 from mcptest_tui.state.catalog import KINDS, TITLES, VERBS
-from mcptest_tui.state.servers import BUSY, failure_words
+from mcptest_tui.state.servers import BUSY
 from mcptest_tui.state.text_lines import line
 from mcptest_tui.widgets.call_pane import CallPane
 from mcptest_tui.widgets.catalog_list import CatalogList, KindTabs
@@ -229,7 +229,7 @@ class ServersScreen(Connecting, Calling, Proposing, Asking):
         if server.state == "failed":
             retry, more = key_of("server.connect"), key_of("servers.details")
             again = "starts it again" if server.died else "tries again"
-            return f"{failure_words(server.message)}; {retry} {again}, {more} says more"
+            return f"{server.short}; {retry} {again}, {more} says more"
         return (
             f"starting …  {key_of('app.back')} cancels"
             if server.state == "starting"

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 MOST_RECENT = 12
 HEADINGS = {"suite": "Suites", "recent": "Typed here", "found": "Found on this machine"}
 BUSY = ("starting", "stopping")
-_EXITED = re.compile(r"exited with code (-?\d+)|was ended by (SIG[A-Z0-9]+|signal \d+)")
 
 
 @dataclass(slots=True, eq=False)
@@ -55,6 +54,7 @@ class Server:
     ask: bool = False
     state: str = "off"
     message: str = ""
+    short: str = "failed"
     hint: str = ""
     stderr: str = ""
     failed_at: str = ""
@@ -223,7 +223,7 @@ class Servers:
     def refused(self, server: Server, message: str, hint: str | None) -> None:
         """It could not even be tried."""
         server.state, server.message, server.hint, server.stderr = "failed", message, hint or "", ""
-        server.failed_at, server.died = "", False
+        server.failed_at, server.died, server.short = "", False, "failed"
         server.version += 1
 
     def lost(self) -> None:
@@ -279,6 +279,7 @@ class Servers:
             server.failed_at = time.strftime("%H:%M:%S", time.localtime(event.get("at")))
         server.state = "starting" if state == "restarting" else state
         server.message, server.hint = str(event.get("message", "")), str(event.get("hint", ""))
+        server.short = str(event.get("short", "failed"))
         server.stderr = str(event.get("stderr", ""))
         if state == "starting":
             server.since = now
@@ -311,32 +312,10 @@ def state_words(server: Server, now: float) -> str:
     if server.state == "stopping":
         return "stopping"
     if server.state == "failed":
-        return failure_words(server.message)
+        return server.short
     if server.runs:
         return server.runs
     return "not started" if not server.missing else f"needs {server.missing[0]}"
-
-
-def failure_words(message: str) -> str:
-    """Why it failed in two or three words, from the engine's sentence."""
-    exited = _EXITED.search(message)
-    if exited is not None:
-        return f"exited {exited[1]}" if exited[1] is not None else f"killed, {exited[2]}"
-    lowered = message.lower()
-    for sign, words in (
-        ("no such file", "no such command"),
-        ("not found", "no such command"),
-        ("cannot be started", "cannot be started"),
-        ("in time", "no answer in time"),
-        ("timed out", "no answer in time"),
-        ("within", "no answer in time"),
-        ("refused", "connection refused"),
-        ("http 401", "needs a login"),
-        ("http ", message[lowered.find("http ") : lowered.find("http ") + 8]),
-    ):
-        if sign in lowered:
-            return words
-    return "failed"
 
 
 def _holds_secret(text: str, redactor: Redactor) -> bool:

@@ -56,7 +56,6 @@ OWN_TEXTS = {"message", "messages", "hint", "reason", "clause", "remark", "warni
 OTHERS_TEXTS = {
     "mcptest_engine/servers/http_failures.py": "httpx says in words alone why a connection failed",
     "mcptest_engine/suite/assertion_checks.py": "jsonschema_rs says in words alone what is wrong with a schema",
-    "mcptest_tui/state/servers.py": "to be replaced: why a server failed, in two words",
 }
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mcptest_engine.core.clipping import told_error
+from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.words import counted
 
@@ -45,3 +48,20 @@ def test_a_long_error_full_of_secrets_shows_no_half_of_the_last_one_either() -> 
         {"code": -1, "message": f"x{long_secret}" * 30}, lambda text: text.replace(long_secret, "[REDACTED]")
     )
     assert "S3cr" not in told
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        ({"exit_code": 1}, "exited 1"),
+        ({"signal": "SIGKILL"}, "killed, SIGKILL"),
+        ({"timed_out": True}, "no answer in time"),
+        ({"short": "no such command"}, "no such command"),
+        ({"http": {"status": 401}}, "needs a login"),
+        ({"http": {"status": 503}}, "HTTP 503"),
+        ({}, "failed"),
+    ],
+)
+def test_why_a_server_failed_is_known_in_two_words(known: dict[str, Any], words: str) -> None:
+    """What a list of servers has room for, from what the error knows and not from its sentence."""
+    assert ServerError("a sentence", server="x", **known).short == words

@@ -85,7 +85,8 @@ def test_a_server_that_dies_is_told_and_can_be_restarted(child: Child, tmp_path:
     with pytest.raises(Refusal, match="exited with code 9") as refused:
         child.ask("call", session="s", method="tools/call", params={"name": "x"})
     assert refused.value.error["kind"] == "server"
-    assert "code 9" in child.event("server.state", session="s", state="failed")["message"]
+    failed = child.event("server.state", session="s", state="failed")
+    assert ("code 9" in failed["message"], failed["short"]) == (True, "exited 9")
     child.event("server.state", session="s", state="closed")
     with pytest.raises(Refusal, match="not connected any more"):
         child.ask("catalog", session="s")

@@ -203,7 +203,8 @@ class _Browsed:
             self._ready(session, (asyncio.get_running_loop().time() - started) * 1000)
             await self._listen(session)
             ending = "its connection was lost" if session.ending is None else f"it {session.ending.clause}"
-            self._tell("failed", **self._words(f"the server is gone: {ending}", session.stderr_tail))
+            short = "failed" if session.ending is None else session.ending.short
+            self._tell("failed", short=short, **self._words(f"the server is gone: {ending}", session.stderr_tail))
         finally:
             self._opened = asyncio.get_running_loop().create_future()
             self._fail(Refused("this server is not connected any more", kind="gone"))
@@ -243,7 +244,7 @@ class _Browsed:
     def _failed(self, refused: Refused, *, state: str = "failed") -> None:
         self._fail(refused)
         told = refused.to_json()
-        self._tell(state, **{name: told[name] for name in ("message", "hint", "stderr") if name in told})
+        self._tell(state, **{name: told[name] for name in ("message", "hint", "stderr", "short") if name in told})
 
     def _fail(self, refused: Refused) -> None:
         self._opened.set_exception(refused)
@@ -256,7 +257,7 @@ class _Browsed:
         hint = None if error.hint is None else redact(error.hint)
         words = self._words(error.message, error.stderr_tail)
         kind = "timeout" if isinstance(error, CallTimeout) else "server"
-        return Refused(words.pop("message"), hint=hint, kind=kind, **words)
+        return Refused(words.pop("message"), hint=hint, kind=kind, short=error.short, **words)
 
     def _words(self, message: str, stderr: str) -> dict[str, Any]:
         redact = self._target.redactor.redact_text

@@ -151,6 +151,7 @@ def server_state(event: ServerStarting | ServerReady | ServerFailed) -> dict[str
                 "server": server,
                 "state": "restarting" if restarting else "failed",
                 "message": clipped(failure.message),
+                "short": event.short,
             }
             if failure.hint:
                 told["hint"] = failure.hint

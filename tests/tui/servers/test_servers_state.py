@@ -7,7 +7,7 @@ import pytest
 from mcptest_engine.running.documents import document_of
 from mcptest_tui.state.about import consent_lines, item_lines, server_lines
 from mcptest_tui.state.catalog import Item
-from mcptest_tui.state.servers import Heading, Server, Servers, failure_words, state_words
+from mcptest_tui.state.servers import Heading, Server, Servers, state_words
 
 
 def text_of(lines):
@@ -103,7 +103,7 @@ def test_states_follow_the_engine():
     assert (state_words(server, 0), server.own_name) == ("connected", "n 1")
     server.catalog = {"tools": [{}, {}]}
     assert state_words(server, 0) == "connected, 2 tools"
-    gone = state(server.key, "failed", message="it exited with code 3", hint="look", stderr="a\nb\n")
+    gone = state(server.key, "failed", message="it exited with code 3", short="exited 3", hint="look", stderr="a\nb\n")
     servers.apply([gone, state(server.key, "closed")], 12.0)
     assert (server.state, state_words(server, 0), server.catalog) == ("failed", "exited 3", None)
     said = text_of(server_lines(server, 0.0, []))
@@ -112,24 +112,6 @@ def test_states_follow_the_engine():
     assert "b" in said
     servers.apply([state(server.key, "ready"), state(server.key, "closed")], 13.0)
     assert state_words(server, 0) == "not started"
-
-
-@pytest.mark.parametrize(
-    ("message", "words"),
-    [
-        ('server "x" did not start: it exited with code 1 before it answered "initialize"', "exited 1"),
-        ("the server is gone: it was ended by SIGKILL", "killed, SIGKILL"),
-        ('server "x" did not answer "initialize" within 15 s', "no answer in time"),
-        ("its command cannot be run: No such file or directory", "no such command"),
-        ("connection refused by http://localhost:1", "connection refused"),
-        ("HTTP 401 Unauthorized", "needs a login"),
-        ("HTTP 503 from the server", "HTTP 503"),
-        ("something else", "failed"),
-    ],
-)
-def test_a_failure_in_two_words(message, words):
-    """From the engine's sentence."""
-    assert failure_words(message) == words
 
 
 def test_commands_that_others_wrote_are_asked_about_once():
