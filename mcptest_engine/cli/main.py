@@ -12,8 +12,6 @@ from importlib import import_module
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
-import click
-
 from mcptest_engine import __version__
 from mcptest_engine.cli.streams import discard_output
 from mcptest_engine.core.errors import (
@@ -25,7 +23,11 @@ from mcptest_engine.core.errors import (
     UsageError,
     did_you_mean,
 )
+from mcptest_engine.core.lazy_patterns import lazily_compiled
 from mcptest_engine.core.signals import survive_stray_signals
+
+with lazily_compiled():
+    import click
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

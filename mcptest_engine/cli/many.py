@@ -52,13 +52,15 @@ def suite_paths(named: Sequence[str], config: str | None) -> list[Path]:
 
 
 def _below(name: str) -> Iterator[Path]:
-    from mcptest_engine.running.worker.files import find_suites, is_suite
-
     files = [name]
     if os.path.isdir(name):  # noqa: PTH112
+        from mcptest_engine.running.worker.files import find_suites
+
         files = [one["path"] for one in find_suites([name], Path.cwd(), all_of_them=True)]
     elif _is_glob(name):
         from glob import glob
+
+        from mcptest_engine.running.worker.files import find_suites, is_suite
 
         matched = sorted(glob(name, recursive=True))  # noqa: PTH207
         below = find_suites(filter(os.path.isdir, matched), Path.cwd(), all_of_them=True)

@@ -22,6 +22,7 @@ from mcptest_engine.cli.common import (
 from mcptest_engine.cli.selection import models_of, models_option, selection_of, selection_options, with_last_failed
 from mcptest_engine.core.errors import ExitCode, PolicyDenied, SuiteError, UsageError
 from mcptest_engine.core.kinds import Verdict
+from mcptest_engine.core.lazy_patterns import lazily_compiled
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+_WALKED = 5
+"""Beside more suites than so many, compiling the schema costs less than walking through each."""
 
 
 def _no_nan(_ctx: click.Context, _option: click.Parameter, value: float | None) -> float | None:
@@ -174,6 +177,10 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
         _refuse_machine_reporters(sinks)
         ctx.exit(watch(path, settings, workspace, variables, flags=flags))
     if others:
+        if len(others) > _WALKED:
+            from mcptest_engine.suite.problems import expect_many
+
+            expect_many()
         suites, broken = load_all([path, *others], workspace, variables, strict=flags["strict"])
         if not suites:
             annotate_invalid(broken, sinks, workspace)
@@ -249,7 +256,8 @@ def execute_suite(
     observer: AnswerObserver | None = None,
 ) -> RunRecord:
     """The record of one run, which is neither saved nor reported yet. Its progress is shown where a person waits."""
-    from mcptest_engine.running.launch import launch
+    with lazily_compiled():
+        from mcptest_engine.running.launch import launch
 
     with _listening(sinks) as emit:
         return _run_loop(launch(suite, settings, workspace=workspace, emit=emit, observer=observer), sinks)
@@ -261,9 +269,11 @@ def _execute_suites(
     sinks: Sequence[Sink],
     done: Callable[[RunRecord], None],
 ) -> None:
-    from mcptest_engine.running.launch import launch_suites
+    with lazily_compiled():
+        from mcptest_engine.running.launch import launch_suites
 
-    _run_loop(launch_suites(chosen, workspace=workspace, listen=lambda: _listening(sinks), done=done), sinks)
+    with workspace.remembered_runs():
+        _run_loop(launch_suites(chosen, workspace=workspace, listen=lambda: _listening(sinks), done=done), sinks)
 
 
 @contextmanager
@@ -375,6 +385,7 @@ def settings_of(flags: dict[str, Any], bail: int | None) -> RunSettings:
         repeat=flags["repeat"],
         bail=bail,
         server_command=_argv(flags["server_command"]),
+        environ=dict(os.environ),  # each of many suites reads all of it
         protocol=flags["protocol"],
         wait_for_ready_seconds=_duration(flags["wait_for_ready"]),
         update_snapshots=flags["update_snapshots"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 from math import fsum, isfinite
 from typing import TYPE_CHECKING, Any
@@ -698,6 +697,8 @@ class _Unpacked:
         value = self._slot.__get__(result, owner)
         if type(value) is not _Packed:
             return value
+        import pickle
+
         is_plain = value.data[0] == pickle.PROTO[0]
         if is_plain:
             return pickle.loads(value.data)  # noqa: S301 - our own
@@ -719,6 +720,8 @@ def _pack(result: TestResult, slot: Any) -> int:
     value = slot.__get__(result, TestResult)
     if not value or type(value) is _Packed:
         return 0
+    import pickle  # few runs are so long
+
     data = pickle.dumps(value)
     if len(data) > _WORTH_PACKING:
         if len(data) >= _WORTH_COMPRESSING:

@@ -72,7 +72,7 @@ def nested_deeper_than(value: Any, levels: int) -> bool:
     met = [value]
     for container in met:  # which grows meanwhile; few of them cannot be deep, and most values have few
         for member in container.values() if isinstance(container, dict) else container:
-            if isinstance(member, (dict, list)):
+            if member.__class__ is not str and isinstance(member, (dict, list)):
                 met.append(member)  # noqa: PERF401 - cheaper than a comprehension where there is none
         if len(met) > levels:
             return _layers_deeper_than(value, levels)

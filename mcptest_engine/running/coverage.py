@@ -144,7 +144,7 @@ def offered_in(tests: Iterable[Mapping[str, Any]]) -> dict[str, Offered]:
         method = str(request.get("method")) if isinstance(request, dict) else ""
         result = output.get("result") if isinstance(output, dict) else None
         entries = result.get(lists[method]) if method in lists and isinstance(result, dict) else None
-        paged = (isinstance(result, dict) and result.get("nextCursor")) or _params(test).get("cursor") is not None
+        paged = (isinstance(result, dict) and result.get("nextCursor")) or _params(request).get("cursor") is not None
         if isinstance(entries, list) and not paged:
             own = found.setdefault(str(test.get("server")), {})
             own[lists[method]] = [entry for entry in entries if isinstance(entry, dict)]
@@ -224,9 +224,9 @@ def _note_node(found: dict[str, _Done], node: Mapping[str, Any]) -> None:
 
 def _note(found: dict[str, _Done], asked: Mapping[str, Any], server: str) -> None:
     request, output = asked.get("request"), asked.get("output")
-    if asked.get("verdict") == "skip" or not isinstance(request, dict) or not isinstance(output, dict):
+    if not isinstance(request, dict) or not isinstance(output, dict) or asked.get("verdict") == "skip":
         return
-    params = _params(asked)
+    params = _params(request)
     done = found.get(server)
     if done is None:
         done = found[server] = _Done()
@@ -241,8 +241,7 @@ def _note(found: dict[str, _Done], asked: Mapping[str, Any], server: str) -> Non
             done.prompts.add(str(params.get("name")))
 
 
-def _params(asked: Mapping[str, Any]) -> Mapping[str, Any]:
-    request = asked.get("request")
+def _params(request: object) -> Mapping[str, Any]:
     params = request.get("params") if isinstance(request, dict) else None
     return params if isinstance(params, dict) else {}
 

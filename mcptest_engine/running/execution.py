@@ -126,7 +126,7 @@ async def execute(
         emit=listener,
         storage=ResultStorage(redactor, files.side_files),
         blank=blank,
-        snapshots=snapshots.store,
+        snapshots=snapshots.store if snapshots.is_used else None,
         survey=survey,
         limits=suite.effects or None,
         mutation_scores=read_mutation_scores(suite, workspace),
@@ -159,7 +159,7 @@ class Snapshots(Extension):
         *,
         is_used: bool,
     ) -> None:
-        self._is_used = is_used
+        self.is_used = is_used
         name = os.path.splitext(workspace.relative(suite.path))[0]  # noqa: PTH122
         self.store = SnapshotStore(
             workspace.snapshots_dir / f"{slug(name)}.yml",
@@ -170,7 +170,7 @@ class Snapshots(Extension):
         )
 
     def before(self, plan: Plan) -> Plan:
-        if not self._is_used:
+        if not self.is_used:
             return plan
         self.store.lookup("")  # a file that cannot be read is reported before anything is called
         return plan._replace(cases=tuple(self._alone_if_it_takes_snapshots(case) for case in plan.cases))

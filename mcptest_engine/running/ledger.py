@@ -39,8 +39,10 @@ LARGEST_RECORD = 16 * 1024 * 1024
 """Larger records are not read: they would take too much time and memory of a run."""
 MOST_FILES = 20
 _DIGITS = 16
-_INTERPRETER = lazy_pattern(r"(?:python|pypy|node|deno|bun|ruby|perl|lua|php|java|dotnet|uvx?|np[mx])[\d.]*(?:\.exe)?")
-"""What a command may begin with, and is not the program of the server."""
+_INTERPRETERS = frozenset(
+    {"python", "pypy", "node", "deno", "bun", "ruby", "perl", "lua", "php", "java", "dotnet", "uv", "uvx", "npm", "npx"}
+)
+"""What a command may begin with, and is not the program of the server; a version may follow."""
 _VARIABLE = lazy_pattern(rb"\$\{(?!CONFIG_DIR\})")
 _NAMES_SHOWN = 5
 _AS_TEXT = f"{DATA_DIR}/inline/"
@@ -96,6 +98,8 @@ class LedgerKeeper(Extension):
 
         What this run did not select is only counted among the tests of its tool.
         """
+        if not self._earlier:
+            return
         results = {_key(test.id): test for test in record.tests}
         newest: dict[str, bool] = {}
         for data in self._earlier:
@@ -135,7 +139,7 @@ class LedgerKeeper(Extension):
         digests = {}
         for file in files:
             folder, name = os.path.split(file)
-            if _INTERPRETER.fullmatch(name) is None:
+            if name.removesuffix(".exe").rstrip("0123456789.") not in _INTERPRETERS:
                 if folder not in folders:
                     shown = self._workspace.relative(Path(folder))
                     folders[folder] = "" if shown == "." else f"{shown}/"
@@ -227,7 +231,8 @@ def ledger_of(runs: Sequence[RunRecord], reported: set[str] | None = None) -> Le
         if is_whole:
             _follow_renames(tests, results)
         for key, result in results.items():
-            turns = [one if one.key != key else again for one in turns if (again := _seen_again(one, result, run))]
+            if turns:
+                turns = [one if one.key != key else again for one in turns if (again := _seen_again(one, result, run))]
             known = tests.get(key)
             turn = None if known is None else _turn_of(known, result, run)
             if known is not None and turn is not None:
@@ -374,7 +379,7 @@ def _seen_again(reported: _Reported, result: TestResult, run: RunRecord) -> _Rep
 def _follow_renames(tests: dict[str, _Known], results: Mapping[str, TestResult]) -> None:
     """Take a test that is gone and a new one that asks the same for one test with another name."""
     gone = [key for key, known in tests.items() if key not in results and not known.is_gone]
-    new = [key for key in results if key not in tests]
+    new = [key for key in results if key not in tests] if gone else []
     for key in gone:
         before = tests[key].judged
         if before is None or before.request is None:

@@ -11,8 +11,6 @@ import os
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from mcptest_engine.running.watch import NOT_SOURCES
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
@@ -25,6 +23,7 @@ _LANGUAGES = {
     **dict.fromkeys(_SCRIPTS, _SCRIPTS),
     **{suffix: frozenset({suffix}) for suffix in (".py", ".rb", ".php", ".go", ".lua", ".pl")},
 }
+NOT_SOURCES = frozenset({"node_modules", "__pycache__", "site-packages", "venv", "target", "dist", "build"})
 _NOT_THE_PROGRAM = NOT_SOURCES | {"tests", "test", "docs"}
 
 _Listing = tuple[tuple[str, ...], tuple[str, ...]]

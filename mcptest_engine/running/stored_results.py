@@ -8,6 +8,7 @@ secret.
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import is_not
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.clipping import RECORD_CHARACTERS, truncate, truncate_deep_members
@@ -43,12 +44,11 @@ class ResultStorage:
         request, output = redact(result.request), truncate_deep_members(redact(result.output))
         tool = self._redact_text(result.tool)
         changed = request is not result.request or output is not result.output or tool is not result.tool
-        assertions = result.assertions
+        assertions, own_name = result.assertions, result.id.rpartition("::")[2]
         if assertions:
-            kept = tuple(self._redact_assertion(row) for row in assertions)
-            if any(new is not old for new, old in zip(kept, assertions, strict=True)):
+            kept = tuple(map(self._redact_assertion, assertions))
+            if any(map(is_not, kept, assertions)):
                 assertions, changed = kept, True
-        own_name = result.id.rsplit("::", 1)[-1]
         if output is not None and (size or result.trace is not None):
             small = self._spill(output, own_name)
             changed, output = changed or small is not output, small

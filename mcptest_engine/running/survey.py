@@ -127,21 +127,26 @@ class Survey(Extension):
 
 def _asked_of(test: TestResult) -> Mapping[str, Any]:
     """A test's requests and their answers, as they stand in the record; of a plain success only that it was one."""
+    request, plain = test.request, False
+    if request is not None and request.get("method") == "tools/call":
+        for row in reversed(test.assertions):
+            if row.implicit == "outcome":
+                plain = row.actual == "success"
+                break
     asked: dict[str, Any] = {
         "name": test.name,
         "kind": test.kind,
         "server": test.server,
         "verdict": test.verdict,
         "strength": test.strength,
-        "request": test.request,
+        "request": request,
+        "output": {"result": {}} if plain else test.output,  # reading each answer takes far longer
+        "trace": test.trace,
+        "trials": test.trials,
     }
-    outcome = next((row.actual for row in reversed(test.assertions) if row.implicit == "outcome"), None)
-    plain = outcome == "success" and test.request is not None and test.request.get("method") == "tools/call"
-    asked["output"] = {"result": {}} if plain else test.output  # reading each answer takes far longer
     if verify := test.verify:
         asked["verify"] = [
             {"server": step.server, "verdict": step.verdict.value, "request": step.request, "output": step.output}
             for step in verify
         ]
-    asked["trace"], asked["trials"] = test.trace, test.trials
     return asked

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.running.inotify import open_folders
+from mcptest_engine.running.server_sources import NOT_SOURCES
 from mcptest_engine.workspace.files import read_file
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ STEP_MS = 20
 DEBOUNCE_MS = 200
 LOOK_MS = 300
 MOST_FILES = 5_000
-NOT_SOURCES = frozenset({"node_modules", "__pycache__", "site-packages", "venv", "target", "dist", "build"})
 POLL_SECONDS = 0.3
 SETTLE_SECONDS = 0.05
 _READ_BYTES = 64 * 1024

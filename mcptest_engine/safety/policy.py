@@ -73,10 +73,13 @@ _LONG = (
     "delete|remove|destroy|purge|erase|revoke|truncate|terminate|unlink"
     "|create|update|insert|upload|execute|deploy|submit|publish"
 )
+_SHORT = "drop|wipe|kill|del|rm|set|send|write|post|put|patch|add|exec|run|pay|edit|move|save|make|push|stop|start"
+_LONG_VERBS, _SHORT_VERBS = tuple(_LONG.split("|")), tuple(_SHORT.split("|"))
+_VERBS = frozenset((*_LONG_VERBS, *_SHORT_VERBS))
 _GLUED = lazy_pattern(
     rf"(?:[a-z]{{3,}})?(?P<long>{_LONG})(?!(?:d|r|s|ed|er|ers|ing|ment|ments)$|able|ability)[a-z]{{2,}}"
     rf"|[a-z]{{3,}}(?P<last>{_LONG})"
-    r"|(?P<short>drop|wipe|kill|del|rm|set|send|write|post|put|patch|add|exec|run|pay|edit|move|save|make|push|stop|start)"
+    rf"|(?P<short>{_SHORT})"
     r"(?:all|accounts?|branch(?:es)?|columns?|commands?|comments?|data|databases?|db|dirs?|documents?|emails?|events?|files?"
     r"|folders?|invoices?|issues?|items?|jobs?|keys?|mails?|messages?|notes?|orders?|pages?|process(?:es)?|projects?|query"
     r"|records?|repos?|rf|rows?|script|shell|sql|tables?|tasks?|users?)"
@@ -204,7 +207,12 @@ def _class_by_more_words(words: list[str]) -> ToolClass:
     deeds = _ACTING if words and words[0] in _READING.split() else _ACTING_UNLESS_READING
     if not deeds.isdisjoint(words) or (words and words[0] in _DEED_AT_FIRST):
         found.append(ToolClass.MUTATING)
-    for glued in filter(None, map(_GLUED.fullmatch, words)):
+    may_be_glued = [
+        word
+        for word in words
+        if word not in _VERBS and (word.startswith(_SHORT_VERBS) or any(verb in word for verb in _LONG_VERBS))
+    ]  # few are, and the pattern takes long to compile
+    for glued in filter(None, map(_GLUED.fullmatch, may_be_glued) if may_be_glued else ()):
         verb = glued["long"] or glued["last"] or glued["short"]
         is_destructive = verb in DESTRUCTIVE_WORDS or verb in _DESTROYING
         found.append(ToolClass.DESTRUCTIVE if is_destructive else ToolClass.MUTATING)

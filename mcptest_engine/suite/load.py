@@ -305,7 +305,9 @@ class _Load:
             from mcptest_engine.suite.expanded import with_env_as_written
 
             written = with_env_as_written(tree)
-        value, faults = templates.expand_document(written, config_dir=source.config_dir)
+        value, faults = written, list[Fault]()
+        if source.rows or "$" in tree.text or "\\" in tree.text:  # which a `$` may be spelled with
+            value, faults = templates.expand_document(written, config_dir=source.config_dir)
         if isinstance(value, dict) and any(_is_late(name, value.get(name)) for name in LATE_BLOCKS):
             from mcptest_engine.suite.late_templates import expand_late  # few suites have any
 

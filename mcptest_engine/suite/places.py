@@ -87,8 +87,8 @@ class Places:
     def line(self, file: int, path: Pointer) -> int:
         """The line of the value at `path`, from 1."""
         source, below = self._written(file, path)
-        span = None if source.tree is None else source.tree.span(below, nearest=True)
-        return 1 if span is None else span.line
+        index = None if source.tree is None else source.tree.index(below, nearest=True)
+        return 1 if index is None or source.tree is None else source.tree.line_of(index)
 
     def _written(self, file: int, path: Pointer) -> tuple[Source, Pointer]:
         """The file in which the value at `path` is written, and the path there: rows of data may have a file of their own."""

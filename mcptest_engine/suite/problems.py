@@ -69,8 +69,17 @@ class _Walking:
         self._left -= count
         return True
 
+    def stop(self) -> None:
+        """Settle what comes by the validator."""
+        self._left = 0
+
 
 _walking = _Walking(2_000)
+
+
+def expect_many() -> None:
+    """Settle the suites of this process by the compiled schema: there are many, and it needs the validator anyway."""
+    _walking.stop()
 
 
 def _is_valid(value: Any) -> bool:

@@ -118,6 +118,8 @@ def _block(block: str, value: Any, marks: Any) -> _Node:
 def _test(block: str, value: Any, marks: Any) -> _Node:
     if type(value) is not dict:
         return value, marks
+    if not has_short_form(value.get("expect")) and "cases" not in value and "verify" not in value:
+        return value, marks
     value, marks = _changed(value, marks, "expect", partial(_expect, block))
     value, marks = _changed(value, marks, "cases", partial(_each, partial(_case, block)))
     return _changed(value, marks, "verify", partial(_each, _step))

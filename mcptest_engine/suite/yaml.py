@@ -19,21 +19,22 @@ from dataclasses import field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import yaml
-from yaml.events import (
-    AliasEvent,
-    DocumentStartEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-)
-
 from mcptest_engine.core.errors import Problem, Span, SuiteError
-from mcptest_engine.core.lazy_patterns import lazy_pattern
+from mcptest_engine.core.lazy_patterns import lazily_compiled, lazy_pattern
 from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.yaml_scalars import MAYBE_NO_TEXT, resolve
+
+with lazily_compiled():  # one of the library's patterns takes as long as all of its other code
+    import yaml
+    from yaml.events import (
+        AliasEvent,
+        DocumentStartEvent,
+        MappingEndEvent,
+        MappingStartEvent,
+        ScalarEvent,
+        SequenceEndEvent,
+    )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -93,10 +94,14 @@ class Tree:
 
     def span_of(self, index: int) -> Span:
         """The line and column, from 1 and in code points, of the character at `index` of the text."""
+        line = self.line_of(index)
+        return Span(line, index - self._line_starts[line - 1] + 1)
+
+    def line_of(self, index: int) -> int:
+        """The line, from 1, of the character at `index` of the text."""
         if not self._line_starts:
             self._line_starts.extend(_line_starts(self.text))
-        line = bisect_right(self._line_starts, index)
-        return Span(line, index - self._line_starts[line - 1] + 1)
+        return bisect_right(self._line_starts, index)
 
 
 def read_file(path: Path, *, file: str, keep_going: bool = False) -> Tree:

@@ -97,6 +97,7 @@ class Workspace:
         self.runs_dir = self.data_dir / "runs"
         self.snapshots_dir = self.data_dir / "snapshots"
         self._held: dict[str, int] = {}
+        self._remembered: dict[Path, bytes | None] | None = None
 
     def relative(self, path: Path) -> str:
         """`path` as seen from the root, with `/`; one outside of it begins with `../`."""
@@ -244,12 +245,26 @@ class Workspace:
         spellings = [
             json.dumps(suite_path, ensure_ascii=ascii_only).encode("utf-8", "replace") for ascii_only in (True, False)
         ]
-        for path in self.runs():
+        remembered = self._remembered
+        for path in self.runs() if remembered is None else tuple(remembered):
             with contextlib.suppress(OSError):
-                state = os.lstat(path)
-                suite = _read_suite(path, state.st_ino, state.st_mtime_ns, state.st_size)
+                suite = None if remembered is None else remembered[path]
+                if suite is None:
+                    state = os.lstat(path)
+                    suite = _read_suite(path, state.st_ino, state.st_mtime_ns, state.st_size)
+                if remembered is not None:
+                    remembered[path] = suite
                 if any(spelling in suite for spelling in spellings):
                     yield path
+
+    @contextlib.contextmanager
+    def remembered_runs(self) -> Iterator[None]:
+        """List the saved runs once for all suites of a command: `run_files_of` knows no later ones meanwhile."""
+        self._remembered = dict.fromkeys(self.runs())
+        try:
+            yield
+        finally:
+            self._remembered = None
 
     def _runs_of(self, suite_path: str, largest: int | None = None) -> Iterator[dict[str, Any]]:
         """The records of the suite, newest first; those of more than `largest` bytes are passed by."""

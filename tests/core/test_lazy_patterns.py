@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from threading import Thread
 
 import pytest
 
-from mcptest_engine.core.lazy_patterns import lazy_pattern
+from mcptest_engine.core.lazy_patterns import lazily_compiled, lazy_pattern
 
 
 def test_a_lazy_pattern_does_what_a_compiled_one_does() -> None:
@@ -25,5 +26,21 @@ def test_a_lazy_pattern_does_what_a_compiled_one_does() -> None:
 def test_a_lazy_pattern_is_compiled_by_its_first_use_alone() -> None:
     """That is all that it is for."""
     bad = lazy_pattern("(")
+    with pytest.raises(re.error):
+        bad.search("")
+
+
+def test_what_is_imported_meanwhile_compiles_its_patterns_when_it_uses_them() -> None:
+    """In that thread alone; the functions of `re` take such a pattern as well."""
+    elsewhere: list[object] = []
+    with lazily_compiled():
+        bad, good = re.compile("("), re.compile(r"(a)b", re.IGNORECASE)
+        thread = Thread(target=lambda: elsewhere.append(re.compile("a")))
+        thread.start()
+        thread.join()
+        assert good.sub(r"\1", "AB") == "A"
+    assert isinstance(good, re.Pattern)
+    assert re.sub(good, r"\1", "xAB") == "xA"
+    assert [type(one) for one in (*elsewhere, re.compile("a"))] == [re.Pattern, re.Pattern]
     with pytest.raises(re.error):
         bad.search("")

@@ -7,7 +7,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.running.watch import NOT_SOURCES, Watcher
+from mcptest_engine.running.server_sources import NOT_SOURCES
+from mcptest_engine.running.watch import Watcher
 from mcptest_engine.suite.yaml import MAX_BYTES
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
