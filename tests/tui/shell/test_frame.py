@@ -8,6 +8,7 @@ import random
 import pytest
 from textual import events
 from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 
 from mcptest_tui.actions import by_id
@@ -75,34 +76,31 @@ async def test_resizing_at_random_never_fails(workbench, demo):
         await until(pilot, lambda: "1 Tests" in text_of(pilot.app))
 
 
-async def test_number_keys_and_the_mouse_change_the_mode(workbench, demo):
+async def number_keys_and_the_mouse_change_the_mode(pilot):
     """And the current one is marked."""
-    async with workbench() as pilot:
-        await pilot.press("4")
-        await until(pilot, lambda: pilot.app.current_mode == "review")
-        bar = pilot.app.screen.query_one(ModeBar)
-        x = rows_of(pilot.app)[0].index("1 Tests")
-        await pilot.click(bar, offset=(x, 0))
-        await until(pilot, lambda: pilot.app.current_mode == "tests")
+    await pilot.press("4")
+    await until(pilot, lambda: pilot.app.current_mode == "review")
+    bar = pilot.app.screen.query_one(ModeBar)
+    x = rows_of(pilot.app)[0].index("1 Tests")
+    await pilot.click(bar, offset=(x, 0))
+    await until(pilot, lambda: pilot.app.current_mode == "tests")
 
 
-async def test_escape_never_quits(workbench, demo):
+async def escape_never_quits(pilot):
     """However often."""
-    async with workbench() as pilot:
-        for _ in range(6):
-            await pilot.press("escape")
-        assert pilot.app.is_running
+    for _ in range(6):
+        await pilot.press("escape")
+    assert pilot.app.is_running
 
 
-async def test_escape_leads_back_to_where_a_place_was_asked_for(workbench, demo):
+async def escape_leads_back_to_where_a_place_was_asked_for(pilot):
     """One level, then no further."""
-    async with workbench() as pilot:
-        pilot.app.go("review", id="x")
-        await until(pilot, lambda: pilot.app.current_mode == "review")
-        await pilot.press("escape")
-        await until(pilot, lambda: pilot.app.current_mode == "tests")
-        await pilot.press("escape")
-        assert pilot.app.current_mode == "tests"
+    pilot.app.go("review", id="x")
+    await until(pilot, lambda: pilot.app.current_mode == "review")
+    await pilot.press("escape")
+    await until(pilot, lambda: pilot.app.current_mode == "tests")
+    await pilot.press("escape")
+    assert pilot.app.current_mode == "tests"
 
 
 def test_search_words_are_of_an_action_of_the_palette():
@@ -133,69 +131,65 @@ TYPED = {
 """What people typed, and an action that should then be among the first three."""
 
 
-async def test_the_palette_finds_and_does_an_action(workbench, demo):
+async def the_palette_finds_and_does_an_action(pilot):
     """By a part of its name, or a word that people use for it."""
-    async with workbench() as pilot:
-        palette = Palette(pilot.app, pilot.app.screen)
-        found = {typed: [choice.id for choice, _ in ranked(*palette.source(typed))][:3] for typed in TYPED}
-        assert {typed: ids for typed, ids in found.items() if TYPED[typed] not in ids} == {}
-        await pilot.press("ctrl+p")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
-        await pilot.press(*"settings", "enter")
-        await until(pilot, lambda: "Theme" in text_of(pilot.app) and "Session:" in text_of(pilot.app))
-        await pilot.press("escape")
+    palette = Palette(pilot.app, pilot.app.screen)
+    found = {typed: [choice.id for choice, _ in ranked(*palette.source(typed))][:3] for typed in TYPED}
+    assert {typed: ids for typed, ids in found.items() if TYPED[typed] not in ids} == {}
+    await pilot.press("ctrl+p")
+    await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
+    await pilot.press(*"settings", "enter")
+    await until(pilot, lambda: "Theme" in text_of(pilot.app) and "Session:" in text_of(pilot.app))
+    await pilot.press("escape")
 
 
-async def test_the_palette_goes_to_a_test(workbench, demo):
+async def the_palette_goes_to_a_test(pilot):
     """`>` and part of its name."""
-    async with workbench() as pilot:
-        await pilot.press("ctrl+p", *">")
-        await until(pilot, lambda: "city" in text_of(pilot.app).lower() or "○" in text_of(pilot.app))
-        await pilot.press("escape")
+    await pilot.press("ctrl+p", *">")
+    await until(pilot, lambda: "city" in text_of(pilot.app).lower() or "○" in text_of(pilot.app))
+    await pilot.press("escape")
 
 
-async def test_the_palette_goes_to_a_tool(workbench, demo):
+async def the_palette_goes_to_a_tool(pilot):
     """`@`: one that a test calls, and once its server is connected every one that it offers; not a method."""
-    async with workbench() as pilot:
-        app = pilot.app
-        await pilot.press("ctrl+p", *"@")
-        await until(pilot, lambda: "get_weather" in text_of(app))
-        assert "tools/list" not in text_of(app)
-        assert "server_info" not in text_of(app)
-        await pilot.press(*"get_w", "enter")
-        await until(pilot, lambda: app.current_mode == "servers" and "r connects it" in text_of(app))
-        await pilot.press("r")
-        await until(pilot, lambda: any(app.screen.tools()))
-        names = {tool.name for _, _, tool in app.screen.tools()}
-        await pilot.press("ctrl+p", *"@")
-        await until(pilot, lambda: names and all(name in text_of(app) for name in names))
+    app = pilot.app
+    await pilot.press("ctrl+p", *"@")
+    await until(pilot, lambda: "get_weather" in text_of(app))
+    assert "tools/list" not in text_of(app)
+    assert "server_info" not in text_of(app)
+    await pilot.press(*"get_w", "enter")
+    await until(pilot, lambda: app.current_mode == "servers" and "r connects it" in text_of(app))
+    await pilot.press("r")
+    await until(pilot, lambda: any(app.screen.tools()))
+    names = {tool.name for _, _, tool in app.screen.tools()}
+    await pilot.press("ctrl+p", *"@")
+    await until(pilot, lambda: names and all(name in text_of(app) for name in names))
 
 
-async def test_the_footer_names_no_key_that_is_typed(workbench, demo):
+async def the_footer_names_no_key_that_is_typed(pilot):
     """In a text the help has an F key, and letters are letters."""
-    async with workbench() as pilot:
-        assert rows_of(pilot.app)[-1].rstrip().endswith(("? more", "f12 more"))
-        await pilot.press("2")
-        await until(pilot, lambda: rows_of(pilot.app)[-1].rstrip().endswith("f12 more"))
-        assert "^s save" in rows_of(pilot.app)[-1]
-        await pilot.press("f12")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
-        await pilot.press("escape", "f1", "slash")
-        await until(pilot, lambda: rows_of(pilot.app)[-1].rstrip().endswith("f12 more"))
+    assert rows_of(pilot.app)[-1].rstrip().endswith(("? more", "f12 more"))
+    await pilot.press("2")
+    await until(pilot, lambda: rows_of(pilot.app)[-1].rstrip().endswith("f12 more"))
+    assert "^s save" in rows_of(pilot.app)[-1]
+    await pilot.press("f12")
+    await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
+    await pilot.press("escape", "f1", "slash")
+    await until(pilot, lambda: rows_of(pilot.app)[-1].rstrip().endswith("f12 more"))
 
 
-async def test_help_lists_the_keys_of_the_pane_and_does_them(workbench, demo):
+async def help_lists_the_keys_of_the_pane_and_does_them(pilot):
     """Searchable; Enter does what is chosen."""
-    async with workbench(size=(80, 24)) as pilot:
-        await pilot.press("4")
-        await until(pilot, lambda: pilot.app.current_mode == "review")
-        await pilot.press("question_mark")
-        await until(pilot, lambda: "one by one" in text_of(pilot.app))
-        await pilot.press(*"traffic", "enter")
-        await until(pilot, lambda: pilot.app.current_mode == "traffic")
-        await pilot.press("question_mark", *"shows", "enter")  # in so few rows the list has a sentence of it
-        await until(pilot, lambda: isinstance(pilot.app.screen, ValueWindow))
-        await until_shown(pilot, "process:4711")
+    await pilot.resize_terminal(80, 24)
+    await pilot.press("4")
+    await until(pilot, lambda: pilot.app.current_mode == "review")
+    await pilot.press("question_mark")
+    await until(pilot, lambda: "one by one" in text_of(pilot.app))
+    await pilot.press(*"traffic", "enter")
+    await until(pilot, lambda: pilot.app.current_mode == "traffic")
+    await pilot.press("question_mark", *"shows", "enter")  # in so few rows the list has a sentence of it
+    await until(pilot, lambda: isinstance(pilot.app.screen, ValueWindow))
+    await until_shown(pilot, "process:4711")
 
 
 async def test_a_theme_is_shown_while_choosing_and_given_back_on_escape(workbench, place, demo):
@@ -226,52 +220,51 @@ async def test_a_theme_is_shown_while_choosing_and_given_back_on_escape(workbenc
         assert (pilot.app.theme, pilot.app.session_file.complaint) == ("paper", "")
 
 
-async def test_jump_puts_a_letter_on_every_place(workbench, demo):
+async def jump_puts_a_letter_on_every_place(pilot):
     """The letter goes there, anything else closes."""
-    async with workbench() as pilot:
-        await pilot.press("4", "apostrophe")
-        row = rows_of(pilot.app)[0]
-        assert "s2" not in row.replace(" ", "")[:8] or row
-        await until(pilot, lambda: "f4 Review" in text_of(pilot.app).replace("f 4", "f4"))
-        await pilot.press("a")
-        await until(pilot, lambda: pilot.app.current_mode == "tests")
-        await pilot.press("apostrophe", "exclamation_mark")
-        await until(pilot, lambda: isinstance(pilot.app.screen, WorkScreen))
+    await pilot.press("4", "apostrophe")
+    row = rows_of(pilot.app)[0]
+    assert "s2" not in row.replace(" ", "")[:8] or row
+    await until(pilot, lambda: "f4 Review" in text_of(pilot.app).replace("f 4", "f4"))
+    await pilot.press("a")
+    await until(pilot, lambda: pilot.app.current_mode == "tests")
+    await pilot.press("apostrophe", "exclamation_mark")
+    await until(pilot, lambda: isinstance(pilot.app.screen, WorkScreen))
 
 
-async def test_panes_are_resized_zoomed_and_given_back(workbench, demo):
+async def panes_are_resized_zoomed_and_given_back(pilot):
     """By keys and by the mouse; kept in the session."""
-    async with workbench(size=(120, 40)) as pilot:
-        app = pilot.app
-        screen = Panes()
-        await app.push_screen(screen)
-        await until(pilot, lambda: app.screen is screen and screen.query("#right"))
-        left, right = screen.query_one("#left"), screen.query_one("#right")
-        left.focus()
-        await pilot.pause()
-        first = left.size.width
-        await pilot.press("greater_than_sign")
-        await until(pilot, lambda: left.size.width == first + 4)
-        await pilot.press("less_than_sign", "less_than_sign")
-        await until(pilot, lambda: left.size.width == first - 4)
-        await pilot.press("equals_sign")
-        await until(pilot, lambda: left.size.width == first)
-        gap = screen.query_one(Splitter)
-        await pilot.mouse_down(gap)
-        await pilot.hover(right, offset=(10, 5))
-        await pilot.mouse_up(right, offset=(10, 5))
-        await until(pilot, lambda: left.size.width > first + 5)
-        assert screen.remember_all()["sizes"]["gap"] == gap.percent
-        await pilot.press("z")
-        await until(pilot, lambda: left.size.width > 110)
-        assert not right.display
-        await pilot.press("escape")
-        await until(pilot, lambda: right.display)
+    app = pilot.app
+    screen = Panes()
+    await app.push_screen(screen)
+    await until(pilot, lambda: app.screen is screen and screen.query("#right"))
+    left, right = screen.query_one("#left"), screen.query_one("#right")
+    left.focus()
+    await pilot.pause()
+    first = left.size.width
+    await pilot.press("greater_than_sign")
+    await until(pilot, lambda: left.size.width == first + 4)
+    await pilot.press("less_than_sign", "less_than_sign")
+    await until(pilot, lambda: left.size.width == first - 4)
+    await pilot.press("equals_sign")
+    await until(pilot, lambda: left.size.width == first)
+    gap = screen.query_one(Splitter)
+    await pilot.mouse_down(gap)
+    await pilot.hover(right, offset=(10, 5))
+    await pilot.mouse_up(right, offset=(10, 5))
+    await until(pilot, lambda: left.size.width > first + 5)
+    assert screen.remember_all()["sizes"]["gap"] == gap.percent
+    await pilot.press("z")
+    await until(pilot, lambda: left.size.width > 110)
+    assert not right.display
+    await pilot.press("escape")
+    await until(pilot, lambda: right.display)
+    app.pop_screen()
 
 
 async def test_a_bug_is_told_and_the_app_stays(workbench, demo):
-    """With a report that holds no names of tests."""
-    async with workbench(bugs=1) as pilot:
+    """With a report that holds no names of tests; a worker with `exit_on_error=False` that fails is told, too."""
+    async with workbench(bugs=2) as pilot:
         app = pilot.app
 
         def broken() -> None:
@@ -285,43 +278,35 @@ async def test_a_bug_is_told_and_the_app_stays(workbench, demo):
         await pilot.press("4")
         await until(pilot, lambda: app.current_mode == "review")
 
-
-async def test_a_worker_that_fails_is_told_too(workbench, demo):
-    """`exit_on_error=False`, and not silent."""
-    async with workbench(bugs=1) as pilot:
-
-        async def broken() -> None:
+        async def fails() -> None:
             raise ValueError("in a worker")
 
-        pilot.app.run_worker(broken(), exit_on_error=False)
-        await until(pilot, lambda: "ValueError: in a worker" in text_of(pilot.app))
+        app.run_worker(fails(), exit_on_error=False)
+        await until(pilot, lambda: "ValueError: in a worker" in text_of(app))
 
 
-async def test_notifications_take_text_as_it_is(workbench, demo):
+async def notifications_take_text_as_it_is(pilot):
     """Neither markup nor escapes."""
-    async with workbench() as pilot:
-        pilot.app.tell("[red]\x1b[2J[/red]", severity="warning", hint="[b]press[/b] x")
-        await until(pilot, lambda: "[red]␛[2J[/red]" in text_of(pilot.app))
-        assert "[b]press[/b] x" in text_of(pilot.app)
+    pilot.app.tell("[red]\x1b[2J[/red]", severity="warning", hint="[b]press[/b] x")
+    await until(pilot, lambda: "[red]␛[2J[/red]" in text_of(pilot.app))
+    assert "[b]press[/b] x" in text_of(pilot.app)
 
 
-async def test_a_key_without_anything_to_do_says_so(workbench, demo):
+async def a_key_without_anything_to_do_says_so(pilot):
     """Silence looks like a key that was lost."""
-    async with workbench() as pilot:
-        await pilot.press("4", "a")
-        await until(pilot, lambda: "nothing is proposed" in text_of(pilot.app))
-        await pilot.press("3", "ctrl+n")
-        await until(pilot, lambda: "demo is not connected: r connects it" in text_of(pilot.app))
+    await pilot.press("4", "a")
+    await until(pilot, lambda: "nothing is proposed" in text_of(pilot.app))
+    await pilot.press("3", "ctrl+n")
+    await until(pilot, lambda: "demo is not connected: r connects it" in text_of(pilot.app))
 
 
-async def test_watch_goes_round(workbench, demo):
+async def watch_goes_round(pilot):
     """Starts as affected; the status bar says it."""
-    async with workbench() as pilot:
-        assert "watch: affected" in text_of(pilot.app)
-        await pilot.press("4", "w")
-        await until(pilot, lambda: "watch: all" in text_of(pilot.app))
-        await pilot.press("w")
-        await until(pilot, lambda: "watch: off" in text_of(pilot.app))
+    assert "watch: affected" in text_of(pilot.app)
+    await pilot.press("4", "w")
+    await until(pilot, lambda: "watch: all" in text_of(pilot.app))
+    await pilot.press("w")
+    await until(pilot, lambda: "watch: off" in text_of(pilot.app))
 
 
 async def test_the_session_brings_back_mode_and_watch(workbench, demo):
@@ -360,19 +345,22 @@ async def test_the_tests_of_last_time_are_painted_first(workbench, demo, searchi
         await until(pilot, lambda: pilot.app.suites.searched)
 
 
-@pytest.mark.parametrize("mode", ["edit", "servers", "review"])
-async def test_verdicts_of_last_time_are_counted_in_whatever_mode_it_starts(workbench, demo, mode):
+async def test_verdicts_of_last_time_are_counted_in_whatever_mode_it_starts(workbench, demo):
     """They were taken up by the screen of the tests, and so only once that was shown."""
-    async with workbench() as pilot:
-        pilot.app.run_tests(None)
-        await until(pilot, lambda: pilot.app.store.counts["new"] == 0 and not pilot.app.runs.progress.busy)
-        counts = dict(pilot.app.store.counts)
-        pilot.app.go(mode)
-        await until(pilot, lambda: pilot.app.current_mode == mode)
-    async with workbench(size=(80, 24)) as pilot:
-        assert pilot.app.current_mode == mode
-        assert pilot.app.store.counts == counts
-        assert f" {counts['pass']} ✓" in text_of(pilot.app).splitlines()[-2]
+    counts: dict[str, int] = {}
+    modes = ("tests", "edit", "servers", "review")
+    for mode, following in zip(modes, (*modes[1:], ""), strict=True):
+        async with workbench(size=(80, 24)) as pilot:
+            assert pilot.app.current_mode == mode
+            if not counts:
+                pilot.app.run_tests(None)
+                await until(pilot, lambda: pilot.app.store.counts["new"] == 0 and not pilot.app.runs.progress.busy)
+                counts = dict(pilot.app.store.counts)
+            assert pilot.app.store.counts == counts
+            assert f" {counts['pass']} ✓" in text_of(pilot.app).splitlines()[-2]
+            if following:
+                pilot.app.go(following)
+                await until_mode(pilot, following)
 
 
 async def test_what_waits_for_review_is_announced_before_a_folder_is_searched(workbench, place, searching):
@@ -424,12 +412,12 @@ async def test_a_persons_keys_are_taken_and_problems_told(workbench, demo):
         await until(pilot, lambda: pilot.app.current_mode == "review")
 
 
-async def test_small_terminals_name_the_mode_in_the_status_bar(workbench, demo):
+async def small_terminals_name_the_mode_in_the_status_bar(pilot):
     """The mode bar's row is content."""
-    async with workbench(size=(58, 14)) as pilot:
-        await pilot.press("4")
-        await until(pilot, lambda: "Review │" in rows_of(pilot.app)[-2])
-        assert "2 Edit" not in rows_of(pilot.app)[0]
+    await pilot.resize_terminal(58, 14)
+    await pilot.press("4")
+    await until(pilot, lambda: "Review │" in rows_of(pilot.app)[-2])
+    assert "2 Edit" not in rows_of(pilot.app)[0]
 
 
 def test_a_beginning_comes_before_a_word_and_that_before_letters():
@@ -452,16 +440,17 @@ def test_the_footer_is_never_cut(width):
     assert shown[:-1] == hints[: max(len(shown) - 1, 0)]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
-async def test_pictures_of_the_lists(workbench, demo, size):
+async def pictures_of_the_lists(pilot):
     """The palette and the help of a pane, as a person sees them."""
-    async with workbench(size=size) as pilot:
+    for size in [(80, 24), (120, 40)]:
+        await pilot.resize_terminal(*size)
         await pilot.press("4")
         await until(pilot, lambda: "Nothing to review" in text_of(pilot.app))
         assert_picture(pilot.app, "review", folder="shell")
         await pilot.press("question_mark")
         await until(pilot, lambda: "Everywhere" in text_of(pilot.app))
         assert_picture(pilot.app, "help", folder="shell")
+        await pilot.press("escape")
 
 
 def test_the_first_paint_imports_nothing_heavy():
@@ -471,18 +460,18 @@ def test_the_first_paint_imports_nothing_heavy():
 
     code = (
         "import sys, mcptest_tui.app\n"
-        "import mcptest_tui.screens.tests\n"
+        "from mcptest_tui.screens.make import make_screen\n"
+        "make_screen('tests')\n"
         "print([m for m in 'mcp pydantic httpx2 jsonschema yaml jq regex click'.split() if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("small", [(39, 9), (81, 7)], ids=str)
-async def test_a_terminal_that_was_too_small_gives_the_focus_back(workbench, demo, small):
+async def a_terminal_that_was_too_small_gives_the_focus_back(pilot):
     """Keys of the pane work at once, without Escape."""
-    async with workbench(size=(120, 40)) as pilot:
-        screen = pilot.app.screen
+    screen = pilot.app.screen
+    for small in [(39, 9), (81, 7)]:
         await until(pilot, lambda: screen.test_list.has_focus)
         await pilot.resize_terminal(*small)
         await until(pilot, lambda: screen.has_class("-no-room"))
@@ -491,65 +480,104 @@ async def test_a_terminal_that_was_too_small_gives_the_focus_back(workbench, dem
         await pilot.press("j", "i")
 
 
-async def test_what_a_key_had_nothing_to_do_goes_with_the_next_key(workbench, demo):
+async def what_a_key_had_nothing_to_do_goes_with_the_next_key(pilot):
     """It is about the key that was pressed, and no longer true when another one works."""
-    async with workbench() as pilot:
-        await pilot.press("x")
-        await until(pilot, lambda: "nothing is running" in text_of(pilot.app))
-        await pilot.press("j")
-        await until(pilot, lambda: "nothing is running" not in text_of(pilot.app))
+    await pilot.press("x")
+    await until(pilot, lambda: "nothing is running" in text_of(pilot.app))
+    await pilot.press("j")
+    await until(pilot, lambda: "nothing is running" not in text_of(pilot.app))
 
 
-async def test_a_click_on_what_is_being_removed_is_left_out(workbench, demo):
+async def a_click_on_what_is_being_removed_is_left_out(pilot):
     """Until the screen is laid out again it is found under the mouse, and Textual asks it for its parent."""
+    app = pilot.app
+    box = Vertical(Static("going", id="going"))
+    await app.screen.mount(box)
+    await until(pilot, lambda: app.screen.query_one("#going").region.area)
+    x, y = app.screen.query_one("#going").region.offset
+    await box.remove()
+    for kind in (events.MouseMove, events.MouseDown, events.MouseUp):
+        await app.on_event(kind(None, x, y, 0, 0, 1, False, False, False, x, y))
+    assert app.problems.last is None
+
+
+async def what_went_well_is_told_in_the_status_bar_and_covers_nothing(pilot):
+    """Also in words that are longer than the row: they are cut off."""
+    await pilot.resize_terminal(80, 24)
+    pilot.app.tell("wrote mcptest.yml", hint="a runs its tests")
+    await until(pilot, lambda: "wrote mcptest.yml; a runs its tests" in rows_of(pilot.app)[-2])
+    pilot.app.say(f"wrote {'very/' * 30}long.yml")
+    await until(pilot, lambda: "wrote very/very/" in rows_of(pilot.app)[-2])
+    pilot.app.push_screen(Question("Which?", ["?"], [("y", "yes")]))
+    await until(pilot, lambda: "esc close" in text_of(pilot.app))
+    pilot.app.say("copied")
+    await until(pilot, lambda: "copied ─╯" in text_of(pilot.app), what="the message in the place of the dialog's keys")
+    await pilot.press("q")
+    assert isinstance(pilot.app.screen, Question)
+    assert not pilot.app._notifications
+
+
+async def a_notification_lies_over_nothing(pilot, size=(120, 40)):
+    """It has rows of its own above the status bar; the panes leave these to it and have them back afterwards."""
+    await pilot.resize_terminal(*size)
+    app = pilot.app
+    before, body = rows_of(app)[-2], app.screen.query_one("#body")
+    app.say(f"what is {'very ' * 30}long", "warning")
+    await until(pilot, lambda: "very long" in text_of(app))
+    assert rows_of(app)[-2] == before, "a part of it does not take the place of the counts"
+    app.clear_notices()
+    await until(pilot, lambda: not app.screen.query("Toast") and body.region.bottom == size[1] - 2)
+    app.tell("one\ntwo", severity="warning")
+    await until(pilot, lambda: app.screen.query("Toast") and body.region.bottom == size[1] - 4)
+    assert app.screen.query_one("Toast").region.y == body.region.bottom
+    assert ["one" in rows_of(app)[-4], "two" in rows_of(app)[-3]] == [True, True]
+    assert rows_of(app)[-2] == before
+    app.go("edit")
+    await until(pilot, lambda: app.current_mode == "edit")
+    app.tell("three", severity="error")
+    body = app.screen.query_one("#body")
+    await until(pilot, lambda: "three" in rows_of(app)[-3] and body.region.bottom <= size[1] - 3)
+
+
+async def a_notification_lies_over_nothing_on_a_small_terminal(pilot):
+    await a_notification_lies_over_nothing(pilot, (80, 24))
+
+
+async def test_the_frame(workbench, demo):
+    """Each check begins in the list of tests, with nothing over it."""
     async with workbench() as pilot:
         app = pilot.app
-        box = Vertical(Static("going", id="going"))
-        await app.screen.mount(box)
-        await until(pilot, lambda: app.screen.query_one("#going").region.area)
-        x, y = app.screen.query_one("#going").region.offset
-        await box.remove()
-        for kind in (events.MouseMove, events.MouseDown, events.MouseUp):
-            await app.on_event(kind(None, x, y, 0, 0, 1, False, False, False, x, y))
-        assert app.problems.last is None
-
-
-async def test_what_went_well_is_told_in_the_status_bar_and_covers_nothing(workbench, demo):
-    """Also in words that are longer than the row: they are cut off."""
-    async with workbench(size=(80, 24)) as pilot:
-        pilot.app.tell("wrote mcptest.yml", hint="a runs its tests")
-        await until(pilot, lambda: "wrote mcptest.yml; a runs its tests" in rows_of(pilot.app)[-2])
-        pilot.app.say(f"wrote {'very/' * 30}long.yml")
-        await until(pilot, lambda: "wrote very/very/" in rows_of(pilot.app)[-2])
-        pilot.app.push_screen(Question("Which?", ["?"], [("y", "yes")]))
-        await until(pilot, lambda: "esc close" in text_of(pilot.app))
-        pilot.app.say("copied")
-        await until(
-            pilot, lambda: "copied ─╯" in text_of(pilot.app), what="the message in the place of the dialog's keys"
-        )
-        await pilot.press("q")
-        assert isinstance(pilot.app.screen, Question)
-        assert not pilot.app._notifications
-
-
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
-async def test_a_notification_lies_over_nothing(workbench, demo, size):
-    """It has rows of its own above the status bar; the panes leave these to it and have them back afterwards."""
-    async with workbench(size=size) as pilot:
-        app = pilot.app
-        before, body = rows_of(app)[-2], app.screen.query_one("#body")
-        app.say(f"what is {'very ' * 30}long", "warning")
-        await until(pilot, lambda: "very long" in text_of(app))
-        assert rows_of(app)[-2] == before, "a part of it does not take the place of the counts"
-        app.clear_notices()
-        await until(pilot, lambda: not app.screen.query("Toast") and body.region.bottom == size[1] - 2)
-        app.tell("one\ntwo", severity="warning")
-        await until(pilot, lambda: app.screen.query("Toast") and body.region.bottom == size[1] - 4)
-        assert app.screen.query_one("Toast").region.y == body.region.bottom
-        assert ["one" in rows_of(app)[-4], "two" in rows_of(app)[-3]] == [True, True]
-        assert rows_of(app)[-2] == before
-        app.go("edit")
-        await until(pilot, lambda: app.current_mode == "edit")
-        app.tell("three", severity="error")
-        body = app.screen.query_one("#body")
-        await until(pilot, lambda: "three" in rows_of(app)[-3] and body.region.bottom <= size[1] - 3)
+        for check in (
+            pictures_of_the_lists,
+            number_keys_and_the_mouse_change_the_mode,
+            escape_never_quits,
+            escape_leads_back_to_where_a_place_was_asked_for,
+            the_palette_finds_and_does_an_action,
+            the_palette_goes_to_a_test,
+            the_footer_names_no_key_that_is_typed,
+            help_lists_the_keys_of_the_pane_and_does_them,
+            jump_puts_a_letter_on_every_place,
+            panes_are_resized_zoomed_and_given_back,
+            notifications_take_text_as_it_is,
+            a_key_without_anything_to_do_says_so,
+            small_terminals_name_the_mode_in_the_status_bar,
+            a_terminal_that_was_too_small_gives_the_focus_back,
+            what_a_key_had_nothing_to_do_goes_with_the_next_key,
+            a_click_on_what_is_being_removed_is_left_out,
+            what_went_well_is_told_in_the_status_bar_and_covers_nothing,
+            a_notification_lies_over_nothing,
+            a_notification_lies_over_nothing_on_a_small_terminal,
+            watch_goes_round,
+            the_palette_goes_to_a_tool,
+        ):
+            await check(pilot)
+            await pilot.resize_terminal(120, 40)
+            while isinstance(app.screen, ModalScreen):
+                await pilot.press("escape")
+            app.say("")
+            app.go("tests")
+            await until_mode(pilot, "tests")
+            app.clear_notifications()
+            await until(pilot, lambda: not app.screen.query("Toast"))
+            app.screen.test_list.focus()
+            await pilot.pause()
