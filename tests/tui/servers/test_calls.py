@@ -140,6 +140,7 @@ async def a_problem_goes_when_it_is_put_right(pilot, screen):
     await until(pilot, lambda: "required" in text_of(pilot.app))
     await pilot.press("7")
     assert screen.call.form.problems == {}
+    await until(pilot, lambda: not screen.call_pane.form.query(".field-problem.-on"), what="the problem to go")
     call = await sent(pilot, screen)
     assert call.params["arguments"] == {"id": 7}
 
