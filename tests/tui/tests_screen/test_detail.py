@@ -268,7 +268,7 @@ async def test_a_history_grows_with_every_run_also_where_it_was_asked_for_before
         async def late(do, **arguments):
             answer = await ask(do, **arguments)
             if do == "history" and not held.done():
-                await held
+                await asyncio.shield(held)  # the screen's own asking may be cancelled meanwhile
             return answer
 
         monkeypatch.setattr(feed, "ask", late)
