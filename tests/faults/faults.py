@@ -502,8 +502,8 @@ FAULTS = (
     Fault(
         "validate ends with 0 whatever it finds",
         "mcptest_engine/cli/validate.py",
-        "    if not bad:",
-        "    if True:",
+        "    ctx.exit(ExitCode.INVALID if bad else ExitCode.PASSED)",
+        "    ctx.exit(ExitCode.PASSED)",
         ("tests/cli/test_commands.py",),
     ),
     Fault(
