@@ -15,9 +15,9 @@ import pytest
 from mcptest_tui.screens.save_test import SaveTest
 from tests.conftest import SERVERS
 from tests.tui.pictures import assert_picture, text_of
-from tests.tui.servers.driving import at_servers, connected, form_of, odd, sent, suite_of
+from tests.tui.servers.driving import at_list, at_servers, connected, connected_anew, form_of, odd, sent, suite_of
 from tests.tui.tests_screen.conftest import ran
-from tests.tui.waiting import until
+from tests.tui.waiting import until, until_mode
 
 pytestmark = pytest.mark.anyio
 SIZES = [(80, 24), (120, 40)]
@@ -31,9 +31,18 @@ async def at_traffic(pilot, count=1):
     return app.screen
 
 
+async def emptied(pilot):
+    """The log of every message, without those that were made until now."""
+    screen = await at_traffic(pilot, 0)
+    screen._use_filter("")
+    screen.action_clear()
+    screen.rows._follows = True
+    return screen
+
+
 async def after_a_call(pilot, tool="status", *keys):
     """One call by hand was made, and the log is looked at."""
-    screen = await connected(pilot, "demo")
+    screen = await connected_anew(pilot, "demo")
     await form_of(pilot, screen, tool)
     await pilot.press(*keys)
     await sent(pilot, screen)
@@ -42,33 +51,27 @@ async def after_a_call(pilot, tool="status", *keys):
     return traffic
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_an_empty_log_says_how_to_fill_it(workbench, demo, size):
-    """Two ways."""
-    async with workbench(size=size) as pilot:
-        await pilot.press("f5")
-        await until(pilot, lambda: "No message yet." in text_of(pilot.app))
+async def an_empty_log_says_how_to_fill_it(pilot):
+    """Two ways; and wherever the cursor stands in these lines, there is no error to go to."""
+    await pilot.press("f5")
+    await until(pilot, lambda: "No message yet." in text_of(pilot.app))
+    for size in SIZES:
+        await pilot.resize_terminal(*size)
         assert_picture(pilot.app, "traffic-empty", folder="servers")
+    await pilot.press("j", "j", "N")
+    await until(pilot, lambda: "no error before this" in text_of(pilot.app))
+    await pilot.press("n")
+    await until(pilot, lambda: "no error further on" in text_of(pilot.app))
 
 
-async def test_in_an_empty_log_there_is_no_error_to_go_to(workbench, demo):
-    """Wherever the cursor stands in the lines that say that it is empty."""
-    async with workbench() as pilot:
-        await pilot.press("f5")
-        await until(pilot, lambda: "No message yet." in text_of(pilot.app))
-        await pilot.press("j", "j", "N")
-        await until(pilot, lambda: "no error before this" in text_of(pilot.app))
-        await pilot.press("n")
-        await until(pilot, lambda: "no error further on" in text_of(pilot.app))
-
-
-@pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_the_messages_of_a_call(workbench, demo, size):
+async def the_messages_of_a_call(pilot):
     """What was said before the log was opened is there too; Enter shows a message, o its other side."""
-    async with workbench(size=size) as pilot:
-        screen = await after_a_call(pilot, "echo", *"hi")
-        methods = [row.method for row in screen.traffic.shown]
-        assert methods[:2] == ["initialize", "notifications/initialized"]
+    screen = await after_a_call(pilot, "echo", *"hi")
+    methods = [row.method for row in screen.traffic.shown]
+    assert methods[:2] == ["initialize", "notifications/initialized"]
+    for size in SIZES:
+        await pilot.resize_terminal(*size)
+        await pilot.press("G")
         assert screen.rows.row().method == "tools/call"
         await pilot.press("enter")
         await until(pilot, lambda: screen.message.nodes and "result" in screen.message.nodes.value)
@@ -76,110 +79,109 @@ async def test_the_messages_of_a_call(workbench, demo, size):
         assert '"hi"' in text_of(pilot.app)
         await pilot.press("escape", "percent_sign", "enter")
         await until(pilot, lambda: screen.message.nodes and "params" in screen.message.nodes.value)
-        await pilot.press("escape", "escape")
-        assert pilot.app.current_mode == "traffic"
+        await pilot.press("escape", "percent_sign")
+    await pilot.press("escape")
+    assert pilot.app.current_mode == "traffic"
 
 
-async def test_the_messages_of_a_run(workbench, demo):
+async def the_messages_of_a_run(pilot):
     """While it runs; the cursor follows the newest until it is moved."""
-    async with workbench() as pilot:
-        screen = await at_traffic(pilot, 0)
-        pilot.app.run_tests(None)
-        await until(pilot, lambda: any(row.method == "tools/call" for row in screen.traffic.rows))
-        await until(pilot, lambda: not pilot.app.runs.progress.busy)
-        await until(pilot, lambda: len(screen.traffic.shown) > 15)
-        await until(pilot, lambda: screen.rows.cursor == len(screen.traffic.shown) - 1)
-        await pilot.press("g")
-        first = screen.rows.row()
-        before = len(screen.traffic.shown)
-        pilot.app.run_tests(None)
-        await until(pilot, lambda: len(screen.traffic.shown) > before)
-        assert screen.rows.row() is first
+    screen = await emptied(pilot)
+    pilot.app.run_tests(None)
+    await until(pilot, lambda: any(row.method == "tools/call" for row in screen.traffic.rows))
+    await until(pilot, lambda: not pilot.app.runs.progress.busy)
+    await until(pilot, lambda: len(screen.traffic.shown) > 15)
+    await until(pilot, lambda: screen.rows.cursor == len(screen.traffic.shown) - 1)
+    await pilot.press("g")
+    first = screen.rows.row()
+    before = len(screen.traffic.shown)
+    pilot.app.run_tests(None)
+    await until(pilot, lambda: len(screen.traffic.shown) > before)
+    assert screen.rows.row() is first
 
 
-async def test_filters(workbench, demo):
+async def filters(pilot):
     """By method, by error, by a word that is not known."""
-    async with workbench() as pilot:
-        screen = await at_traffic(pilot, 0)
-        pilot.app.run_tests(None)
-        await until(pilot, lambda: not pilot.app.runs.progress.busy and len(screen.traffic.shown) > 15)
-        await pilot.press("slash", *"method:tools/call", "enter")
-        assert {row.method for row in screen.traffic.shown} == {"tools/call"}
-        assert screen.rows.has_focus
-        await pilot.press("exclamation_mark")
-        assert screen.traffic.shown
-        assert all(row.failed for row in screen.traffic.shown)
-        await pilot.press("exclamation_mark", "escape")
-        assert len(screen.traffic.shown) > 15
-        await pilot.press("slash", *"is:eror")
-        await until(pilot, lambda: "did you mean `error`?" in text_of(pilot.app))
-        await pilot.press("escape")
-        assert screen.traffic.filter.text == ""
+    screen = await emptied(pilot)
+    pilot.app.run_tests(None)
+    await until(pilot, lambda: not pilot.app.runs.progress.busy and len(screen.traffic.shown) > 15)
+    await pilot.press("slash", *"method:tools/call", "enter")
+    assert {row.method for row in screen.traffic.shown} == {"tools/call"}
+    assert screen.rows.has_focus
+    await pilot.press("exclamation_mark")
+    assert screen.traffic.shown
+    assert all(row.failed for row in screen.traffic.shown)
+    await pilot.press("exclamation_mark", "escape")
+    assert len(screen.traffic.shown) > 15
+    await pilot.press("slash", *"is:eror")
+    await until(pilot, lambda: "did you mean `error`?" in text_of(pilot.app))
+    await pilot.press("escape")
+    assert screen.traffic.filter.text == ""
 
 
-async def test_pausing_keeps_recording(workbench, demo):
+async def pausing_keeps_recording(pilot):
     """p, and p again."""
-    async with workbench() as pilot:
-        screen = await after_a_call(pilot)
-        count = len(screen.traffic.shown)
-        await pilot.press("F")
-        pilot.app.run_tests(None)
-        await until(pilot, lambda: screen.traffic.missed > 10)
-        assert len(screen.traffic.shown) == count
-        await until(pilot, lambda: "paused" in text_of(pilot.app))
-        await pilot.press("F")
-        assert len(screen.traffic.shown) > count
+    screen = await after_a_call(pilot)
+    count = len(screen.traffic.shown)
+    await pilot.press("F")
+    pilot.app.run_tests(None)
+    await until(pilot, lambda: screen.traffic.missed > 10)
+    assert len(screen.traffic.shown) == count
+    await until(pilot, lambda: "paused" in text_of(pilot.app))
+    await pilot.press("F")
+    assert len(screen.traffic.shown) > count
 
 
-async def test_every_message_by_itself(workbench, demo):
+async def every_message_by_itself(pilot):
     """f unfolds; o goes from request to response."""
-    async with workbench() as pilot:
-        screen = await after_a_call(pilot)
-        await pilot.press("H")
-        await pilot.press("g")
-        assert screen.rows.row().kind == "request"
-        await pilot.press("percent_sign")
-        assert screen.rows.row().kind == "response"
-        await pilot.press("percent_sign")
-        assert screen.rows.row().kind == "request"
+    screen = await after_a_call(pilot)
+    await pilot.press("H", "g")
+    assert screen.rows.row().kind == "request"
+    await pilot.press("percent_sign")
+    assert screen.rows.row().kind == "response"
+    await pilot.press("percent_sign")
+    assert screen.rows.row().kind == "request"
+    await pilot.press("H")
 
 
-async def test_one_key_makes_a_call_again(workbench, demo):
+async def one_key_makes_a_call_again(pilot):
     """With the same arguments, in the form; it took a second key, and a third for a server that was not connected."""
-    async with workbench() as pilot:
-        await after_a_call(pilot, "get_weather", *"Oslo")
-        await pilot.press("r")
-        await until(pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.is_calling)
-        screen = pilot.app.screen
-        await until(pilot, lambda: screen.call.form.named("city").raw == "Oslo")
-        await until(pilot, lambda: screen.call.answer is not None and screen.call.started is None)
-        assert screen.call.params == {"name": "get_weather", "arguments": {"city": "Oslo"}}
-        await pilot.press("escape")
-        await pilot.press("escape", "escape")
-        await until(pilot, lambda: pilot.app.current_mode == "traffic")
+    await after_a_call(pilot, "get_weather", *"Oslo")
+    await pilot.press("r")
+    await until(pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.is_calling)
+    screen = pilot.app.screen
+    await until(pilot, lambda: screen.call.form.named("city").raw == "Oslo")
+    await until(pilot, lambda: screen.call.answer is not None and screen.call.started is None)
+    assert screen.call.params == {"name": "get_weather", "arguments": {"city": "Oslo"}}
+    await pilot.press("escape")
+    await pilot.press("escape", "escape")
+    await until(pilot, lambda: pilot.app.current_mode == "traffic")
 
 
-async def test_one_key_makes_a_call_of_a_run_again_whose_server_is_connected_for_it(workbench, demo):
-    async with workbench() as pilot:
-        await ran(pilot)
-        screen = await at_traffic(pilot)
-        await until(pilot, lambda: any(one.about == "status" for one in screen.traffic.shown))
-        screen.rows.go_to(next(one for one in screen.traffic.shown if one.about == "status"))
-        await pilot.press("r")
-        await until(pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.call is not None)
-        await until(pilot, lambda: pilot.app.screen.call.answer is not None)
-        assert "status" in pilot.app.screen.call.params["name"]
+async def one_key_makes_a_call_of_a_run_again_whose_server_is_connected_for_it(pilot):
+    servers = await at_list(pilot, "demo")
+    await pilot.press("x")
+    await until(pilot, lambda: servers.server.state == "off")
+    await pilot.press("f1")
+    await until_mode(pilot, "tests")
+    await ran(pilot)
+    screen = await at_traffic(pilot)
+    await until(pilot, lambda: any(one.about == "status" for one in screen.traffic.shown))
+    screen.rows.go_to(next(one for one in screen.traffic.shown if one.about == "status"))
+    await pilot.press("r")
+    await until(pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.call is not None)
+    await until(pilot, lambda: pilot.app.screen.call.answer is not None)
+    assert "status" in pilot.app.screen.call.params["name"]
 
 
-async def test_a_call_that_destroys_is_asked_about_before_it_is_made_again(workbench, demo):
-    async with workbench() as pilot:
-        screen = await connected(pilot, "demo")
-        call = {"method": "tools/call", "params": {"name": "delete_record", "arguments": {"id": 7}}, "send": True}
-        screen.arrive(server="demo", call=call)
-        await until(pilot, lambda: "Call delete_record?" in text_of(pilot.app))
-        await pilot.press("n")
-        assert screen.call.started is None
-        assert screen.call.called is None
+async def a_call_that_destroys_is_asked_about_before_it_is_made_again(pilot):
+    screen = await connected_anew(pilot, "demo")
+    call = {"method": "tools/call", "params": {"name": "delete_record", "arguments": {"id": 7}}, "send": True}
+    screen.arrive(server="demo", call=call)
+    await until(pilot, lambda: "Call delete_record?" in text_of(pilot.app))
+    await pilot.press("n")
+    assert screen.call.started is None
+    assert screen.call.called is None
 
 
 async def test_a_call_is_made_again_only_as_long_as_its_connecting_goes_on(workbench, place):
@@ -233,25 +235,23 @@ async def test_a_search_in_an_answer_and_its_message_finds_what_was_not_loaded_y
         await until(pilot, lambda: tree.target.endswith("list[9876]"), what="an item that is kept")
 
 
-async def test_a_call_of_a_tool_that_is_not_listed_is_made_again(workbench, demo):
+async def a_call_of_a_tool_that_is_not_listed_is_made_again(pilot):
     """Its arguments go into a field of their own, and the server says what it thinks of it."""
-    async with workbench() as pilot:
-        screen = await connected(pilot, "demo")
-        screen.arrive(server="demo", call={"method": "tools/call", "params": {"name": "gone", "arguments": {"a": [1]}}})
-        await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within)
-        call = await sent(pilot, screen)
-        assert call.params == {"name": "gone", "arguments": {"a": [1]}}
-        assert call.answer["error"]["code"] == -32602
+    screen = await connected_anew(pilot, "demo")
+    screen.arrive(server="demo", call={"method": "tools/call", "params": {"name": "gone", "arguments": {"a": [1]}}})
+    await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within)
+    call = await sent(pilot, screen)
+    assert call.params == {"name": "gone", "arguments": {"a": [1]}}
+    assert call.answer["error"]["code"] == -32602
 
 
-async def test_a_resource_of_a_template_is_read_again(workbench, demo):
+async def a_resource_of_a_template_is_read_again(pilot):
     """Its URI stands in no list."""
-    async with workbench() as pilot:
-        screen = await connected(pilot, "demo")
-        screen.arrive(server="demo", call={"method": "resources/read", "params": {"uri": "demo://records/1"}})
-        await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within)
-        call = await sent(pilot, screen)
-        assert call.params == {"uri": "demo://records/1"}
+    screen = await connected_anew(pilot, "demo")
+    screen.arrive(server="demo", call={"method": "resources/read", "params": {"uri": "demo://records/1"}})
+    await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within)
+    call = await sent(pilot, screen)
+    assert call.params == {"uri": "demo://records/1"}
 
 
 async def test_a_call_is_saved_from_the_log(workbench, demo):
@@ -272,28 +272,23 @@ async def test_a_call_is_saved_from_the_log(workbench, demo):
         await until(pilot, lambda: not pilot.app.runs.progress.busy)
 
 
-async def test_what_is_no_call_cannot_be_made_again(workbench, demo):
+async def what_is_no_call_cannot_be_made_again(pilot):
     """Said in the status bar."""
-    async with workbench() as pilot:
-        await after_a_call(pilot)
-        await pilot.press("g", "r")
-        await until(pilot, lambda: "only a tools/call" in text_of(pilot.app))
+    await at_traffic(pilot)
+    await pilot.press("g", "r")
+    await until(pilot, lambda: "only a tools/call" in text_of(pilot.app))
 
 
-async def test_stderr_and_last_words_are_in_the_log(workbench, place):
+async def stderr_and_last_words_are_in_the_log(pilot):
     """Beside the messages."""
-    suite_of(place, dies=odd("dies"))
-    async with workbench() as pilot:
-        screen = await connected(pilot, "dies")
-        await form_of(pilot, screen, "echo")
-        await sent(pilot, screen)
-        traffic = await at_traffic(pilot)
-        await until(
-            pilot, lambda: any(row.kind == "stderr" and "last words" in row.text for row in traffic.traffic.rows)
-        )
-        await pilot.press("slash", *"is:stderr", "enter")
-        await until(pilot, lambda: "out of luck" in text_of(pilot.app))
-        assert "tools/call" not in "\n".join(text_of(pilot.app).splitlines()[2:10])
+    screen = await connected_anew(pilot, "dies")
+    await form_of(pilot, screen, "echo")
+    await sent(pilot, screen)
+    traffic = await at_traffic(pilot)
+    await until(pilot, lambda: any(row.kind == "stderr" and "last words" in row.text for row in traffic.traffic.rows))
+    await pilot.press("slash", *"is:stderr", "enter")
+    await until(pilot, lambda: "out of luck" in text_of(pilot.app))
+    assert "tools/call" not in "\n".join(text_of(pilot.app).splitlines()[2:10])
 
 
 async def test_a_call_whose_server_has_ended_waits_no_longer(workbench, place):
@@ -314,21 +309,19 @@ async def test_a_call_whose_server_has_ended_waits_no_longer(workbench, place):
         assert not pilot.app.problems.count
 
 
-async def test_hostile_messages_are_shown_and_not_obeyed(workbench, place):
+async def hostile_messages_are_shown_and_not_obeyed(pilot):
     """In rows and in bodies."""
-    suite_of(place, evil={"command": ["mcptest", "mock", "--preset", "evil"]})
-    async with workbench() as pilot:
-        screen = await connected(pilot, "evil")
-        await form_of(pilot, screen, "ansi")
-        await sent(pilot, screen)
-        traffic = await at_traffic(pilot)
-        await until(pilot, lambda: any(row.method == "tools/call" and row.answer for row in traffic.traffic.shown))
-        await pilot.press("enter")
-        await until(pilot, lambda: traffic.message.nodes)
-        for key in ("t", "escape"):
-            said = text_of(pilot.app)
-            assert not any(char in said for char in "\x1b\x07\x9b\u202e")
-            await pilot.press(key)
+    screen = await connected_anew(pilot, "evil")
+    await form_of(pilot, screen, "ansi")
+    await sent(pilot, screen)
+    traffic = await at_traffic(pilot)
+    await until(pilot, lambda: any(row.method == "tools/call" and row.answer for row in traffic.traffic.shown))
+    await pilot.press("enter")
+    await until(pilot, lambda: traffic.message.nodes)
+    for key in ("t", "escape"):
+        said = text_of(pilot.app)
+        assert not any(char in said for char in "\x1b\x07\x9b\u202e")
+        await pilot.press(key)
 
 
 async def test_after_the_engines_end_old_messages_keep_their_beginning(workbench, demo):
@@ -346,6 +339,47 @@ async def test_after_the_engines_end_old_messages_keep_their_beginning(workbench
         await until(pilot, lambda: pilot.app.engine.pid is not None)
         pilot.app.run_tests(None)
         await until(pilot, lambda: len(screen.traffic.rows) > count + 5)
+
+
+async def test_the_log_of_the_demo(workbench, demo):
+    async with workbench() as pilot:
+        for check in (
+            an_empty_log_says_how_to_fill_it,
+            the_messages_of_a_call,
+            what_is_no_call_cannot_be_made_again,
+            every_message_by_itself,
+            one_key_makes_a_call_again,
+            a_call_that_destroys_is_asked_about_before_it_is_made_again,
+            a_call_of_a_tool_that_is_not_listed_is_made_again,
+            a_resource_of_a_template_is_read_again,
+            the_messages_of_a_run,
+            filters,
+            pausing_keeps_recording,
+            one_key_makes_a_call_of_a_run_again_whose_server_is_connected_for_it,
+        ):
+            await check(pilot)
+            if check is not the_messages_of_a_call:
+                await emptied(pilot)
+
+
+async def test_the_log_of_other_servers(workbench, place, url):
+    where = url if url.endswith("/mcp") else f"{url}/mcp"
+    suite_of(
+        place,
+        dies=odd("dies"),
+        evil={"command": ["mcptest", "mock", "--preset", "evil"]},
+        web={"url": where},
+        nobody={"url": "http://127.0.0.1:9/mcp", "connect_timeout_ms": 2000},
+    )
+    async with workbench() as pilot:
+        for check in (
+            stderr_and_last_words_are_in_the_log,
+            hostile_messages_are_shown_and_not_obeyed,
+            a_server_over_http,
+            a_url_that_nobody_answers,
+        ):
+            await check(pilot)
+            await emptied(pilot)
 
 
 @pytest.fixture
@@ -381,31 +415,25 @@ def url():
     process.stdout.close()
 
 
-async def test_a_server_over_http(workbench, place, url):
+async def a_server_over_http(pilot):
     """Browsed and called; the status of HTTP stands beside the answer."""
-    where = url if url.endswith("/mcp") else f"{url}/mcp"
-    suite_of(place, web={"url": where})
-    async with workbench() as pilot:
-        screen = await connected(pilot, "web")
-        await form_of(pilot, screen, "status")
-        call = await sent(pilot, screen)
-        assert call.answer is not None, call.refused
-        await until(pilot, lambda: "HTTP 200" in text_of(pilot.app))
-        traffic = await at_traffic(pilot)
-        await until(pilot, lambda: any(row.method == "tools/call" and row.answer for row in traffic.traffic.rows))
-        assert next(row for row in traffic.traffic.rows if row.method == "tools/call").answer.status == 200
-        await until(pilot, lambda: traffic.rows.row().method == "tools/call")
-        await pilot.press("i")
-        await until(pilot, lambda: "content-type: application/json" in text_of(pilot.app))
+    screen = await connected_anew(pilot, "web")
+    await form_of(pilot, screen, "status")
+    call = await sent(pilot, screen)
+    assert call.answer is not None, call.refused
+    await until(pilot, lambda: "HTTP 200" in text_of(pilot.app))
+    traffic = await at_traffic(pilot)
+    await until(pilot, lambda: any(row.method == "tools/call" and row.answer for row in traffic.traffic.rows))
+    assert next(row for row in traffic.traffic.rows if row.method == "tools/call").answer.status == 200
+    await until(pilot, lambda: traffic.rows.row().method == "tools/call")
+    await pilot.press("i")
+    await until(pilot, lambda: "content-type: application/json" in text_of(pilot.app))
+    await pilot.press("escape")
 
 
-async def test_a_url_that_nobody_answers(workbench, place):
+async def a_url_that_nobody_answers(pilot):
     """In two words, with the hint."""
-    suite_of(place, web={"url": "http://127.0.0.1:9/mcp", "connect_timeout_ms": 2000})
-    async with workbench() as pilot:
-        from tests.tui.servers.driving import at_servers
-
-        screen = await at_servers(pilot, "web")
-        await pilot.press("r")
-        await until(pilot, lambda: screen.server.state == "failed")
-        assert "connection refused" in text_of(pilot.app)
+    screen = await at_list(pilot, "nobody")
+    await pilot.press("r")
+    await until(pilot, lambda: screen.server.state == "failed")
+    assert "connection refused" in text_of(pilot.app)
