@@ -65,15 +65,11 @@ types: setup
 layers: setup
 	@$(BIN)/lint-imports --no-logo
 
-# Most tests race real processes, terminals and browsers. The first few that fail are tried once more, and what passes then is named with
-# its first failure, so that it is mended and not forgotten. To be removed once the whole suite was seen green without it.
-AGAIN := --reruns 1 --reruns-delay 3 --max-suite-reruns 4 --rerun-show-tracebacks
-
 quick: setup
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal $(addprefix tests/,$(QUICK))
 
 unit: setup
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(AGAIN)
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 # The types take one core for minutes on a new checkout, so the tests begin beside them.
 tested: setup

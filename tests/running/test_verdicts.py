@@ -140,7 +140,7 @@ def test_a_status_of_success_without_an_answer_never_passes() -> None:
 def test_errors_are_told_as_whose_fault_they_are() -> None:
     """Decisions 1; an answer that the test took away is nobody's."""
     assert failed(NotReady("not yet", server="s"), duration_ms=1.0).failure == Failure(
-        kind=FailureKind.SERVER, message="not yet"
+        kind=FailureKind.SERVER, message="not yet", not_ready=True
     )
     lost = failed(AnswerLost("dropped", server="s"), duration_ms=1.0)
     assert (lost.verdict, lost.failure, lost.lost) == (Verdict.INCONCLUSIVE, None, True)

@@ -459,9 +459,7 @@ def test_the_first_paint_imports_nothing_heavy():
     import sys
 
     code = (
-        "import sys, mcptest_tui.app\n"
-        "from mcptest_tui.screens.make import make_screen\n"
-        "make_screen('tests')\n"
+        "import sys, mcptest_tui.app, mcptest_tui.screens.make, mcptest_tui.screens.tests\n"
         "print([m for m in 'mcp pydantic httpx2 jsonschema yaml jq regex click'.split() if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
