@@ -24,8 +24,8 @@ def join_records(records: Sequence[RunRecord], *, not_run: Sequence[SuiteNotRun]
     """One record out of the runs of different suites, and of those that were `not_run`.
 
     Each test keeps the id that it has in its own suite's run. A server whose name several suites use has the path of its
-    suite behind it: `shop (a/mcptest.yml)`. Coverage and ledger stand in the records of the runs. The exit
-    code is that of the worst.
+    suite behind it: `shop (a/mcptest.yml)`. Coverage, ledger and the limits of `effects`, which are not for the calls of
+    another suite, stand in the records of the runs. The exit code is that of the worst.
     """
     uses = Counter(name for record in records for name in _server_names(record))
     records = [
@@ -50,7 +50,7 @@ def join_records(records: Sequence[RunRecord], *, not_run: Sequence[SuiteNotRun]
         ExitCode.INVALID for suite in not_run if suite.reason == "invalid"
     }
     code = worst_code(codes - ({ExitCode.NO_TESTS} if joined.tests else set()))
-    effects = [record.effects for record in records if record.effects is not None]
+    effects = merged_effects([record.effects for record in records if record.effects is not None])
     return replace(
         joined,
         suites=runs,
@@ -68,7 +68,9 @@ def join_records(records: Sequence[RunRecord], *, not_run: Sequence[SuiteNotRun]
         subset=None,
         ledger=None,
         coverage=(),
-        effects=merged_effects(effects),
+        coverage_notes=tuple(f"{record.suite.path}: {note}" for record in records for note in record.coverage_notes),
+        unsaved_snapshots=any(record.unsaved_snapshots for record in records),
+        effects=None if effects is None else replace(effects, limits=None),
         exit_code=int(code),
         verdict=Verdict.PASS if code is ExitCode.PASSED else Verdict.FAIL,
         servers=tuple(server for record in records for server in record.servers),

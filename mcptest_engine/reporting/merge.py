@@ -74,6 +74,7 @@ def merge_records(records: Sequence[RunRecord], *, allow_missing: bool = False) 
         servers=_servers(records),
         warnings=(*missing, *warnings),
         coverage_notes=tuple(text for text in warnings if text in noted),
+        unsaved_snapshots=any(record.unsaved_snapshots for record in records),
         hooks=tuple(hook for record in records for hook in record.hooks),
     )
 

@@ -11,12 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcptest_engine.cli.main import main
+from mcptest_engine.core.effects import CallDecision, DecidedBy, Effect, Effects
 from mcptest_engine.core.errors import RecordError
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.run_record import ServerRecord, SuiteInfo
+from mcptest_engine.reporting.many import join_records
 from mcptest_engine.reporting.merge import merge_records
+from mcptest_engine.reporting.registry import render
 
 FIRST, SECOND = "01JCQQYV4S3H6KX7M8RN2T5XZC", "01JCQQYV4S3H6KX7M8RN2T5XZD"
+OTHER = SuiteInfo(name="other", path="other.yml", sha256="b" * 64)
 
 
 @given(shard_of=st.lists(st.integers(0, 2), max_size=20))
@@ -153,3 +157,41 @@ def test_report_leaves_the_collector_as_it_found_it(enabled, rich_record, tmp_pa
         assert gc.isenabled() is enabled
     finally:
         (gc.enable if before else gc.disable)()
+
+
+# the runs of several suites
+
+
+def test_the_limits_of_effects_of_one_suite_are_not_held_against_the_calls_of_another(build):
+    """Each suite's are judged in its own run; a report over several would blame the wrong one."""
+    dropped = Effect(
+        server="demo",
+        tool="drop",
+        tool_class="destructive",
+        decision=CallDecision.EXECUTED,
+        decided_by=DecidedBy.SUITE,
+        count=2,
+    )
+    limited = build.record(build.test("a"), effects=Effects(calls=(), limits={"destructive": 0}))
+    free = build.record(build.test("b", "fail"), suite=OTHER, effects=Effects(calls=(dropped,)))
+    joined = join_records([limited, free])
+    assert (joined.exceeded_effects, joined.exit_code) == ([], 1)
+    told = render("agent", joined).stdout
+    assert "EFFECTS 2 destructive executed" in told
+    assert "NOTE" not in told
+
+
+def test_what_is_noted_of_any_suite_is_noted_of_all(build):
+    """Of coverage with the suite's path, as among the warnings; and that a suite's snapshots were not saved."""
+    one = build.record(build.test("a"), warnings=("coverage: x",), coverage_notes=("coverage: x",))
+    other = build.record(
+        build.test("b"),
+        suite=OTHER,
+        warnings=("coverage: y",),
+        coverage_notes=("coverage: y",),
+        unsaved_snapshots=True,
+    )
+    joined = join_records([one, other])
+    assert joined.coverage_notes == joined.warnings == ("mcptest.yml: coverage: x", "other.yml: coverage: y")
+    assert joined.unsaved_snapshots
+    assert merge_records([one, replace(other, suite=one.suite, run_id=SECOND)]).unsaved_snapshots
