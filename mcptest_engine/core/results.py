@@ -112,6 +112,11 @@ class Failure:
         message = f"{text}; {self.message}" if part is Part.CAUSE else f"{self.message}; {text}"
         return replace(self, message=message, parts=parts)
 
+    def with_lead(self, lead: str) -> Failure:
+        """The failure whose message, and the first part of it, begins with `lead`."""
+        parts = tuple((part, text if number else lead + text) for number, (part, text) in enumerate(self.parts))
+        return replace(self, message=lead + self.message, parts=parts)
+
     def texts(self, *wanted: Part) -> list[str]:
         """The texts of those parts of the message, in its order."""
         return [text for part, text in self.parts if part in wanted]

@@ -547,7 +547,7 @@ def _held_to_catalog(
     if failure is not None and failure.kind in ERROR_FAILURES:
         if entry is not None:
             return outcome._replace(failure=replace(failure, hint=redact(fault.told)))
-        failure = replace(failure, message=f"{message}; {failure.message}", hint=hint)
+        failure = replace(failure.with_lead(f"{message}; "), hint=hint)
         return outcome._replace(message=failure.message, failure=failure)
     if entry is not None:
         outcome = outcome._replace(warnings=(*outcome.warnings, redact(fault.told)))

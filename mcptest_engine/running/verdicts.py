@@ -384,7 +384,8 @@ def _unknown_node_hint(trace: Mapping[str, Any], answered: Mapping[str, Collecti
     message, tool = str(node.get("message", "")), str(node["tool"])
     if tool in answered.get(node["server"], ()):
         return None
-    if node.get("error_code") not in UNKNOWN_NAME_CODES and not _is_about_unknown(message, tool):
+    codes = {call.get("error_code") for call in (node, *node.get("calls", ()))}
+    if codes.isdisjoint(UNKNOWN_NAME_CODES) and not _is_about_unknown(message, tool):
         return None
     return did_you_mean(tool, answered.get(node["server"], ()))
 

@@ -9,9 +9,9 @@ import pytest
 from mcptest_engine.core.errors import AnswerLost, AuthFailed, NotReady, ProtocolBroken
 from mcptest_engine.core.kinds import TestKind, Verdict, Wanted
 from mcptest_engine.core.redaction import Redactor
-from mcptest_engine.core.results import Failure, FailureKind
+from mcptest_engine.core.results import Failure, FailureKind, Part, TestResult
 from mcptest_engine.running.cases import ORDINARY, Case
-from mcptest_engine.running.verdicts import Outcome, failed, judge, refused
+from mcptest_engine.running.verdicts import Outcome, failed, judge, refused, with_tool_hint
 
 SECRET = "Zq8v-secret-value-0123456"
 
@@ -208,3 +208,38 @@ def test_a_refusal_that_a_test_asks_for_passes_unless_it_wants_success(matcher: 
     assert refused(case_of(assertion), outcome, expected).verdict is as_judged
     assert refused(case_of(assertion, outcome=Wanted.ERROR), outcome, expected).verdict is as_judged
     assert refused(case_of(assertion, outcome=Wanted.SUCCESS), outcome, expected).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_the_nearest_tool_is_named_whatever_the_server_says_of_an_unknown_one(repeated: bool) -> None:
+    """By the error's code, which of a node with several calls stands in those."""
+    refusal: dict[str, Any] = {"refused": True, "error_code": -32602}
+    told = {"calls": [{"status": "ok"}, {"status": "err", **refusal}]} if repeated else refusal
+    message = "the server answered error -32602"
+    node = {"id": "a", "status": "err", "server": "s", "tool": "givee", "message": message, **told}
+    result = TestResult(
+        id="m.yml::composition::n",
+        name="n",
+        kind=TestKind.COMPOSITION,
+        server="s",
+        tool=None,
+        verdict=Verdict.FAIL,
+        duration_ms=1.0,
+        started_offset_ms=0.0,
+        file="m.yml",
+        line=1,
+        failure=Failure(kind=FailureKind.PROTOCOL_ERROR, message="node `a` failed"),
+        trace={"composition": {"order": ["a"]}, "nodes": {"a": node}},
+    )
+    failure = with_tool_hint(result, {"s": {"give"}}).failure
+    assert failure is not None
+    assert failure.hint == "did you mean `give`?"
+
+
+def test_the_parts_of_a_message_stay_those_of_the_message() -> None:
+    """Whatever is put before it, and whichever is left out."""
+    own = Failure(kind=FailureKind.TOOL_ERROR, message="a").with_part(Part.ALSO, "b").with_lead("first; ")
+    both = own.with_part(Part.STEP, "c")
+    assert both.message == "; ".join(text for _, text in both.parts) == "first; a; b; c"
+    assert both.without_step() == own
+    assert Failure(kind=FailureKind.TOOL_ERROR, message="a").with_lead("x ").parts == ()

@@ -425,7 +425,7 @@ async def _all_trials(
         message = next(begun, shown).message or shown.message
     if decided.verdict is Verdict.FAIL:
         assert shown.failure is not None
-        failure = replace(shown.failure, message=f"{decided.message}; the first that failed: {shown.failure.message}")
+        failure = shown.failure.with_lead(f"{decided.message}; the first that failed: ")
         message = failure.message
     return shown._replace(
         verdict=decided.verdict,
@@ -456,6 +456,8 @@ def _trial(outcome: Outcome) -> dict[str, Any]:
     told: dict[str, Any] = {"verdict": outcome.verdict.value, "duration_ms": round(outcome.duration_ms, 3)}
     if outcome.message is not None:
         told["message"] = outcome.message
+    if outcome.deferred is not None and outcome.verdict is Verdict.INCONCLUSIVE:
+        told["deferred"] = outcome.deferred
     if outcome.trace is not None:
         told["cost_usd"] = outcome.trace["cost"]["total"]
         told["tokens"] = outcome.trace["conversation"]["tokens"]["total"]
