@@ -75,7 +75,8 @@ def judged_set(index: int, written: Mapping[str, Any], rows: tuple[AssertionResu
     if passed:
         return row
     if passed is None:
-        return replace(row, message=next((one.message for one in rows if one.passed is None), None))
+        unjudged = next(one for one in rows if one.passed is None)
+        return replace(row, message=unjudged.message, deferred=unjudged.deferred)
     return replace(row, message=f"{_set_label(index, name)} failed: {_below(score, threshold, rows)}")
 
 

@@ -489,7 +489,7 @@ class Run:
             definition=_definition(case, outcome),
             strength=case.strength,
             not_run=outcome.not_run,
-            deferred=outcome.deferred,
+            deferred=outcome.deferred if outcome.verdict is Verdict.INCONCLUSIVE else None,  # else something failed it
             mutation_score=self.mutation_scores.get(case.id),
             **_spent(outcome, with_models=self.judged is not None),
         )

@@ -128,7 +128,8 @@ class ResultStorage:
             name = self._redact_text(row.name)
             inner = tuple(self._redact_assertion(one) for one in row.set.assertions)
             kept = replace(row.set, name=name, assertions=inner)
-            return replace(row, name=name, message=self._redact_text(row.message), set=kept)
+            message, deferred = self._redact_text(row.message), self._redact_text(row.deferred)
+            return replace(row, name=name, message=message, deferred=deferred, set=kept)
         actual, matcher = self._redact_actual(row.actual), self._redact_matcher(row.matcher)
         target, name = self.redact_text(row.target), self._redact_text(row.name)
         if (

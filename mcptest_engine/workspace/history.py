@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.workspace.workspace import Workspace
 
-    _Row = tuple[str, str, float, str | None, Mapping[str, Any] | None]
+    _Row = tuple[str, str, float, str | None, Mapping[str, Any] | None, str | None]
 
 MOST_RUNS = 200
 """How many of a suite's newest runs are looked through for one test."""
@@ -34,7 +34,7 @@ _SUITE = '"suite":'
 
 
 class Past(NamedTuple):
-    """One earlier result of a test. `started_at` is the run's, RFC 3339; `behind` as in `TestResult`."""
+    """One earlier result of a test. `started_at` is the run's, RFC 3339; `behind` and `deferred` as in `TestResult`."""
 
     run_id: str
     started_at: str
@@ -42,6 +42,7 @@ class Past(NamedTuple):
     duration_ms: float
     message: str | None = None
     behind: Mapping[str, Any] | None = None
+    deferred: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {name: member for name, member in self._asdict().items() if member is not None}
@@ -75,7 +76,8 @@ class History:
         if record.run_id not in self._runs:
             self._suites[record.run_id] = record.suite.path
             tests = (
-                (test.id, test.verdict.value, test.duration_ms, test.message, test.behind) for test in record.tests
+                (test.id, test.verdict.value, test.duration_ms, test.message, test.behind, test.deferred)
+                for test in record.tests
             )
             self._remember(record.run_id, record.started_at, tests)
 
@@ -119,9 +121,9 @@ class History:
         intern = self._ids
         run = {
             intern.setdefault(test_id, test_id): Past(
-                run_id, started_at, verdict, duration_ms, None if message is None else message[:_MESSAGE], behind
+                run_id, started_at, verdict, duration_ms, message and message[:_MESSAGE], behind, why and why[:_MESSAGE]
             )
-            for test_id, verdict, duration_ms, message, behind in tests
+            for test_id, verdict, duration_ms, message, behind, why in tests
         }
         self._runs[run_id] = run
         self._remembered += len(run)
@@ -135,10 +137,12 @@ def _rows(record: Mapping[str, Any]) -> Iterator[_Row]:
     for test in tests if isinstance(tests, list) else ():
         if isinstance(test, dict):
             message, duration_ms, behind = test.get("message"), test.get("duration_ms"), test.get("behind")
+            deferred = test.get("deferred")
             yield (
                 str(test.get("id")),
                 str(test.get("verdict")),
                 duration_ms if isinstance(duration_ms, (int, float)) else 0.0,
                 message if isinstance(message, str) else None,
                 behind if isinstance(behind, dict) else None,
+                deferred if isinstance(deferred, str) else None,
             )

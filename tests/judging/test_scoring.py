@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -133,6 +134,13 @@ def test_a_failed_set_says_how_far_it_came():
 def test_a_deferred_assertion_leaves_a_set_open_only_where_it_matters(passed, threshold, verdict):
     """decisions 14, Assertions: counted as passed, and decided only when it makes no difference."""
     assert judged_set(0, {"threshold": threshold}, rows(*passed)).passed is verdict
+
+
+def test_a_set_that_waits_for_a_model_says_so_as_its_assertion_does():
+    """As data too, so that nobody reads it from the message."""
+    waiting = replace(row(None), message="assertion 1.1 is deferred: no provider", deferred="no provider")
+    found = judged_set(0, {"threshold": 1.0}, (row(True), waiting))
+    assert (found.message, found.deferred) == (waiting.message, "no provider")
 
 
 def test_the_rows_of_a_set_are_numbered_within_it():

@@ -132,6 +132,18 @@ def test_without_a_model_a_test_is_inconclusive_unless_something_else_fails_it(
         assert test.message.startswith("deferred: no model provider")
 
 
+def test_a_test_that_waits_for_a_model_and_fails_is_not_deferred(run: Callable[..., RunRecord]) -> None:
+    """Only an inconclusive one is: a step of `verify` decided this one."""
+    step = {"tool": "echo", "args": {"text": "a"}, "expect": [{"target": "result.content", "matcher": {"length": 9}}]}
+    waits = tool({"llm-judge": KIND})
+    fails = {**waits, "name": "fails", "verify": [step]}
+    record = run({"servers": {"s": ECHO}, "tools": [waits, fails]}, key=False)
+    waiting, failed = record.tests
+    assert (waiting.verdict, failed.verdict) == (Verdict.INCONCLUSIVE, Verdict.FAIL)
+    assert str(waiting.deferred).startswith("no model provider")
+    assert (failed.deferred, failed.assertions[0].deferred) == (None, waiting.deferred)
+
+
 def test_a_judge_without_a_grade_fails_the_test(run: Callable[..., RunRecord], models: ModelEndpoint) -> None:
     models.answers("great!", "great!")
     record = run({"servers": {"s": ECHO}, "judge": CLAUDE, "tools": [tool({"not": {"llm-judge": KIND}})]})

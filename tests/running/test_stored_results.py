@@ -11,7 +11,15 @@ import pytest
 from mcptest_engine.core.clipping import RECORD_CHARACTERS
 from mcptest_engine.core.kinds import TestKind, Verdict
 from mcptest_engine.core.redaction import Redactor
-from mcptest_engine.core.results import AssertionResult, Failure, FailureKind, TestResult, VerifyResult
+from mcptest_engine.core.results import (
+    AssertionResult,
+    AssertionSet,
+    Failure,
+    FailureKind,
+    Part,
+    TestResult,
+    VerifyResult,
+)
 from mcptest_engine.running.stored_results import ResultStorage
 
 SECRET = "Zq8v-secret-value-0123456"
@@ -99,6 +107,22 @@ def test_a_deeply_nested_answer_costs_its_depth_and_not_the_record() -> None:
 def test_what_is_just_not_too_deep_is_kept_whole() -> None:
     output = {"result": {"v": nested(198)}}
     assert storage().prepare(replace(RESULT, output=output), size=0).output is output
+
+
+def test_no_reason_as_data_shows_a_secret() -> None:
+    """What the messages tell stands in members of its own as well: of assertions, of sets, of failures, of a result."""
+    parts = ((Part.OWN, SECRET), (Part.ALSO, f"x {SECRET}"))
+    row = replace(ROW, passed=False, message=SECRET, note=SECRET, reason=SECRET, brief=SECRET, deferred=SECRET)
+    of_set = AssertionSet(name=None, threshold=1.0, score=None, passed=None, assertions=(row,))
+    result = replace(
+        RESULT,
+        message=SECRET,
+        deferred=SECRET,
+        failure=Failure(kind=FailureKind.ASSERTION, message=SECRET, parts=parts),
+        assertions=(row, replace(ROW, passed=None, message=SECRET, deferred=SECRET, set=of_set)),
+        trials=({"verdict": "inconclusive", "duration_ms": 1.0, "message": SECRET, "deferred": SECRET},),
+    )
+    assert SECRET not in json.dumps(storage(SECRET).prepare(result, size=0).to_json())
 
 
 def test_no_part_of_a_step_shows_a_secret_and_a_large_answer_is_put_aside() -> None:

@@ -43,6 +43,12 @@ def test_the_newest_come_first_and_no_more_than_asked_for(tmp_path: Path) -> Non
     }
 
 
+def test_a_result_that_waited_for_a_model_says_so(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    save(workspace, tests=[{"id": ID, "verdict": "inconclusive", "duration_ms": 1, "deferred": "no model provider"}])
+    assert History(workspace).of(ID)[0].to_json()["deferred"] == "no model provider"
+
+
 def test_runs_of_other_suites_and_without_the_test_are_passed_over(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     mine = save(workspace)

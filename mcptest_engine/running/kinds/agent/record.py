@@ -53,8 +53,9 @@ def redact_trials(
     kept = []
     for number, trial in enumerate(trials, 1):
         one = dict(trial)
-        if "message" in one:
-            one["message"] = redactor.redact_text(one["message"])
+        for key in ("message", "deferred"):
+            if key in one:
+                one[key] = redactor.redact_text(one[key])
         if "trace" in one:
             own = f"{name} run {number}"
             one["trace"] = redact_conversation(one["trace"], redactor=redactor, spill=spill, name=own)
