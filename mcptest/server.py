@@ -396,9 +396,10 @@ class SyncServer:
         except McptestError as wrong:
             raise wrong.with_traceback(None) from None
         finally:
-            for text in self._unsaid:
+            unsaid = self._unsaid[:]
+            self._unsaid.clear()  # first: a warning may be an error
+            for text in unsaid:
                 warnings.warn(McptestWarning(text), stacklevel=3)
-            self._unsaid.clear()
 
 
 class Connection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -269,6 +270,15 @@ def test_arguments_that_the_tool_does_not_know_are_a_warning() -> None:
     with connection as server, pytest.warns(mcptest.McptestWarning, match="did you mean `city`") as told:
         server.call("fine", cty="Oslo")
     assert [one.filename for one in told] == [__file__]
+
+
+def test_a_warning_that_is_made_an_error_is_raised_once() -> None:
+    """By the call that it is about; the next one is not its business."""
+    with mcptest.connect([sys.executable, "-S", str(SERVERS / "breaking.py")]) as server, warnings.catch_warnings():
+        warnings.simplefilter("error", mcptest.McptestWarning)
+        with pytest.raises(mcptest.McptestWarning):
+            server.call("fine", cty="Oslo")
+        assert server.call("fine").text == "fine"
 
 
 def test_import_mcptest_loads_none_of_the_engine() -> None:
