@@ -266,9 +266,9 @@ class CompositionChecks:
             if near is None or name in ids:
                 holder = next((one for one in members if name in ids and one in {"nodes", "parents"}), members[0])
                 rest = path.text[1:] if path.text.startswith(".[") else path.text
-                hint = Suggestion(name, f".{holder}{one_line(rest, 80)}")
+                hint = Suggestion(path.text, f".{holder}{one_line(rest, 80)}")
             else:
-                hint = Suggestion(name, f".{near.meant}")
+                hint = Suggestion(f".{name}", f".{near.meant}")
             self._places.tell(file, place, message, hint, severity=severity, inside=(program, path.start))
 
     def _check_mentions(

@@ -90,7 +90,7 @@ class JudgedChecks:
     def _check_type(self, kind: Any, file: int, path: Pointer) -> None:
         if isinstance(kind, str) and kind and kind != EXEC:
             message = f"scorer type {quoted(kind)} is not available in this build, so everything that it grades fails"
-            hint = did_you_mean(kind[:80].lower(), (EXEC,)) or "a wrapper of `type: exec` can ask any platform"
+            hint = did_you_mean(kind[:80], (EXEC,)) or "a wrapper of `type: exec` can ask any platform"
             self._places.warn(file, path, message, hint)
 
     def check_judge(self, judge: Any, file: int, path: Pointer) -> None:

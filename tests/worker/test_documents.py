@@ -52,6 +52,8 @@ prompts:
     name: greets
     prompt: greet
 """
+SCORER = "scorers: [{{ name: s, type: {}, command: [x] }}]"
+COMPOSITION = "compositions: [{{ name: c, nodes: [{{ id: one, tool: t }}], output: {{ assemble: '{}' }} }}]"
 
 
 @pytest.fixture
@@ -122,12 +124,23 @@ def test_a_wrong_key_is_marked_and_can_be_fixed(of: Callable[..., Document]) -> 
         ("tags: [smoke]", "server: ww", "server: w"),
         ("tags: [smoke]", 'server: "ww"', 'server: "w"'),
         ("var.city", "var.ctiy", "var.city"),
+        ("tags: [smoke]", "effects: [Extrnal]", "effects: [external]"),
+        ("resources:", f"{SCORER.format('Exec')}\nresources:", f"{SCORER.format('exec')}\nresources:"),
+        (
+            "resources:",
+            f"{COMPOSITION.format('.one.text')}\nresources:",
+            f"{COMPOSITION.format('.nodes.one.text')}\nresources:",
+        ),
+        (
+            "resources:",
+            f"{COMPOSITION.format('.nods.one')}\nresources:",
+            f"{COMPOSITION.format('.nodes.one')}\nresources:",
+        ),
     ],
 )
 def test_a_fix_puts_the_word_that_was_meant(of: Callable[..., Document], written: str, wrong: str, fixed: str) -> None:
     text = SUITE.replace(written, wrong, 1)
-    (fix,) = {told.fix for told in errors(of(text))}
-    assert fix is not None
+    (fix,) = {told.fix for told in of(text).diagnostics if told.fix is not None}
     lines = text.split("\n")
     line = lines[fix.line - 1]
     lines[fix.line - 1] = line[: fix.column - 1] + fix.text + line[fix.end_column - 1 :]
