@@ -123,9 +123,13 @@ class FilterBar(Sturdy, Vertical):
         event.stop()
         self.post_message(self.Applied())
 
-    def on_descendant_focus(self) -> None:
-        """The words, from the start."""
+    def on_resize(self) -> None:
+        """As many words as there is room for."""
         self._draw()
+
+    def on_descendant_focus(self) -> None:
+        """The words for what stands there, which may have been put there meanwhile."""
+        self._offer()
 
     def on_descendant_blur(self) -> None:
         """No words while nobody types; no line when nothing stands in it."""
@@ -159,7 +163,7 @@ class FilterBar(Sturdy, Vertical):
             words.update(shown(one_line(self._problem, width), style="$text-warning"), layout=False)
             return
         if not self._words:
-            told = "a space adds a condition, - before one excludes" if self.text else ""
+            told = "a space adds a condition, a - before it excludes" if self.text else ""
             words.update(shown(one_line(told, width), style="$text-muted"), layout=False)
             return
         parts: list[Content] = []

@@ -40,7 +40,8 @@ async def test_letters_that_come_while_the_list_is_filtered_are_kept(workbench, 
     """Several keys before the first of them is answered; none of them lays the screen out anew."""
     async with workbench() as pilot:
         await pilot.press("slash")
-        await until(pilot, lambda: "tab is:  tag:" in text_of(pilot.app), what="the words, before a letter")
+        words = "tab is:  tag:  server:  tool:  file:  slow:"
+        await until(pilot, lambda: words in text_of(pilot.app), what="the words, before a letter")
         layouts = []
         lay_out = Screen._refresh_layout
 
@@ -59,6 +60,21 @@ async def test_letters_that_come_while_the_list_is_filtered_are_kept(workbench, 
         assert pilot.app.screen.filter_bar.text == "weather"
         assert seen == sorted(seen, key=len), "what is typed is never taken back"
         assert not layouts
+
+
+async def test_a_filter_that_is_longer_than_its_line_is_seen_also_in_another_size(workbench, mixed):
+    """And Tab completes what stands there by now, also where a click leads back to it."""
+    async with workbench(size=(80, 24)) as pilot:
+        await typed(pilot, f"{'abcdefghi ' * 9}ENDE")
+        for size in ((60, 24), (120, 40)):
+            await pilot.resize_terminal(*size)
+            await pilot.press("E")
+            await until(pilot, lambda: "efghi ENDE" in text_of(pilot.app), what="the end of the filter")
+        pilot.app.screen.filter_bar.put("is:f")
+        pilot.app.screen.test_list.focus()
+        await pilot.pause()
+        await pilot.click("FilterInput")
+        await until(pilot, lambda: "tab failed  flaky" in text_of(pilot.app), what="the words that fit")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
