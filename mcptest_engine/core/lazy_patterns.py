@@ -51,6 +51,9 @@ class LazyPattern:
     def __class__(self) -> type[re.Pattern[Any]]:  # type: ignore[override]
         return re.Pattern
 
+    def __reduce__(self) -> tuple[type[LazyPattern], tuple[Any, int]]:
+        return LazyPattern, self._source  # a copy that has no attribute yet would look for it for ever
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(_compile_now(*self._source), name)
         setattr(self, name, found)

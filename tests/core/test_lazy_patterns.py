@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import re
+from copy import copy, deepcopy
 from threading import Thread
 
 import pytest
@@ -28,6 +30,15 @@ def test_a_lazy_pattern_is_compiled_by_its_first_use_alone() -> None:
     bad = lazy_pattern("(")
     with pytest.raises(re.error):
         bad.search("")
+
+
+def test_a_lazy_pattern_is_copied_and_pickled_as_a_compiled_one_is() -> None:
+    """Libraries whose patterns are such copy what they stand in; used before or not."""
+    used = lazy_pattern("(a)b", re.IGNORECASE)
+    assert used.match("AB")
+    for pattern in (lazy_pattern("(a)b", re.IGNORECASE), used):
+        for again in (copy(pattern), deepcopy({"p": pattern})["p"], pickle.loads(pickle.dumps(pattern))):
+            assert again.sub(r"\1", "xAB") == "xA"
 
 
 def test_what_is_imported_meanwhile_compiles_its_patterns_when_it_uses_them() -> None:
