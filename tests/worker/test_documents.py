@@ -148,6 +148,14 @@ def test_a_fix_puts_the_word_that_was_meant(of: Callable[..., Document], written
     assert of("\n".join(lines)).sound
 
 
+@pytest.mark.parametrize(
+    ("line", "fixed"), [("    effects: [External]", "external"), ("scorers: [{ name: x, type: Exec }]", "exec")]
+)
+def test_capital_letters_alone_are_fixed_too(of: Callable[..., Document], line: str, fixed: str) -> None:
+    text = f"servers: {{ s: {{ command: [x] }} }}\ntools:\n  - name: n\n    tool: t\n{line}\n"
+    assert [told.fix.text for told in of(text).diagnostics if told.fix is not None] == [fixed]
+
+
 def test_an_unsound_document_still_lists_its_tests(of: Callable[..., Document]) -> None:
     document = of(SUITE.replace("tool: alerts", "tol: alerts").replace("uri:", "url:"))
     assert not document.sound
