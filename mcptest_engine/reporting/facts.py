@@ -214,7 +214,7 @@ def reasons(test: TestResult) -> tuple[Reason, ...]:
     What kept the test from being judged comes before the assertions on the HTTP answer, which is all there was to judge; that
     the others found no result goes without saying. The budget that a composition crossed comes first of all.
     """
-    own = None if test.failure is None else test.failure.without_step()
+    own = _own_failure(test)
     fails_first = own is not None and _fails_first(test)
     found = [Reason(_weighed(test, row, brief=fails_first), row) for row in failed_assertions(test)]
     if own is not None and (fails_first or own.kind in _SCORED_FAILURES):
@@ -281,6 +281,14 @@ def _failed_steps(test: TestResult) -> tuple[VerifyResult, ...]:
     return tuple(step for step in test.verify if step.failure is not None)
 
 
+def _own_failure(test: TestResult) -> Failure | None:
+    """The failure of the test's own call, None where only a step of `verify` failed."""
+    failure, steps = test.failure, _failed_steps(test)
+    if failure is None or (steps and not failure.parts and failure.message == steps[0].told):  # of an older version
+        return None
+    return failure.without_step()
+
+
 def failed_server(test: TestResult) -> str:
     """The name of the server whose words a failure carries: "scorer `name`" where they are a scorer's.
 
@@ -290,7 +298,7 @@ def failed_server(test: TestResult) -> str:
     if scorer is not None:
         return f"scorer `{one_line(str(scorer.get('scorer')), 80)}`"
     steps = _failed_steps(test)
-    if steps and (test.failure is None or test.failure.without_step() is None):
+    if steps and _own_failure(test) is None:
         return one_line(steps[0].server)
     return one_line(_server_of_failed_node(test) or test.server)
 

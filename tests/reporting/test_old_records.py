@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from mcptest_engine.core.results import Verdict
+from mcptest_engine.core.results import Failure, FailureKind, Verdict, VerifyResult
 from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.compare import compare_runs
+from mcptest_engine.reporting.facts import failed_server, reasons
 from mcptest_engine.reporting.merge import merge_records
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import FORMATS, render
@@ -58,3 +59,23 @@ def test_shards_of_0_1_merge_into_the_whole_run() -> None:
     whole, merged = read("0.1"), merge_records([read("0.1-shard-1"), read("0.1-shard-2")])
     assert {test.id: test.verdict for test in merged.tests} == {test.id: test.verdict for test in whole.tests}
     assert (merged.exit_code, merged.verdict, merged.totals) == (whole.exit_code, whole.verdict, whole.totals)
+
+
+def test_a_step_that_failed_is_told_once_in_a_record_without_the_parts_of_messages(build) -> None:
+    """Its words are the whole message, and the server is the step's."""
+    row = build.assertion()
+    words = Failure(kind=FailureKind.ASSERTION, message=str(row.message))
+    step = VerifyResult(
+        index=0,
+        name="stock",
+        server="other",
+        tool="stock",
+        verdict=Verdict.FAIL,
+        duration_ms=1.0,
+        message=row.message,
+        failure=words,
+        assertions=(row,),
+    )
+    test = build.test("a", "fail", failure=replace(words, message=step.told), assertions=(), verify=(step,))
+    assert [reason.text for reason in reasons(test)] == [f"verify #0 (stock): {row.message}"]
+    assert failed_server(test) == "other"
