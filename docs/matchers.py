@@ -68,7 +68,7 @@ TEXT_AND_VALUES = (
     Entry(
         name="icontains",
         shape="string",
-        more="In an array, a text that is equal but for the case.",
+        more="In an array, one element must be equal to the text, in any case.",
         example="icontains: operational",
         holds="Status: OPERATIONAL",
         fails="Status: degraded",
@@ -295,7 +295,7 @@ COMPOSED = (
         name="llm-judge",
         shape="{rubric, threshold, model, models, jury}",
         more=(
-            "The model gives the value a score by the `rubric`, which must be at least `threshold` (0.7 when left out)."
+            "The model scores the value by the `rubric`. The score must be at least `threshold` (0.7 when left out)."
             " Deferred is neither a pass nor a failure. See [judging](../how-to/llm-judge.md)."
         ),
         example='llm-judge: {rubric: "Names the city and the temperature.", threshold: 0.8}',

@@ -25,7 +25,9 @@ Tokens = Annotated[int, Field(ge=0)]
 class Need(Part):
     """A parent, where more is to be said of it than its id."""
 
-    about = About(expected="a mapping with `id`", heading="A parent of a node", text="Where an id alone does not do.")
+    about = About(
+        expected="a mapping with `id`", heading="A parent of a node", text="In place of the id of the parent."
+    )
 
     id: Text = Field(description="The id of the parent.", json_schema_extra=hints("node name"))
     optional: bool | None = Field(
@@ -227,7 +229,7 @@ class CompositionBudget(Part):
         place="belongs under `budget`, in a composition",
         is_rare=True,
         heading="A composition's `budget`",
-        text="One cap is enough. They hold for all cases together, with `scope: case` for each by itself.",
+        text="One cap is enough. The caps hold for all cases together or, with `scope: case`, for each case.",
     )
 
     model_config = NOT_EMPTY

@@ -430,7 +430,7 @@ class DefaultTest(Shared):
     about = About(
         expected="a mapping with keys such as `expect` and `threshold`",
         heading="`defaultTest`",
-        text="What every test has too; what a test says itself wins.",
+        text="Defaults for every test. A test's own keys override them; assertions are added to its own.",
     )
 
 

@@ -162,7 +162,7 @@ class Price(Part):
         place="belongs under a model's id, in `prices`",
         is_rare=True,
         heading="A price",
-        text="Both are needed. A model's own id goes before the longest beginning with `*` that fits it.",
+        text="Both are needed. The exact id of a model is preferred, then the longest beginning with `*` that fits.",
         link="price",
     )
 

@@ -15,7 +15,7 @@ class ContextStep(Part):
     about = About(
         expected="a mapping with `command` and `mode: context`",
         heading="A hook with `mode: context`",
-        text="Both `command` and `mode` are needed; a plain hook is only a text.",
+        text="Both `command` and `mode` are needed. A hook without a mode is a text.",
     )
 
     command: Text = Field(

@@ -99,7 +99,7 @@ class Judge(Part):
         place="belongs under `judge`",
         is_rare=True,
         heading="A judge",
-        text="One of the three is enough; what is left out is as the suite's `judge` says.",
+        text="One of the three is enough. The suite's `judge` supplies the others.",
         link="judge",
     )
 
@@ -139,7 +139,7 @@ class Threshold(Part):
         instead={"value": "write `{ threshold: VALUE }`"},
         expected="a mapping with `threshold`",
         heading="A metric's threshold",
-        text="Where `true` is not enough.",
+        text="In place of `true`.",
     )
 
     threshold: Share = Field(
