@@ -32,8 +32,8 @@ def import_all() -> None:
     """Import the screens in a thread, so that no key waits for it: two of them take as long as all of the start."""
 
     def import_each() -> None:
-        with suppress(Exception):  # said when the mode is opened
-            for module, _ in MODES.values():
+        for module, _ in MODES.values():
+            with suppress(Exception):  # said when the mode is opened
                 import_module(module)
 
     threading.Thread(target=import_each, name="imports", daemon=True).start()

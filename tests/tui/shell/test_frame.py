@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 
 import pytest
 from textual import events
@@ -14,6 +15,7 @@ from textual.widgets import OptionList, Static
 from mcptest_tui.actions import by_id
 from mcptest_tui.actions.search_words import SEARCH_WORDS
 from mcptest_tui.config import config_file
+from mcptest_tui.screens import make
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.palette import Palette
 from mcptest_tui.screens.picker import Choice, Picker, ranked
@@ -427,6 +429,23 @@ def test_a_beginning_comes_before_a_word_and_that_before_letters():
     assert [choice.title for choice, _ in ranked(choices, "the")][:2] == ["Theme", "To the shell"]
     assert [choice.title for choice, _ in ranked(choices, "the")][-1] == "Quit"
     assert [choice for choice, _ in ranked(choices, "")] == choices
+
+
+def test_a_mode_that_cannot_be_imported_keeps_no_other_from_being_imported_and_is_told_when_it_is_opened(monkeypatch):
+    asked = []
+
+    def import_or_fail(name):
+        asked.append(name)
+        raise ImportError(name)
+
+    monkeypatch.setattr(make, "import_module", import_or_fail)
+    make.import_all()
+    for thread in threading.enumerate():
+        if thread.name == "imports":
+            thread.join(10)
+    assert asked == [module for module, _ in make.MODES.values()]
+    with pytest.raises(ImportError, match="edit"):
+        make.make_screen("edit")
 
 
 @pytest.mark.parametrize("width", [0, 5, 8, 9, 30, 200])
