@@ -56,14 +56,15 @@ def _below(name: str) -> Iterator[Path]:
     if os.path.isdir(name):  # noqa: PTH112
         from mcptest_engine.running.worker.files import find_suites
 
-        files = [one["path"] for one in find_suites([name], Path.cwd(), all_of_them=True)]
+        files = [one["path"] for one in find_suites([name], Path.cwd(), all_of_them=True, unread=_tell_unread)]
     elif _is_glob(name):
         from glob import glob
 
         from mcptest_engine.running.worker.files import find_suites, is_suite
 
         matched = sorted(glob(name, recursive=True))  # noqa: PTH207
-        below = find_suites(filter(os.path.isdir, matched), Path.cwd(), all_of_them=True)
+        folders = filter(os.path.isdir, matched)
+        below = find_suites(folders, Path.cwd(), all_of_them=True, unread=_tell_unread)
         files = [one["path"] for one in below]
         files = [*(one for one in matched if os.path.isfile(one) and is_suite(one)), *files]  # noqa: PTH113
     if not files:
@@ -72,6 +73,10 @@ def _below(name: str) -> Iterator[Path]:
     for file in files:
         inside = os.path.abspath(file).startswith(here + os.sep)  # noqa: PTH100
         yield Path(os.path.relpath(file) if inside and file != name else file)
+
+
+def _tell_unread(folder: str, why: OSError) -> None:
+    sys.stderr.write(f"warning: {one_line(folder, 300)}: {why.strerror}; suites in it are left out\n")
 
 
 def _is_glob(name: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -42,3 +44,18 @@ def test_no_suite_is_passed_over_that_begins_late_or_with_a_byte_order_mark_or_t
     (tmp_path / "unreadable.yml").symlink_to("/proc/self/mem")
     found = [found["shown"] for found in find_suites(["."], tmp_path)]
     assert found == ["mcptest.yml", "late.yml", "marked.yml", "unreadable.yml"]
+
+
+def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    """Not even root can open a path that is too long."""
+    inner = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(20):
+        os.mkdir("d" * 250, dir_fd=inner)
+        outer, inner = inner, os.open("d" * 250, os.O_RDONLY, dir_fd=inner)
+        os.close(outer)
+    os.close(inner)
+    (tmp_path / "a.yml").write_text("servers: {}\ntools: []\n", encoding="utf-8")
+    told: list[tuple[str, int | None]] = []
+    found = find_suites(["."], tmp_path, all_of_them=True, unread=lambda folder, why: told.append((folder, why.errno)))
+    assert [one["shown"] for one in found] == ["a.yml"]
+    assert [(folder.startswith(str(tmp_path)), code) for folder, code in told] == [(True, errno.ENAMETOOLONG)]

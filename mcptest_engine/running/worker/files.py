@@ -32,17 +32,23 @@ _BLOCK = re.compile(
 )
 
 
-def find_suites(paths: Iterable[str], start_dir: Path, *, all_of_them: bool = False) -> list[dict[str, str]]:
+def find_suites(
+    paths: Iterable[str],
+    start_dir: Path,
+    *,
+    all_of_them: bool = False,
+    unread: Callable[[str, OSError], object] | None = None,
+) -> list[dict[str, str]]:
     """The suites at and below the paths, the nearest first: {"path": absolute, "shown": as seen from `start_dir`}.
 
     A file that is named is taken as a suite whatever is in it. Hidden folders, those of installed packages and virtual
     environments are left out, and links to folders are not followed. Without `all_of_them` there is an end to how much is
-    looked through.
+    looked through. `unread` is told of each folder that cannot be read, and why.
     """
     found: dict[str, None] = {}
     for path in paths:
         root = os.path.abspath(start_dir / path)  # noqa: PTH100
-        below = [root] if os.path.isfile(root) else _below(root, endless=all_of_them)  # noqa: PTH113
+        below = [root] if os.path.isfile(root) else _below(root, all_of_them, unread)  # noqa: PTH113
         for file in below:
             found[file] = None
             if len(found) >= MOST_SUITES and not all_of_them:
@@ -50,7 +56,7 @@ def find_suites(paths: Iterable[str], start_dir: Path, *, all_of_them: bool = Fa
     return [{"path": file, "shown": _shown(file, start_dir)} for file in found]
 
 
-def _below(root: str, *, endless: bool) -> Iterator[str]:
+def _below(root: str, endless: bool, unread: Callable[[str, OSError], object] | None) -> Iterator[str]:
     looked, depth, level = 0, 0, [root]
     while level and (endless or depth < DEEPEST):
         depth += 1
@@ -59,20 +65,22 @@ def _below(root: str, *, endless: bool) -> Iterator[str]:
             looked += 1
             if looked > MOST_FOLDERS and not endless:
                 return
-            files, folders = _entries(folder)
+            files, folders = _entries(folder, unread)
             yield from (file for file in files if is_suite(file))
             deeper += folders
         level = deeper
 
 
-def _entries(folder: str) -> tuple[list[str], list[str]]:
+def _entries(folder: str, unread: Callable[[str, OSError], object] | None) -> tuple[list[str], list[str]]:
     """The YAML files and the folders worth a look, by name; what is named as suites are comes first.
 
     A link that leads nowhere counts only if it is called as suites are.
     """
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: (entry.name not in SUITE_FILES, entry.name))
-    except OSError:
+    except OSError as wrong:
+        if unread is not None:
+            unread(folder, wrong)
         return [], []
     if any(entry.name == "pyvenv.cfg" for entry in entries):
         return [], []
