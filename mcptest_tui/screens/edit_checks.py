@@ -87,6 +87,7 @@ class EditChecks(EditBase):
         self.refresh_marks(doc)
         self.refresh_tabs()
         self.workbench.refresh_status()
+        self.offer_anew(doc)
 
     async def _document(self, path: str, text: str, catalogs: dict[str, dict[str, Any]]) -> Document:
         from mcptest_engine.running.documents import Document, document_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_tui.screens.edit_base import EditBase
 from mcptest_tui.state.server_text import target_in
-from mcptest_tui.widgets.completion import HelpCard
+from mcptest_tui.widgets.completion import HelpCard, Popup
 from mcptest_tui.widgets.outline import Outline
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ class EditHelp(EditBase):
     """By suite: what its servers were when the catalogs of its past were read from the disk, and those."""
     _answers: Mapping[tuple[str, str], list[tuple[str, str]]] = {}
     """By test and run: the targets of its answer."""
+    _offered: list[tuple[str, str]] = []
+    """Those among the completions that are shown."""
     awaits_offer = False
     """A list was asked for, and comes when the server has answered: Escape is meant for it."""
 
@@ -43,12 +45,13 @@ class EditHelp(EditBase):
         doc = self.current
         assert doc is not None
         row, column = doc.area.cursor_location
+        self._offered = self._answered_at_cursor(doc)
         found = complete(
             doc.area.lines,
             row + 1,
             column + 1,
             self.catalog_of(doc),
-            answered=self._answered_at_cursor(doc),
+            answered=self._offered,
             folder=Path(doc.file.path).parent,
         )
         self._want_catalog(doc, row, column, explicit=explicit)
@@ -79,7 +82,14 @@ class EditHelp(EditBase):
         except EngineError:
             return  # there is no answer any more; the targets that every test has are offered
         self._answers = {(test, run_id): targets_in(answer)}
-        if doc is self.current and doc.area.has_focus and self.completing.is_open:
+        self.offer_anew(doc)
+
+    def offer_anew(self, doc: OpenDoc) -> None:
+        """Complete again what is open, where an answer is known by now, or the text was read and tests have other lines."""
+        if doc is not self.current or not doc.area.has_focus or not self.query_one(Popup).display:
+            return
+        answered = self._answered_at_cursor(doc)
+        if answered and answered is not self._offered:
             self.completing.look(explicit=True)
 
     def action_complete(self) -> None:

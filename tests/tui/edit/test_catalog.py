@@ -78,9 +78,8 @@ async def test_the_last_answer_of_a_test_gives_the_targets_and_their_values(
         await until(pilot, lambda: app.store.counts["pass"] == 1, what="the run")
         screen.go_to(str(suite), 6, 12)
         await pilot.press("end")
-        await typed(pilot, "\nexpect:\n- ")
-        await pilot.press("tab")
-        await typed(pilot, "result.structuredContent.ci")
+        # All before the text is read anew: by its lines of then, the cursor is in the next test.
+        await typed(pilot, "\nexpect:\n- \tresult.structuredContent.ci")
         await until(pilot, lambda: '"Oslo"' in text_of(app), what="the answer")
         await pilot.press("tab")
         assert screen.current.area.lines[7].startswith('      - { target: "result.structuredContent.city", matcher: ')
