@@ -14,7 +14,7 @@ from mcptest_tui.widgets.completion import HelpCard, Popup
 from mcptest_tui.widgets.outline import Outline
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from mcptest_engine.suite.completion import Completions, Help
     from mcptest_tui.screens.edit_docs import OpenDoc
@@ -31,7 +31,7 @@ class EditHelp(EditBase):
     """By suite: what its servers were when the catalogs of its past were read from the disk, and those."""
     _answers: Mapping[tuple[str, str], list[tuple[str, str]]] = {}
     """By test and run: the targets of its answer."""
-    _offered: list[tuple[str, str]] = []
+    _offered: Sequence[tuple[str, str]] = ()
     """Those among the completions that are shown."""
     awaits_offer = False
     """A list was asked for, and comes when the server has answered: Escape is meant for it."""
@@ -45,13 +45,13 @@ class EditHelp(EditBase):
         doc = self.current
         assert doc is not None
         row, column = doc.area.cursor_location
-        self._offered = self._answered_at_cursor(doc)
+        self._offered = answered = self._answered_at_cursor(doc)
         found = complete(
             doc.area.lines,
             row + 1,
             column + 1,
             self.catalog_of(doc),
-            answered=self._offered,
+            answered=answered,
             folder=Path(doc.file.path).parent,
         )
         self._want_catalog(doc, row, column, explicit=explicit)
