@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from mcptest_engine.core.coverage import Dimension
 from mcptest_engine.core.results import TestKind, TestResult, Verdict
 from mcptest_engine.core.run_record import RunRecord, SuiteInfo
 from mcptest_engine.running.conclude import concluded
@@ -83,6 +85,14 @@ def test_the_verdict_of_a_run_mirrors_its_exit_code(run: RunRecord, code: int, v
     """Decisions 4: exit codes, and "the run's `verdict` mirrors the exit code"."""
     ended = end(run)
     assert (ended.exit_code, ended.verdict) == (code, verdict)
+
+
+def test_a_floor_of_coverage_that_is_missed_fails_a_run_whose_tests_pass() -> None:
+    """Decisions 4: 6, and when several apply 1 before 6."""
+    short = (Dimension(name="tools", covered=1, total=4, floor=50.0, judged=True),)
+    ended = end(replace(record(result(Verdict.PASS)), coverage=short))
+    assert (ended.exit_code, ended.verdict) == (6, "fail")
+    assert end(replace(record(result(Verdict.FAIL)), coverage=short)).exit_code == 1
 
 
 def test_an_empty_selection_says_so() -> None:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcptest_engine.core.errors import AnswerLost, NotReady
+from mcptest_engine.core.errors import AnswerLost, NotReady, ServerDied
 from mcptest_engine.core.redaction import Redactor
-from mcptest_engine.running.pool import Pool
+from mcptest_engine.running.pool import MOST_DEATHS, Pool
 from mcptest_engine.servers.calls import Fault
 from mcptest_engine.servers.session import connect
 from mcptest_engine.servers.spec import Readiness, ServerSpec
@@ -80,6 +80,28 @@ def test_a_session_that_was_cut_off_is_renewed_without_counting_a_restart() -> N
         finally:
             await pool.close()
         assert pool.records()[0].restarts == 0
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize(("settings", "starts"), [({}, MOST_DEATHS), ({"restart": False}, 1)], ids=["restarts", "none"])
+def test_a_server_that_dies_in_every_call_is_given_up(settings: dict[str, Any], starts: int) -> None:
+    async def work() -> None:
+        command = (sys.executable, "-S", str(SERVER.with_name("counted.py")), os.devnull)
+        pool = Pool(
+            {"s": ServerSpec(name="s", command=command, env={})}, connect, lambda: Redactor(frozenset()), **settings
+        )
+        try:
+            for _ in range(starts):
+                session = await pool.session("s")
+                with pytest.raises(ServerDied) as died:
+                    await called(session, "die")
+                pool.lost("s", session, died.value)
+            with pytest.raises(ServerDied, match="exited with code 3"):
+                await pool.session("s")
+        finally:
+            await pool.close()
+        assert pool.records()[0].restarts == starts - 1
 
     asyncio.run(work())
 

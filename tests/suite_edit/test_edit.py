@@ -156,6 +156,7 @@ OF_C = "      # of c\n      - target: c\n        matcher: { exact: 3 }  # C\n   
         ([{"target": "b", "matcher": {"exact": 9}}], [OF_B.replace("2", "9")]),
         ([{"target": "x"}, A, B], ['      - { target: "x" }\n', OF_A, OF_B]),
         ([A, {"target": "x"}, B, C], [OF_A, '      - target: "x"\n', OF_B, OF_C]),
+        ([A, B, {"target": "x"}, C], [OF_A, OF_B, '      - target: "x"\n', OF_C]),
     ],
 )
 def test_comments_stay_with_the_items_that_they_are_about(expect: list[object], parts: list[str]) -> None:
