@@ -20,6 +20,7 @@ from mcptest_engine.core.results import Cause, FailureKind, Verdict
 from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import RenderOptions, render
+from mcptest_engine.running import causes
 from mcptest_engine.workspace.snapshots import read_snapshots
 from tests.conftest import SERVERS
 
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STDIO = json.dumps([sys.executable, "-S", str(SERVERS / "parallel.py")])
+
+
+@pytest.fixture(autouse=True)
+def enough_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To run tests again: what a busy machine takes is no reason to stop."""
+    monkeypatch.setattr(causes, "LEAST_SECONDS", 600.0)
 
 
 @pytest.fixture
@@ -176,6 +183,18 @@ def test_what_runs_alone_is_not_tried_again(record_of: Callable[..., RunRecord])
     assert [effect.count for effect in record.effects.calls] == [2]
 
 
+def test_what_no_time_is_left_for_is_not_run_again_and_says_so(
+    record_of: Callable[..., RunRecord], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(causes, "_seconds", lambda _: 1_000)  # it took long
+    wrong: dict[str, Any] = {"expect": [{"target": "result.content[0].text", "matcher": {"exact": "no"}}]}
+    record = record_of(suite(row("a", "linger", **wrong), row("b", "linger")))
+    failure = record.tests[0].failure
+    assert failure is not None
+    assert failure.cause == Cause(kind="not_tried", beside=None, reruns=0)
+    assert (failure.hint or "").startswith("not run again alone: the 600 s for new runs are used up")
+
+
 def test_a_call_that_is_made_again_counts_among_the_effects(record_of: Callable[..., RunRecord]) -> None:
     wrong: dict[str, Any] = {"expect": [{"target": "result.content[0].text", "matcher": {"exact": "no"}}]}
     record = record_of(suite(row("a", "linger", **wrong), row("b", "linger")))
@@ -218,8 +237,12 @@ def test_more_calls_may_hang_than_are_tried_without_limit_where_there_is_time(
     record_of: Callable[..., RunRecord],
 ) -> None:
     """The one that was in their way is green."""
-    rows = [*(row(f"stuck {number}", "dawdle") for number in range(4)), row("freezes", "freeze"), row("ok", "linger")]
-    record = record_of(suite(*rows, timeout_ms=700), workers=8)  # `linger` alone takes 200 ms
+    rows = [
+        *(row(f"stuck {number}", "dawdle", timeout_ms=500) for number in range(4)),
+        row("freezes", "freeze", timeout_ms=500),
+        row("ok", "linger", timeout_ms=2000),
+    ]
+    record = record_of(suite(*rows), workers=8)
     assert verdicts(record)["ok"] == "pass"
     assert len(red(record)) == 5
     (told,) = (text for text in record.warnings if "its server stopped answering" in text)
@@ -262,8 +285,8 @@ def test_a_crash_that_needs_two_calls_is_one_failure_with_the_pair(record_of: Ca
 def test_one_hang_is_one_failure_and_the_rest_goes_on_with_a_fresh_server(
     record_of: Callable[..., RunRecord], workers: int
 ) -> None:
-    rows = [row("stuck", "freeze"), *(row(f"t{number}", "look") for number in range(12))]
-    record = record_of(suite(*rows, timeout_ms=500), workers=workers)
+    rows = [row("stuck", "freeze", timeout_ms=500), *(row(f"t{number}", "look") for number in range(12))]
+    record = record_of(suite(*rows, timeout_ms=2000), workers=workers)
     assert red(record) == ["stuck"]
     assert record.totals.passed == 12
     failure = record.tests[0].failure
@@ -277,18 +300,18 @@ def test_a_call_that_comes_after_the_one_that_stopped_the_server_is_not_blamed(
 ) -> None:
     """One worker waits for `later` while the other one's call has timed out, and begins another over the same session."""
     rows = [
-        row("stuck", "freeze"),
-        row("later", "look", timeout_ms=1500),
+        row("stuck", "freeze", timeout_ms=500),
+        row("later", "look", timeout_ms=3000),
         *(row(f"t{number}", "look") for number in range(5)),
     ]
-    assert red(record_of(suite(*rows, timeout_ms=500), workers=2)) == ["stuck"]
+    assert red(record_of(suite(*rows, timeout_ms=2000), workers=2)) == ["stuck"]
 
 
 def test_a_call_that_is_never_answered_ends_no_server_that_answers_others(
     record_of: Callable[..., RunRecord], server: str
 ) -> None:
-    rows = [row("stuck", "dawdle"), *(row(f"t{number}", "look") for number in range(3))]
-    record = record_of(suite(*rows, server=server, timeout_ms=500), workers=1)
+    rows = [row("stuck", "dawdle", timeout_ms=300), *(row(f"t{number}", "look") for number in range(3))]
+    record = record_of(suite(*rows, server=server), workers=1)
     assert red(record) == ["stuck"]
     assert record.servers[0].restarts == 0
 
@@ -448,8 +471,8 @@ def test_calls_that_are_never_answered_end_no_server_that_answers_others_beside_
     record_of: Callable[..., RunRecord], server: str
 ) -> None:
     """Nothing was answered after them, and a ping is: found by a soak, where the server was given up."""
-    rows = [*(row(f"t{number}", "look") for number in range(3)), *(row(f"stuck {n}", "dawdle") for n in range(4))]
-    record = record_of(suite(*rows, server=server, timeout_ms=300), workers=8)
+    stuck = (row(f"stuck {number}", "dawdle", timeout_ms=300) for number in range(4))
+    record = record_of(suite(*(row(f"t{number}", "look") for number in range(3)), *stuck, server=server), workers=8)
     assert red(record) == [f"stuck {number}" for number in range(4)]
     assert record.servers[0].restarts == 0
 
@@ -508,8 +531,12 @@ def test_beside_eight_calls_the_culprit_alone_fails_and_whatever_else_is_red_say
     record_of: Callable[..., RunRecord], server: str, ends: str
 ) -> None:
     """Over HTTP nobody starts the server anew, so that one which hangs can be asked no more."""
-    rows = [row("culprit", ends), *(row(name, "linger") for name in "abcd"), *(row(name, "slow_call") for name in "ef")]
-    record = record_of(suite(*rows, server=f"{server}, connect_timeout_ms: 2000", timeout_ms=500), workers=8)
+    rows = [
+        row("culprit", ends, timeout_ms=500),
+        *(row(name, "linger") for name in "abcd"),
+        *(row(name, "slow_call") for name in "ef"),
+    ]
+    record = record_of(suite(*rows, server=f"{server}, connect_timeout_ms: 2000", timeout_ms=3000), workers=8)
     is_gone = ends == "freeze" and server.startswith("url")
     for test in record.tests:
         if test.verdict is not Verdict.FAIL:
