@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcptest_engine.core.results import TestResult
+from tests.processes import longer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,13 +40,16 @@ def verdicts(test: TestResult) -> list[str]:
 def test_the_record_says_what_a_test_was_behind(record_of: RecordOf) -> None:
     """A server that works on one call at a time; the durations stay what was waited."""
     server = json.dumps([sys.executable, "-S", str(SERVERS / "echo.py"), "--one-at-a-time"])
-    record = record_of(f"""
+    for seconds in longer(0.08):
+        record = record_of(f"""
 servers: {{ s: {{ command: {server} }} }}
 tools:
-  - {{ name: slow, tool: slow, args: {{ ms: 80 }} }}
+  - {{ name: slow, tool: slow, args: {{ ms: {seconds * 1000} }} }}
   - {{ name: quick, tool: echo, serial: false }}
 """)
-    slow, quick = record.tests
+        slow, quick = record.tests
+        if quick.behind:  # else it was called when the slow one had ended
+            break
     assert slow.behind is None
     assert quick.behind is not None
     assert quick.behind["tool"] == "slow"

@@ -322,23 +322,37 @@ def test_initialize_is_written_before_the_loop_gets_a_turn(script: Callable, run
     run(work())
 
 
+@pytest.fixture
+def hold(tmp_path: Path, until: Callable) -> Callable[..., tuple[Any, Callable[[int], Any]]]:
+    """A call that `ledger.py`, which works on one at a time, is on until it is let go: once so many calls have been sent."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+
+    def hold(session: Session, timeout: float = 30) -> tuple[Any, Callable[[int], Any]]:
+        async def let_go(count: int) -> None:
+            sent = lambda: [e.message["method"] for e in session.traffic.entries() if e.sent and "id" in e.message]  # noqa: E731
+            await until(lambda: sent().count("tools/call") == count)
+            await asyncio.to_thread(fifo.write_text, "go on")
+
+        return call(session, "hold", timeout=timeout, until=str(fifo)), let_go
+
+    return hold
+
+
 def test_a_call_knows_how_long_it_was_behind_one_that_was_sent_earlier(
-    script: Callable, with_session: Callable
+    script: Callable, with_session: Callable, hold: Callable
 ) -> None:
-    """A server that works on one call at a time: all wait for the slow one, and none is said to wait for a quick one."""
+    """A server that works on one call at a time. Whose wait counts among many, `core/test_waits.py` tells."""
 
     async def use(session: Session) -> None:
-        first, slow, *behind = await asyncio.gather(
-            call(session, "echo"), call(session, "slow", ms=60), *(call(session, "echo") for _ in range(4))
-        )
-        assert first.behind is None
-        assert slow.behind is None or slow.behind["tool"] == "echo"  # which may take long on a busy machine
-        for exchange in behind:
-            assert exchange.behind["tool"] == "slow"
-            assert 1 <= exchange.behind["ms"] <= round(exchange.duration_ms, 3)
-        assert (await call(session, "echo")).behind is None
+        slow, let_go = hold(session)
+        slow, quick, _ = await asyncio.gather(slow, call(session, "balance"), let_go(2))
+        assert slow.behind is None
+        assert quick.behind["tool"] == "hold"
+        assert 0 < quick.behind["ms"] <= round(quick.duration_ms, 3)
+        assert (await call(session, "balance")).behind is None
 
-    with_session(script("echo", "--one-at-a-time"), use)
+    with_session(script("ledger"), use)
 
 
 def test_a_call_is_not_behind_one_that_was_sent_later_or_is_answered_later(
@@ -353,12 +367,16 @@ def test_a_call_is_not_behind_one_that_was_sent_later_or_is_answered_later(
     with_session(script("echo"), use)
 
 
-def test_a_call_may_be_behind_one_that_nobody_waits_for_any_longer(script: Callable, with_session: Callable) -> None:
+def test_a_call_may_be_behind_one_that_nobody_waits_for_any_longer(
+    script: Callable, with_session: Callable, hold: Callable
+) -> None:
     """The server still works on it."""
 
     async def use(session: Session) -> None:
+        slow, let_go = hold(session, timeout=0.02)
         with pytest.raises(CallTimeout):
-            await call(session, "slow", ms=200, timeout=0.02)
-        assert (await call(session, "echo")).behind["tool"] == "slow"
+            await slow
+        behind, _ = await asyncio.gather(call(session, "balance"), let_go(2))
+        assert behind.behind["tool"] == "hold"
 
-    with_session(script("echo", "--one-at-a-time"), use)
+    with_session(script("ledger"), use)
