@@ -37,15 +37,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """A suite: named on the command line, called `mcptest.yaml` or `mcptest.yml`, or a YAML file with our schema line."""
-    if file_path.suffix not in (".yml", ".yaml") or not _is_suite(file_path, parent):
+    is_yaml = file_path.suffix in (".yml", ".yaml")
+    if not is_yaml and file_path.suffix != ".json":
+        return None
+    if not parent.session.isinitpath(file_path) and not (is_yaml and _is_suite(file_path)):
         return None
     from mcptest.pytest_suites import SuiteFile
 
     return SuiteFile.from_parent(parent, path=file_path)
 
 
-def _is_suite(path: Path, parent: pytest.Collector) -> bool:
-    if path.name in SUITE_NAMES or parent.session.isinitpath(path):
+def _is_suite(path: Path) -> bool:
+    if path.name in SUITE_NAMES:
         return True
     try:
         with path.open("rb") as file:

@@ -83,15 +83,15 @@ async def run_async(
     """Run suites and return one record; the options mean what the flags of `mcptest run` mean.
 
     `suite` is a loaded suite, a file, a folder or a pattern such as `servers/**/*.yml`, or several of these. The record over
-    several suites has one entry for each in `suites`.
+    several suites has one entry for each in `suites`, and in `not_run` for each folder that cannot be read.
 
     `save` keeps the record of each suite under `.mcptest/runs`, where `mcptest report` and the workbench find it. `on_event` is
     called with each event of a run as it happens. Raises as `run` does, before the first test.
     """
-    from mcptest_engine.reporting.many import join_records
+    from mcptest_engine.reporting.many import ended_suites, invalid_suite, join_records
     from mcptest_engine.running.launch import launch_suites
 
-    loaded = _load_all(suite, variables, strict=strict)
+    loaded, unread = _load_all(suite, variables, strict=strict)
     settings = RunSettings(
         selection=Selection(
             filter=filter, tags=frozenset(tags), skip_tags=frozenset(skip_tags), servers=frozenset(servers)
@@ -118,17 +118,20 @@ async def run_async(
             workspace.save_run(record.to_json(streamed=True))
 
     await launch_suites(chosen, workspace=workspace, listen=lambda: nullcontext(emit), done=done)
-    if len(loaded) == 1:
+    not_run = [invalid_suite(path, problems, workspace) for path, problems in unread]
+    if len(loaded) == 1 and not not_run:
         return records[0]
-    from mcptest_engine.cli.many import ended_suites
-
-    return join_records(records, not_run=ended_suites(chosen[len(records) :], workspace))
+    ended = ended_suites((one for one, _ in chosen[len(records) :]), workspace)
+    return join_records(records, not_run=[*not_run, *ended])
 
 
 def _load_all(
     suite: OneSuite | Iterable[OneSuite], variables: Mapping[str, str] | None, *, strict: bool
-) -> Sequence[LoadedSuite]:
-    """The suites that are meant, each once. Raises: SuiteError with the problems of all, UsageError where there is none."""
+) -> tuple[Sequence[LoadedSuite], Sequence[tuple[Path, Sequence[Problem]]]]:
+    """The suites that are meant, each once, and the folders among them that cannot be read, with the reason of each.
+
+    Raises: SuiteError with the problems of all, UsageError where there is none.
+    """
     from mcptest_engine.cli.many import suite_paths
     from mcptest_engine.suite.load import LoadedSuite
 
@@ -136,16 +139,20 @@ def _load_all(
     loaded = [one for one in given if isinstance(one, LoadedSuite)]
     names = [os.fspath(one) for one in given if not isinstance(one, LoadedSuite)]
     problems: list[Problem] = []
+    unread: list[tuple[Path, Sequence[Problem]]] = []
     for path in suite_paths(names, None) if names else ():
         try:
             loaded.append(load(path, variables=variables, strict=strict))
         except SuiteError as wrong:
-            problems.extend(wrong.problems)
-    if problems:
-        raise SuiteError(problems)
+            if path.is_dir():
+                unread.append((path, wrong.problems))
+            else:
+                problems.extend(wrong.problems)
+    if problems or (unread and not loaded):
+        raise SuiteError([*problems, *(problem for _, reasons in unread for problem in reasons)])
     if not loaded:
         raise UsageError("no suite is named", hint="name a file, a folder or a pattern, or pass a loaded suite")
-    return loaded
+    return loaded, unread
 
 
 def _workspace_of(*files: Path) -> Workspace:

@@ -38,6 +38,7 @@ class Suites:
         self.searched = False
         self._read: set[str] = set()
         self._gone: set[str] = set()
+        self._unread: set[str] = set()
         self._states: dict[str, tuple[int, int, int] | None] = {}
         self._missed: dict[str, tuple[int, int, int] | None] = {}
         self._reading = asyncio.Lock()
@@ -106,7 +107,18 @@ class Suites:
 
     async def _found(self) -> list[str]:
         folders = self._folders()
-        return [item["path"] for item in await self._app.engine.ask("find", paths=folders)] if folders else []
+        found = [item["path"] for item in await self._app.engine.ask("find", paths=folders)] if folders else []
+        return self.without_unread(found)
+
+    def without_unread(self, found: list[str]) -> list[str]:
+        """The suites without the folders that cannot be read, each of which is told once."""
+        unread = {path for path in found if os.path.isdir(path)}  # noqa: PTH112 - never raises
+        if new := sorted(unread - self._unread):
+            first = one_line(self._app.workspace.relative(Path(new[0])), SHOWN)
+            more = f" and {len(new) - 1} more" if len(new) > 1 else ""
+            self._app.tell(f"cannot read the folder {first}{more}: suites in it are left out", severity="warning")
+        self._unread |= unread
+        return [path for path in found if path not in unread]
 
     async def read(self, paths: list[str]) -> list[Document]:
         """Read suites and put them into the store; one that is gone is dropped, and taken again when it comes back."""

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.cli.common import load, note_stray, save_record, show_problems, suite_path
 from mcptest_engine.cli.selection import with_last_failed
-from mcptest_engine.core.errors import ExitCode, Severity, SuiteError, UsageError
+from mcptest_engine.core.errors import ExitCode, SuiteError, UsageError
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
 
-    from mcptest_engine.core.errors import Problem
     from mcptest_engine.core.run_record import RunRecord, SuiteNotRun
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
@@ -34,8 +33,8 @@ _ONE_AT_A_TIME = ("watch", "cost_baseline", "save_cost_baseline", "estimate_cost
 def suite_paths(named: Sequence[str], config: str | None) -> list[Path]:
     """The suites that files, folders and globs stand for, each once; the one here where none is named.
 
-    Links to one file in several folders are several suites: `${CONFIG_DIR}` and relative paths differ.
-    Raises: UsageError for a folder or a glob without a suite.
+    A folder that cannot be read is among them, as it may hold suites. Links to one file in several folders are several
+    suites: `${CONFIG_DIR}` and relative paths differ. Raises: UsageError for a folder or a glob without a suite.
     """
     if len(named) < 2:
         one = suite_path(named[0] if named else None, config)
@@ -56,27 +55,17 @@ def _below(name: str) -> Iterator[Path]:
     if os.path.isdir(name):  # noqa: PTH112
         from mcptest_engine.running.worker.files import find_suites
 
-        files = [one["path"] for one in find_suites([name], Path.cwd(), all_of_them=True, unread=_tell_unread)]
+        files = [one["path"] for one in find_suites([name], Path.cwd(), all_of_them=True)]
     elif _is_glob(name):
-        from glob import glob
+        from mcptest_engine.running.worker.files import match_suites
 
-        from mcptest_engine.running.worker.files import find_suites, is_suite
-
-        matched = sorted(glob(name, recursive=True))  # noqa: PTH207
-        folders = filter(os.path.isdir, matched)
-        below = find_suites(folders, Path.cwd(), all_of_them=True, unread=_tell_unread)
-        files = [one["path"] for one in below]
-        files = [*(one for one in matched if os.path.isfile(one) and is_suite(one)), *files]  # noqa: PTH113
+        files = match_suites(name, Path.cwd())
     if not files:
         raise UsageError(f"there is no suite in `{one_line(name)}`", hint="a suite has `servers` and a block of tests")
     here = os.getcwd()  # noqa: PTH109
     for file in files:
         inside = os.path.abspath(file).startswith(here + os.sep)  # noqa: PTH100
         yield Path(os.path.relpath(file) if inside and file != name else file)
-
-
-def _tell_unread(folder: str, why: OSError) -> None:
-    sys.stderr.write(f"warning: {one_line(folder, 300)}: {why.strerror}; suites in it are left out\n")
 
 
 def _is_glob(name: str) -> bool:
@@ -101,36 +90,10 @@ def load_all(
             suites.append(load(path, workspace, variables, strict=strict))
         except SuiteError as wrong:
             show_problems(wrong.problems, running=False)
+            from mcptest_engine.reporting.many import invalid_suite
+
             broken.append(invalid_suite(path, wrong.problems, workspace))
     return suites, broken
-
-
-def invalid_suite(path: Path, problems: Sequence[Problem], workspace: Workspace) -> SuiteNotRun:
-    """A suite that did not load, as the record of a run of several has it."""
-    from mcptest_engine.core.run_record import SuiteNotRun  # `validate` does without
-
-    errors = [one for one in problems if one.severity is Severity.ERROR] or problems
-    return SuiteNotRun(
-        path=workspace.relative(path),
-        reason="invalid",
-        problems=tuple(
-            {
-                "file": workspace.relative(Path(one.file or path)),
-                "line": one.span and one.span.line,
-                "column": one.span and one.span.column,
-                "message": one.shown,
-                "hint": one.hint,
-            }
-            for one in errors
-        ),
-    )
-
-
-def ended_suites(chosen: Sequence[tuple[LoadedSuite, RunSettings]], workspace: Workspace) -> list[SuiteNotRun]:
-    """Suites that the command ended before, as the record of a run of several has them."""
-    from mcptest_engine.core.run_record import SuiteNotRun
-
-    return [SuiteNotRun(path=workspace.relative(suite.path), reason="ended") for suite, _ in chosen]
 
 
 def select_all(
@@ -183,7 +146,7 @@ def run_many(
     from concurrent.futures import ThreadPoolExecutor
 
     from mcptest_engine.cli.sinks import write_reports
-    from mcptest_engine.reporting.many import join_records
+    from mcptest_engine.reporting.many import ended_suites, join_records
 
     records: list[RunRecord] = []
     runs = [(suite, _with_cassette(settings, suite, workspace)) for suite, settings in chosen]
@@ -199,7 +162,9 @@ def run_many(
         writing.result()
     workspace.prune_runs()
     note_stray(workspace)
-    joined = join_records(records, not_run=[*broken, *ended_suites(chosen[len(records) :], workspace)])
+    joined = join_records(
+        records, not_run=[*broken, *ended_suites((suite for suite, _ in chosen[len(records) :]), workspace)]
+    )
     lost = write_reports(joined, sinks, workspace=workspace, agent_budget=agent_budget)
     return joined.exit_code or (ExitCode.FAILED if lost else ExitCode.PASSED)
 

@@ -152,7 +152,7 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     """
     if flags["no_color"]:
         os.environ["NO_COLOR"] = "1"
-    from mcptest_engine.cli.many import invalid_suite, load_all, refuse_for_many, run_many, select_all, suite_paths
+    from mcptest_engine.cli.many import load_all, refuse_for_many, run_many, select_all, suite_paths
 
     files = flags["files"]
     flags["file"] = files[0] if files else None
@@ -196,6 +196,8 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     try:
         suite = load(path, workspace, variables, strict=flags["strict"])
     except SuiteError as wrong:
+        from mcptest_engine.reporting.many import invalid_suite
+
         annotate_invalid([invalid_suite(path, wrong.problems, workspace)], sinks, workspace)
         raise
     settings = with_last_failed(settings, suite, workspace, wanted=flags["last_failed"])

@@ -208,7 +208,8 @@ class SuiteRun:
 class SuiteNotRun:
     """One suite of several that was not run: it is `invalid`, or the command ended before it (`ended`).
 
-    `problems` are those of an invalid one: {file, line, column, message, hint}, lines and columns from 1, null where unknown.
+    `unreadable` is a folder that cannot be read, with whatever suites it holds. `problems` say why a suite is invalid or a
+    folder unreadable: {file, line, column, message, hint}, lines and columns from 1, null where unknown.
     """
 
     path: str

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import PolicyDenied, UsageError
-from mcptest_engine.running.worker.files import find_suites, is_suite
+from mcptest_engine.running.worker.files import find_suites, match_suites
 from mcptest_engine.workspace.files import DATA_DIR, leads_inside
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
@@ -39,7 +39,7 @@ def named_file(root: Path, named: str) -> Path:
 def suites_below(root: Path, named: str) -> list[Path]:
     """The suites that a folder of the workspace, or a pattern such as `packages/**/*.yml`, stands for; none for a file.
 
-    What a link out of the workspace leads to is none of them.
+    A folder that cannot be read is among them. What a link out of the workspace leads to is none of them.
     """
     if "\0" in named or ".." in PurePath(named).parts or PurePath(named).is_absolute():
         return []
@@ -47,13 +47,10 @@ def suites_below(root: Path, named: str) -> list[Path]:
         below = find_suites([named], root, all_of_them=True) if leads_inside(root / named, root) else []
         found = [root / one["path"] for one in below]
     elif any(sign in named for sign in "*?["):
-        try:
-            found = [path for path in sorted(root.glob(named)) if is_own_file(root, path) and is_suite(str(path))]
-        except (OSError, ValueError):  # no pattern that can be: then it is told as a file
-            return []
+        found = [root / one for one in match_suites(named, root)]
     else:
         return []
-    return [path for path in found if is_own_file(root, path)]
+    return [path for path in found if is_own_file(root, path) or (path.is_dir() and leads_inside(path, root))]
 
 
 def is_own_file(root: Path, path: Path) -> bool:

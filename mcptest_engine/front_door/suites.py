@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from mcptest_engine.core.errors import Problem
     from mcptest_engine.core.events import Event
     from mcptest_engine.core.results import TestResult
-    from mcptest_engine.core.run_record import RunRecord
+    from mcptest_engine.core.run_record import RunRecord, SuiteNotRun
     from mcptest_engine.front_door.door import Door, Request
     from mcptest_engine.front_door.verbs import Answer
     from mcptest_engine.running.settings import RunSettings, Selection
     from mcptest_engine.suite.load import LoadedSuite, LoadOptions
+    from mcptest_engine.workspace.workspace import Workspace
 
 _T = TypeVar("_T")
 
@@ -100,10 +101,25 @@ async def trigger_run(request: Request) -> Answer:
     if not found:
         return await _run(request, _suite_of(request))
     several = [_Named(path, config=workspace.relative(path)) for path in found]
-    suites = [(named, await _load(request, named)) for named in several]
+    folders = [named for named in several if named.path.is_dir()]  # which cannot be read
+    suites = [(named, await _load(request, named)) for named in several if named not in folders]
+    if not suites:
+        await _load(request, folders[0])  # which says why
     settings = RunSettings(selection=_selection(request))
     chosen = [one for one in suites if plan_of(one[1], settings, relative=workspace.relative).selected] or suites[:1]
-    return await _run_all(request, chosen)
+    return await _run_all(request, chosen, not_run=[_unreadable(named.path, workspace) for named in folders])
+
+
+def _unreadable(folder: Path, workspace: Workspace) -> SuiteNotRun:
+    from mcptest_engine.reporting.many import invalid_suite
+    from mcptest_engine.suite.yaml import file_bytes
+
+    problems: tuple[Problem, ...] = ()
+    try:
+        file_bytes(folder, file=workspace.relative(folder))
+    except SuiteError as wrong:
+        problems = wrong.problems
+    return invalid_suite(folder, problems, workspace)
 
 
 class _Named(NamedTuple):
@@ -183,7 +199,11 @@ def _selection(request: Request) -> Selection:
 
 
 async def _run_all(
-    request: Request, suites: Sequence[tuple[_Named, LoadedSuite]], *, record: str | None = None
+    request: Request,
+    suites: Sequence[tuple[_Named, LoadedSuite]],
+    *,
+    record: str | None = None,
+    not_run: Sequence[SuiteNotRun] = (),
 ) -> dict[str, Any]:
     """Run suites with shared servers, save the record of each, and answer for all of them."""
     from contextlib import nullcontext
@@ -207,7 +227,7 @@ async def _run_all(
         raise
     if record is not None and runs[0].record.cassette is None:
         raise McptestError(f"the cassette was not written: {'; '.join(runs[0].record.warnings)}"[:1000])
-    return _answer(request, runs)
+    return _answer(request, runs, not_run)
 
 
 def _settings(request: Request, named: _Named, suite: LoadedSuite, record: str | None) -> RunSettings:
@@ -396,13 +416,17 @@ class _Telling:
             await self._progress(float(self._done), float(self._total), self._last)
 
 
-def _answer(request: Request, runs: list[_Ran]) -> dict[str, Any]:
+def _answer(request: Request, runs: list[_Ran], not_run: Sequence[SuiteNotRun]) -> dict[str, Any]:
     from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.reporting.facts import unchecked_text
     from mcptest_engine.reporting.ledger import ledger_lines
     from mcptest_engine.reporting.many import join_records
 
-    record = runs[0].record if len(runs) == 1 else join_records([run.record for run in runs])
+    record = (
+        runs[0].record
+        if len(runs) == 1 and not not_run
+        else join_records([run.record for run in runs], not_run=not_run)
+    )
     totals = record.totals
     tests = [(run, test, uri) for run in runs for test, uri in _with_uris(run.record)]
     failed = [one for one in tests if one[1].verdict is Verdict.FAIL]
@@ -421,6 +445,14 @@ def _answer(request: Request, runs: list[_Ran]) -> dict[str, Any]:
         }
         for run in runs
         if run.named.config is not None
+    ]
+    suites += [
+        {
+            "config": one.path,
+            "verdict": Verdict.FAIL.value,
+            "reason": "; ".join(problem["message"] for problem in one.problems),
+        }
+        for one in not_run
     ]
     answer: dict[str, Any] = {
         "verdict": record.verdict.value,

@@ -410,7 +410,8 @@ def run_reason(record: RunRecord) -> str | None:
     if record.exit_code == ExitCode.NOT_READY:
         words = _not_ready_text(record) or words
     elif record.exit_code == ExitCode.INVALID and record.suites:
-        words = "a suite is invalid"
+        left_out = {suite.reason for suite in record.not_run} - {"ended"}
+        words = "a folder cannot be read" if left_out == {"unreadable"} else "a suite is invalid"
     elif record.exit_code == ExitCode.NO_TESTS and record.tests:
         words = "the suite skips every test that was selected"
     return f"{words} (exit code {record.exit_code})"
@@ -447,8 +448,15 @@ def not_run_lines(suites: Sequence[SuiteNotRun]) -> list[str]:
     stopped = "because the command ended before: " + ", ".join(ended)
     return [
         *([f"{counted(len(ended), 'suite')} not run, {stopped}"] if ended else []),
-        *(f"{suite.path}: the suite has problems, and was not run" for suite in suites if suite.reason == "invalid"),
+        *(_not_run_line(suite) for suite in suites if suite.reason != "ended"),
     ]
+
+
+def _not_run_line(suite: SuiteNotRun) -> str:
+    what = "suites in it were not run" if suite.reason == "unreadable" else "the suite was not run"
+    problems = [one["message"] for one in suite.problems]
+    more = f" (and {counted(len(problems) - 1, 'more problem')})" if len(problems) > 1 else ""
+    return f"{suite.path}: {what}{f': {problems[0]}{more}' if problems else ''}"
 
 
 def suite_text(run: SuiteRun) -> str:

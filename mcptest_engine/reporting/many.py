@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import replace
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.effects import merged_effects
-from mcptest_engine.core.errors import ExitCode
+from mcptest_engine.core.errors import ExitCode, Severity
 from mcptest_engine.core.kinds import Verdict
-from mcptest_engine.core.run_record import SuiteInfo, SuiteRun
+from mcptest_engine.core.run_record import SuiteInfo, SuiteNotRun, SuiteRun
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.merge import worst_code
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from mcptest_engine.core.run_record import RunRecord, SuiteNotRun
+    from mcptest_engine.core.errors import Problem
+    from mcptest_engine.core.run_record import RunRecord
+    from mcptest_engine.suite.load import LoadedSuite
+    from mcptest_engine.workspace.workspace import Workspace
 
 
 def join_records(records: Sequence[RunRecord], *, not_run: Sequence[SuiteNotRun] = ()) -> RunRecord:
@@ -47,7 +52,7 @@ def join_records(records: Sequence[RunRecord], *, not_run: Sequence[SuiteNotRun]
     )
     joined = first.with_tests(tuple(test for record in records for test in record.tests))
     codes = {ExitCode(record.exit_code) for record in records} | {
-        ExitCode.INVALID for suite in not_run if suite.reason == "invalid"
+        ExitCode.INVALID for suite in not_run if suite.reason != "ended"
     }
     code = worst_code(codes - ({ExitCode.NO_TESTS} if joined.tests else set()))
     effects = merged_effects([record.effects for record in records if record.effects is not None])
@@ -80,6 +85,30 @@ def join_records(records: Sequence[RunRecord], *, not_run: Sequence[SuiteNotRun]
         ),
         hooks=tuple(hook for record in records for hook in record.hooks),
     )
+
+
+def invalid_suite(path: Path, problems: Sequence[Problem], workspace: Workspace) -> SuiteNotRun:
+    """A suite that did not load, or a folder that cannot be read, as the record of a run of several has it."""
+    errors = [one for one in problems if one.severity is Severity.ERROR] or problems
+    return SuiteNotRun(
+        path=workspace.relative(path),
+        reason="unreadable" if os.path.isdir(path) else "invalid",  # noqa: PTH112 - never raises
+        problems=tuple(
+            {
+                "file": workspace.relative(Path(one.file or path)),
+                "line": one.span and one.span.line,
+                "column": one.span and one.span.column,
+                "message": one.shown,
+                "hint": one.hint,
+            }
+            for one in errors
+        ),
+    )
+
+
+def ended_suites(suites: Iterable[LoadedSuite], workspace: Workspace) -> list[SuiteNotRun]:
+    """Suites that the command ended before, as the record of a run of several has them."""
+    return [SuiteNotRun(path=workspace.relative(suite.path), reason="ended") for suite in suites]
 
 
 def _server_names(record: RunRecord) -> set[str]:

@@ -114,8 +114,11 @@ def read_file(path: Path, *, file: str, keep_going: bool = False) -> Tree:
 
 def file_bytes(path: Path, *, file: str) -> bytes:
     """The content of a file, at most 32 MiB. Raises: SuiteError when it cannot be had."""
+    what = "file"
     try:
         if path.is_dir():
+            what = "folder"
+            os.scandir(path).close()  # one that cannot be read says why
             _refuse(file, "is a directory, not a suite file", hint="name the file inside it")
         status = path.stat()
         if status.st_size > MAX_BYTES:
@@ -137,7 +140,8 @@ def file_bytes(path: Path, *, file: str) -> bytes:
         _refuse(file, "there is no such file")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        _refuse(file, f"the file cannot be read: {reason[:1].lower()}{reason[1:]}")
+        hint = "suites in it are left out" if what == "folder" else None
+        _refuse(file, f"the {what} cannot be read: {reason[:1].lower()}{reason[1:]}", hint=hint)
     if len(data) > MAX_BYTES:
         _refuse(file, f"the file is too large: at most {MAX_BYTES // (1024 * 1024)} MiB are read")
     return data

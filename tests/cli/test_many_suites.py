@@ -13,10 +13,12 @@ from click.testing import CliRunner, Result
 from mcptest_engine.cli import list as list_command
 from mcptest_engine.cli import mutate, run, validate
 from mcptest_engine.cli.many import suite_paths
-from mcptest_engine.core.errors import UsageError
+from mcptest_engine.core.errors import SuiteError, UsageError
 from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
+from mcptest_engine.reporting.registry import FORMATS
 from mcptest_engine.running.worker import files
+from tests.permissions import unreadable
 
 SERVER = json.dumps([sys.executable, "-S", str(Path(__file__).parents[1] / "servers" / "shop.py")])
 SUITE = """\
@@ -89,7 +91,7 @@ def test_one_report_tells_of_all_suites_and_the_exit_code_is_that_of_the_worst()
         ("b/deep/mcptest.yml", 1, 1),
     ]
     assert len({test.id for test in record.tests}) == record.totals.total == 4
-    assert record.warnings[0] == "b/other.yml: the suite has problems, and was not run"
+    assert record.warnings[0] == "b/other.yml: the suite was not run: the suite declares no server (and 1 more problem)"
     assert "b/other.yml:2:8: expected a list of tests, found the number 5" in ran.stderr
     annotations = Path("notes.txt").read_text(encoding="utf-8")
     assert "::error file=b/deep/mcptest.yml,line=3,title=price::" in annotations
@@ -115,6 +117,23 @@ def test_one_report_tells_of_all_suites_and_the_exit_code_is_that_of_the_worst()
 
     again = json.loads(invoke(run.command, "a", "b/deep", "--last-failed", "--reporter", "json").stdout)
     assert [test["id"] for test in again["tests"]] == ["b/deep/mcptest.yml::tool::price"]
+
+
+def test_a_folder_that_cannot_be_read_is_named_in_every_report_and_fails_the_command(folder: Path) -> None:
+    reporters = [word for form in FORMATS for word in ("--reporter", f"{form}={form}.txt")]
+    with unreadable(folder / "a" / "locked"):
+        ran = invoke(run.command, "a", "--filter", "stock", "--reporter", "json", *reporters)
+        alone = invoke(run.command, "a/locked")
+        listed, checked = invoke(list_command.command, "a"), invoke(validate.command, "a", "--format", "json")
+    record = RunRecord.from_json(json.loads(ran.stdout))
+    assert (ran.exit_code, record.exit_code, record.verdict, record.totals.passed) == (2, 2, "fail", 1)
+    assert [(one.path, one.reason) for one in record.not_run] == [("a/locked", "unreadable")]
+    for form in FORMATS:
+        text = Path(f"{form}.txt").read_text(encoding="utf-8")
+        assert "the folder cannot be read" in text, form
+    assert (listed.exit_code, checked.exit_code, isinstance(alone.exception, SuiteError)) == (2, 2, True)
+    (problem,) = json.loads(checked.stdout)["errors"]
+    assert (problem["file"], problem["message"]) == ("a/locked", "the folder cannot be read: permission denied")
 
 
 @pytest.mark.usefixtures("folder")

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shlex
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
 
+from mcptest_engine.core.errors import UsageError
+from mcptest_engine.front_door.door import Door as InProcess
+from mcptest_engine.front_door.door import Request
+from mcptest_engine.front_door.suites import trigger_run
+from mcptest_engine.workspace.workspace import Workspace
 from tests.conftest import SERVERS
 from tests.front_door.conftest import SUITE, read
+from tests.permissions import unreadable
 from tests.tui.agents.working import agent
 
 if TYPE_CHECKING:
@@ -441,3 +449,19 @@ def test_a_folder_or_a_pattern_runs_all_of_its_suites_with_one_answer(
     assert starts.read_text(encoding="utf-8").splitlines() == ["start counted", "end counted"]
     for outside in ("..", "../*.yml", "/tmp", "/*"):
         assert "lies outside of this workspace" in writer.refused("trigger_run", config=outside)
+
+
+def test_a_folder_that_cannot_be_read_fails_the_run_of_the_others(tmp_path: Path) -> None:
+    (tmp_path / "mcptest.yml").write_text(SUITE, encoding="utf-8")
+    door = InProcess(workspace=Workspace(tmp_path), environ=dict(os.environ), writes_enabled=True)
+    request = Request(door=door, arguments={"config": ".", "filter": "it answers"})
+    with unreadable(tmp_path / "locked"):
+        answer = asyncio.run(trigger_run(request))
+        with pytest.raises(UsageError, match="locked: the folder cannot be read"):
+            asyncio.run(trigger_run(replace(request, arguments={"config": "locked"})))
+    assert (answer["verdict"], answer["passed"], answer["failed"]) == ("fail", 1, 0)
+    ran, unread = answer["suites"]
+    assert (ran["config"], ran["verdict"]) == ("mcptest.yml", "pass")
+    reason = "the folder cannot be read: permission denied"
+    assert unread == {"config": "locked", "verdict": "fail", "reason": reason}
+    assert f"locked: suites in it were not run: {reason}" in answer["notes"]

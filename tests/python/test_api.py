@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mcptest
+from tests.permissions import unreadable
 from tests.running.test_over_http import serving
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def test_a_run_takes_what_the_flags_take(suite: Path) -> None:
     record = mcptest.run(str(suite), tags=["fast"], save=False, on_event=events.append)
     assert (record.verdict, len(record.tests), record.exit_code) == ("pass", 1, 0)
     assert type(events[-1]).__name__ == "RunFinished"
-    assert not (suite.parent / ".mcptest" / "runs").exists()
+    assert not list((suite.parent / ".mcptest").glob("runs/*.json"))
 
 
 def test_a_loaded_suite_can_be_run_in_a_loop(suite: Path) -> None:
@@ -118,6 +119,16 @@ def test_several_suites_are_run_with_one_record(suite: Path) -> None:
     assert len(raised.value.problems) == 4
     with pytest.raises(mcptest.UsageError, match="no suite is named"):
         mcptest.run([])
+
+
+def test_folders_that_cannot_be_read_are_in_the_record(suite: Path) -> None:
+    with unreadable(suite.parent / "locked"):
+        record = mcptest.run(suite.parent, tags=["fast"], save=False)
+        with pytest.raises(mcptest.SuiteError, match="the folder cannot be read: permission denied"):
+            mcptest.run(suite.parent / "locked")
+    assert [(one.path, one.reason) for one in record.not_run] == [("locked", "unreadable")]
+    assert [one.path for one in record.suites] == ["mcptest.yml"]
+    assert (record.verdict, record.exit_code, record.totals.passed) == ("fail", 2, 1)
 
 
 def test_a_suite_with_mistakes_raises_all_of_them(suite: Path) -> None:

@@ -154,6 +154,20 @@ def test_other_yaml_files_are_left_alone_unless_they_are_named(run: Run, suite: 
     run("-q", "compose.yml").assert_outcomes(errors=1)
 
 
+def test_suites_in_braces_and_in_json_are_collected(run: Run, suite: Path) -> None:
+    text = json.dumps(
+        {"servers": {"shop": {"command": ["true"]}}, "tools": [{"name": "one", "tool": "a", "expect": {"text": "b"}}]}
+    )
+    (suite.parent / "mcptest.yaml").write_text(text, encoding="utf-8")
+    (suite.parent / "marked.yml").write_text(f"# yaml-language-server: $schema=suite.schema.json\n{text}")
+    for name in ("named.json", "left-alone.json"):
+        (suite.parent / name).write_text(text, encoding="utf-8")
+    suite.unlink()
+    for named, found in ((".", ["marked.yml::one", "mcptest.yaml::one"]), ("named.json", ["named.json::one"])):
+        done = run("--collect-only", "-q", named)
+        assert [line for line in done.outlines if "::" in line] == found
+
+
 def test_variables_and_hooks_and_gates_work_as_in_a_run(run: Run, suite: Path) -> None:
     log = suite.parent / "log.txt"
     text = SUITE.replace("lt: 5", 'lt: "${LIMIT}"') + (

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import errno
+import json
 import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from mcptest_engine.running.worker.files import find_suites
+from mcptest_engine.running.worker.files import find_suites, match_suites
+from tests.permissions import unreadable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,16 +47,34 @@ def test_no_suite_is_passed_over_that_begins_late_or_with_a_byte_order_mark_or_t
     assert found == ["mcptest.yml", "late.yml", "marked.yml", "unreadable.yml"]
 
 
-def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    """Not even root can open a path that is too long."""
-    inner = os.open(tmp_path, os.O_RDONLY)
-    for _ in range(20):
-        os.mkdir("d" * 250, dir_fd=inner)
-        outer, inner = inner, os.open("d" * 250, os.O_RDONLY, dir_fd=inner)
-        os.close(outer)
-    os.close(inner)
+def test_a_folder_that_cannot_be_read_is_among_the_suites(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text("servers: {}\ntools: []\n", encoding="utf-8")
-    told: list[tuple[str, int | None]] = []
-    found = find_suites(["."], tmp_path, all_of_them=True, unread=lambda folder, why: told.append((folder, why.errno)))
-    assert [one["shown"] for one in found] == ["a.yml"]
-    assert [(folder.startswith(str(tmp_path)), code) for folder, code in told] == [(True, errno.ENAMETOOLONG)]
+    found = ["a.yml", "locked"]
+    with unreadable(tmp_path / "locked"):
+        assert [one["shown"] for one in find_suites(["."], tmp_path)] == found
+        for pattern in ("*", "**", "**/*.yml", f"{tmp_path}/*"):
+            assert [os.path.relpath(one, tmp_path) for one in match_suites(pattern, tmp_path)] == found
+        for pattern in ("*/*.yml", "*/mcptest.yml"):
+            assert match_suites(pattern, tmp_path) == [str(tmp_path / "locked")]
+
+
+def test_suites_in_braces_and_in_json_are_found_as_others_are(tmp_path: Path) -> None:
+    suites = {
+        "a.yml": '{"name": "a",\n  "servers": {}, "tools": []}\n',
+        "b.yml": "\ufeff# a suite\n---\n{servers: {}, tools: []}\n",
+        "c.yml": "# yaml-language-server: $schema=suite.schema.json\n{evals: []}\n",
+        "d.yml": '{"servers": {}, "tools": [',
+        "e.yml": json.dumps({"name": "e", "vars": {"long": "x" * 300_000}, "imports": [], "agents": []}),
+    }
+    others = {
+        "inner.yml": '{"openapi": "3", "servers": [], "paths": {"resources": []}}',
+        "list.yml": '[{"servers": {}, "tools": []}]',
+        "one.yml": "{servers: {}}",
+        "template.yml": "{{- if .on }}\nspec:\n  servers: {}\n  tools: []\n{{- end }}\n",
+    }
+    for name, text in {**suites, **others}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "named.json").write_text(suites["a.yml"], encoding="utf-8")
+    (tmp_path / "data.json").write_text('{"servers": []}', encoding="utf-8")
+    assert [found["shown"] for found in find_suites(["."], tmp_path)] == list(suites)
+    assert match_suites("*.json", tmp_path) == [str(tmp_path / "named.json")]

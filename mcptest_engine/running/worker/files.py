@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.errors import SuiteError
 from mcptest_engine.running.server_sources import NOT_SOURCES
 from mcptest_engine.running.watch import Watcher
-from mcptest_engine.suite.yaml import MAX_BYTES
+from mcptest_engine.suite.yaml import MAX_BYTES, read_bytes
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 MOST_SUITES = 1_000
@@ -22,33 +24,37 @@ DEEPEST = 12
 STEP_MS = 50
 LOOK_MS = 2_000  # each look wakes a process that may idle all day
 _HEAD_BYTES = 256 * 1024
-_SERVERS = re.compile(
-    rb"""^(?:\xef\xbb\xbf)?(?:["']?(?:servers|scorers|judge|imports)["']?[ \t]*:|"""
-    rb"# yaml-language-server: \$schema=.*suite\.schema\.json)",
-    re.MULTILINE,
-)
-_BLOCK = re.compile(
-    rb"""^["']?(?:tools|resources|prompts|compliance|compositions|agents|evals)["']?[ \t]*:""", re.MULTILINE
-)
+_SERVERS = ("servers", "scorers", "judge", "imports")
+_TESTS = ("tools", "resources", "prompts", "compliance", "compositions", "agents", "evals")
+_START = r"^(?:\xef\xbb\xbf)?"
+_SCHEMA_LINE = rf"{_START}# yaml-language-server: \$schema=.*suite\.schema\.json"
 
 
-def find_suites(
-    paths: Iterable[str],
-    start_dir: Path,
-    *,
-    all_of_them: bool = False,
-    unread: Callable[[str, OSError], object] | None = None,
-) -> list[dict[str, str]]:
+def _pattern(text: str) -> re.Pattern[bytes]:
+    return re.compile(text.encode("ascii"), re.MULTILINE)
+
+
+def _keys(names: tuple[str, ...]) -> str:
+    return rf"""["']?(?:{"|".join(names)})["']?[ \t]*:"""
+
+
+_HAS_SCHEMA_LINE = _pattern(_SCHEMA_LINE)
+_IN_LINES = (_pattern(f"{_START}{_keys(_SERVERS)}|{_SCHEMA_LINE}"), _pattern(f"{_START}{_keys(_TESTS)}"))
+_IN_BRACES = (_pattern(f"{_keys(_SERVERS)}|{_SCHEMA_LINE}"), _pattern(_keys(_TESTS)))
+_OPENING_BRACE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|#.*\n|---\s)*\{(?![{%])")  # `{{` begins a template
+
+
+def find_suites(paths: Iterable[str], start_dir: Path, *, all_of_them: bool = False) -> list[dict[str, str]]:
     """The suites at and below the paths, the nearest first: {"path": absolute, "shown": as seen from `start_dir`}.
 
-    A file that is named is taken as a suite whatever is in it. Hidden folders, those of installed packages and virtual
-    environments are left out, and links to folders are not followed. Without `all_of_them` there is an end to how much is
-    looked through. `unread` is told of each folder that cannot be read, and why.
+    A file that is named is taken as a suite whatever is in it. A folder that cannot be read is among them: it may hold suites,
+    and to load it says why it cannot be read. Hidden folders, those of installed packages and virtual environments are left
+    out, and links to folders are not followed. Without `all_of_them` there is an end to how much is looked through.
     """
     found: dict[str, None] = {}
     for path in paths:
         root = os.path.abspath(start_dir / path)  # noqa: PTH100
-        below = [root] if os.path.isfile(root) else _below(root, all_of_them, unread)  # noqa: PTH113
+        below = [root] if os.path.isfile(root) else _below(root, all_of_them)  # noqa: PTH113
         for file in below:
             found[file] = None
             if len(found) >= MOST_SUITES and not all_of_them:
@@ -56,7 +62,48 @@ def find_suites(
     return [{"path": file, "shown": _shown(file, start_dir)} for file in found]
 
 
-def _below(root: str, endless: bool, unread: Callable[[str, OSError], object] | None) -> Iterator[str]:
+def match_suites(pattern: str, start_dir: Path) -> list[str]:
+    """The suites that a pattern such as `servers/**/*.yml` matches, and those below folders that it matches; absolute.
+
+    What `find_suites` leaves out `**` leaves out too, and folders on the way that cannot be read are among the suites.
+    """
+    parts = [part for part in pattern.split("/") if part]
+    found = set(_match("/" if pattern.startswith("/") else str(start_dir), parts))
+    matched = sorted(map(os.path.abspath, found))
+    files = [one for one in matched if os.path.isfile(one) and is_suite(one)]  # noqa: PTH113
+    return [*files, *(one["path"] for one in find_suites(filter(os.path.isdir, matched), start_dir, all_of_them=True))]
+
+
+def _match(folder: str, parts: Sequence[str]) -> Iterator[str]:
+    """What the parts of a pattern match in a folder, and folders that cannot be read."""
+    if not parts:
+        yield folder
+        return
+    part, *rest = parts
+    try:
+        if part == "**":
+            files, below = _entries(folder)
+            yield from (file for file in files if file == folder)  # it cannot be read
+            yield from _match(folder, rest)
+            for inner in below:
+                yield from _match(inner, parts)
+        elif any(sign in part for sign in "*?["):
+            hidden = part.startswith(".")
+            with os.scandir(folder) as entries:
+                named = [one.path for one in entries if fnmatch(one.name, part) and hidden >= one.name.startswith(".")]
+            for one in named:
+                yield from _match(one, rest)
+        else:
+            path = os.path.join(folder, part)  # noqa: PTH118
+            os.stat(path)  # noqa: PTH116
+            yield from _match(path, rest)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError:
+        yield folder
+
+
+def _below(root: str, endless: bool) -> Iterator[str]:
     looked, depth, level = 0, 0, [root]
     while level and (endless or depth < DEEPEST):
         depth += 1
@@ -65,23 +112,23 @@ def _below(root: str, endless: bool, unread: Callable[[str, OSError], object] | 
             looked += 1
             if looked > MOST_FOLDERS and not endless:
                 return
-            files, folders = _entries(folder, unread)
+            files, folders = _entries(folder)
             yield from (file for file in files if is_suite(file))
             deeper += folders
         level = deeper
 
 
-def _entries(folder: str, unread: Callable[[str, OSError], object] | None) -> tuple[list[str], list[str]]:
+def _entries(folder: str) -> tuple[list[str], list[str]]:
     """The YAML files and the folders worth a look, by name; what is named as suites are comes first.
 
-    A link that leads nowhere counts only if it is called as suites are.
+    A link that leads nowhere counts only if it is called as suites are. Of a folder that cannot be read, itself as a file.
     """
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: (entry.name not in SUITE_FILES, entry.name))
-    except OSError as wrong:
-        if unread is not None:
-            unread(folder, wrong)
+    except (FileNotFoundError, NotADirectoryError):
         return [], []
+    except OSError:
+        return [folder], []
     if any(entry.name == "pyvenv.cfg" for entry in entries):
         return [], []
     files, folders = [], []
@@ -105,19 +152,31 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def is_suite(file: str) -> bool:
+def is_suite(file: str | Path) -> bool:
     """Whether a file is called as suites are, or has what a suite has; one that cannot be read may be one."""
     if os.path.basename(file) in SUITE_FILES:  # noqa: PTH119
         return True
     try:
         with open(file, "rb") as stream:  # noqa: PTH123
             text = stream.read(_HEAD_BYTES)
-            block = _BLOCK.search(text)
-            if len(text) == _HEAD_BYTES and (block is None or _SERVERS.search(text) is None):
+            in_braces = _OPENING_BRACE.match(text) is not None
+            marks = _IN_BRACES if in_braces else _IN_LINES
+            if len(text) == _HEAD_BYTES and not all(mark.search(text) for mark in marks):
                 text += stream.read(MAX_BYTES)
     except OSError:
         return True
-    return _SERVERS.search(text) is not None and _BLOCK.search(text) is not None
+    return all(mark.search(text) for mark in marks) and (not in_braces or _is_suite_in_braces(text))
+
+
+def _is_suite_in_braces(text: bytes) -> bool:
+    """Whether the keys of a suite are those of the outer braces; with faults in its YAML it may be one."""
+    try:
+        keys = read_bytes(text, file="", keep_going=True).value
+    except SuiteError:
+        return True
+    if not isinstance(keys, dict) or keys.keys().isdisjoint(_TESTS):
+        return False
+    return not keys.keys().isdisjoint(_SERVERS) or _HAS_SCHEMA_LINE.search(text) is not None
 
 
 def _shown(file: str, start_dir: Path) -> str:

@@ -24,6 +24,10 @@ async def test_a_suite_that_cannot_be_looked_at_says_why(workbench, place):
         (document,) = await pilot.app.suites.read([path])
         assert not document.sound
         assert "name too long" in document.diagnostics[0].message.lower()
+        locked = place / "locked"
+        locked.mkdir()
+        assert pilot.app.suites.without_unread([path, str(locked)]) == [path]
+        await until(pilot, lambda: "cannot read the folder" in text_of(pilot.app))
 
 
 async def test_a_run_that_is_asked_for_before_a_remembered_suite_is_read_is_of_the_text_that_stands_there(
