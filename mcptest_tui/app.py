@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
+from textual.actions import parse
 from textual.errors import NoWidget
 
 from mcptest_engine.core.words import counted
@@ -28,6 +29,7 @@ from mcptest_tui.problems import Problems
 from mcptest_tui.quiet import Quiet
 from mcptest_tui.reviews import Reviews
 from mcptest_tui.runs import Runs
+from mcptest_tui.screens.base import Controller
 from mcptest_tui.screens.make import MODES, import_all, make_screen
 from mcptest_tui.session import Saved, SessionFile, theme_at_start
 from mcptest_tui.state.command_log import CommandLog
@@ -291,6 +293,17 @@ class Workbench(AppActions, inherit_bindings=False):
             self.refresh_status()
             if screen.MODE in TIPS:
                 self.tips.tell(screen.MODE)
+
+    def _parse_action(
+        self, action: Any, default_namespace: DOMNode, namespaces: Mapping[str, DOMNode] | None = None
+    ) -> tuple[Any, str, tuple[object, ...]]:
+        """As the base class; `saving.save` is done by the controller that the node has as `saving`."""
+        owner, name, parameters = parse(action) if isinstance(action, str) else action
+        if owner not in ("", "app", "screen", "focused"):
+            controller = getattr(default_namespace, owner, None)
+            if isinstance(controller, Controller):
+                return controller, name, parameters
+        return super()._parse_action(action, default_namespace, namespaces)
 
     async def run_action(
         self, action: Any, default_namespace: DOMNode | None = None, namespaces: Mapping[str, DOMNode] | None = None

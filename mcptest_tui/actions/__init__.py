@@ -145,8 +145,9 @@ class Action:
     """One thing that a person can do.
 
     `id` is what a keymap names; `title` stands in the footer and the palette; `meaning` gives the keys (`KEYS`), "" none;
-    `action` is what Textual runs on the node that has the binding; `help` is one sentence. `where` names the pane whose
-    widget binds it (`bindings_for("list")`); empty, it is the mode's screen (or the app) that does.
+    `action` is what Textual runs on the node that has the binding, or on its controller (`saving.save`); `help` is one
+    sentence. `where` names the pane whose widget binds it (`bindings_for("list")`); empty, it is the mode's screen (or the
+    app) that does.
     """
 
     id: str
@@ -171,8 +172,14 @@ class Action:
 
     @property
     def method(self) -> str:
-        """The name of the method that does it: `action_run` for `run` and for `app.run('x')`."""
+        """The name of the method that does it: `action_run` for `run`, for `app.run('x')` and for `running.run`."""
         return f"action_{self.action.partition('(')[0].rpartition('.')[2]}"
+
+    @property
+    def controller(self) -> str:
+        """What does it instead of the node itself, by its name there; "" for the node."""
+        owner = self.action.partition("(")[0].rpartition(".")[0]
+        return "" if owner in ("app", "screen", "focused") else owner
 
 
 def actions_of(module: str) -> tuple[Action, ...]:

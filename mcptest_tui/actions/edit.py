@@ -11,49 +11,78 @@ def _quiet(name: str, title: str, keys: tuple[str, ...], action: str) -> Action:
 
 
 ACTIONS: tuple[Action, ...] = (
-    Action("edit.save", "Save", "save", "save", "Save the file; in watch mode, the affected tests run."),
-    Action("edit.run", "Run test", "run", "run_test", "Save and run the test under the cursor."),
-    Action("edit.complete", "Complete", "complete", "complete", "Show the possible completions.", show=False),
-    Action("edit.problem.next", "Problem", "next problem", "problem(1)", "Go to the next problem."),
+    Action("edit.save", "Save", "save", "saving.save", "Save the file; in watch mode, the affected tests run."),
+    Action("edit.run", "Run test", "run", "saving.run_test", "Save and run the test under the cursor."),
     Action(
-        "edit.fix", "Fix", "fix", "fix", "Apply the fix under the cursor.", idle="no automatic fix for this problem"
+        "edit.complete", "Complete", "complete", "assistance.complete", "Show the possible completions.", show=False
     ),
-    Action("edit.explain", "Explain", "details", "explain", "Explain the word under the cursor, and its problem."),
+    Action("edit.problem.next", "Problem", "next problem", "diagnostics.go(1)", "Go to the next problem."),
+    Action(
+        "edit.fix",
+        "Fix",
+        "fix",
+        "diagnostics.fix",
+        "Apply the fix under the cursor.",
+        idle="no automatic fix for this problem",
+    ),
+    Action(
+        "edit.explain",
+        "Explain",
+        "details",
+        "assistance.explain",
+        "Explain the word under the cursor, and its problem.",
+    ),
     Action("edit.find", "Find", "find", "find", "Find in this file."),
-    Action("edit.files", "Files", "open a file", "files", "Go to an open file, or open one of the suites."),
-    Action("edit.external", "$EDITOR", "$EDITOR", "external", "Open the file in $EDITOR, at this line."),
-    Action("edit.new", "New file", "new suite", "new_file", "A new, empty suite."),
+    Action("edit.files", "Files", "open a file", "files.pick", "Go to an open file, or open one of the suites."),
+    Action("edit.external", "$EDITOR", "$EDITOR", "saving.external", "Open the file in $EDITOR, at this line."),
+    Action("edit.new", "New file", "new suite", "files.new", "A new, empty suite."),
     Action(
         "edit.problem.previous",
         "Previous problem",
         "previous problem",
-        "problem(-1)",
+        "diagnostics.go(-1)",
         "Go to the previous problem.",
         show=False,
     ),
     Action("edit.replace", "Replace", "replace", "replace", "Find and replace in this file.", show=False),
-    Action("edit.fix.all", "Fix all", "", "fix_all", "Apply every fix in this file.", show=False),
-    Action("edit.problems", "Problems", "", "toggle_problems", "Show or hide the list of problems.", show=False),
-    Action("edit.file.next", "Next file", "next file", "next_file(1)", "The next open file.", show=False),
+    Action("edit.fix.all", "Fix all", "", "diagnostics.fix_all", "Apply every fix in this file.", show=False),
+    Action("edit.problems", "Problems", "", "diagnostics.toggle", "Show or hide the list of problems.", show=False),
+    Action("edit.file.next", "Next file", "next file", "files.next(1)", "The next open file.", show=False),
     Action(
-        "edit.file.previous", "Previous file", "previous file", "next_file(-1)", "The previous open file.", show=False
+        "edit.file.previous", "Previous file", "previous file", "files.next(-1)", "The previous open file.", show=False
     ),
-    Action("edit.close", "Close file", "", "close_file", "Close this file; asks first if text is unsaved.", show=False),
     Action(
-        "edit.reload", "Reload", "", "reload", "Read the file from disk again; undo restores your text.", show=False
+        "edit.close", "Close file", "", "saving.close", "Close this file; asks first if text is unsaved.", show=False
+    ),
+    Action(
+        "edit.reload",
+        "Reload",
+        "",
+        "saving.reload",
+        "Read the file from disk again; undo restores your text.",
+        show=False,
     ),
     Action("edit.line", "Go to line", "", "go_to_line", "By its number.", show=False),
-    Action("edit.test", "Show result", "", "show_test", "Show the test under the cursor in Tests.", show=False),
-    Action("edit.catalog", "Read tools", "", "read_catalog", "List the tools of the servers again.", show=False),
+    Action(
+        "edit.test", "Show result", "", "diagnostics.show_test", "Show the test under the cursor in Tests.", show=False
+    ),
+    Action("edit.catalog", "Read tools", "", "catalogs.read", "List the tools of the servers again.", show=False),
     Action(
         "edit.rename",
         "Rename",
         "",
-        "rename",
+        "refactoring.rename",
         "Rename the server, node, variable or test under the cursor, everywhere in the file.",
         show=False,
     ),
-    Action("edit.format", "Format", "", "format", "Tidy indentation, quotes, spaces and empty lines.", show=False),
+    Action(
+        "edit.format",
+        "Format",
+        "",
+        "refactoring.format",
+        "Tidy indentation, quotes, spaces and empty lines.",
+        show=False,
+    ),
     Action("edit.wrap", "Wrap lines", "wrap", "wrap", "Wrap long lines, or cut them at the edge.", show=False),
     Action("find.close", "Close", "back", "leave", "Back to the text.", where="find", priority=True, palette=False),
     Action("find.replace", "Replace all", "replace", "replace_all", "Replace every hit.", where="find", palette=False),

@@ -201,3 +201,23 @@ class WorkScreen(ModeScreen):
     def action_previous_pane(self) -> None:
         """Focus what comes before."""
         self.focus_previous()
+
+
+class Controller:
+    """One concern of a screen, with a state of its own; the screen composes widgets and controllers.
+
+    The registry names it before its action: `saving.save` is the method `action_save` of what the screen has as `saving`. It
+    knows its screen only as any mode's screen; what else it needs is given to it when it is made.
+    """
+
+    def __init__(self, screen: WorkScreen) -> None:
+        self.screen = screen
+
+    @property
+    def workbench(self) -> AppInterface:
+        """The app, typed."""
+        return self.screen.workbench
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - of those that need it
+        """Whether there is anything to do, as of a widget: False leaves a key out of the footer, None dims it."""
+        return True

@@ -11,7 +11,7 @@ from mcptest_tui.widgets.yaml_area import YamlArea
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mcptest_engine.running.documents import Diagnostic, Document
+    from mcptest_engine.running.documents import Diagnostic, Document, TestItem
     from mcptest_tui.state.drafts import Draft
     from mcptest_tui.state.editor_model import EditorFile
 
@@ -77,6 +77,19 @@ class OpenDoc:
             for path, document in documents.items()
             if path != self.file.path and self.file.path in document.files
         ]
+
+    def tests(self, documents: Mapping[str, Document]) -> list[TestItem]:
+        """The tests of the file, as it stands in the editor, or as its suites were read."""
+        suites = self.owners(documents) if self.document is None else [self.document]
+        return [test for suite in suites for test in suite.tests if test.file == self.file.path]
+
+    def test_at_cursor(self, documents: Mapping[str, Document]) -> str | None:
+        """The id of the test around the cursor; on an empty line, of the one above."""
+        row = self.area.cursor_location[0]
+        while row > 0 and not self.area.lines[row].strip():
+            row -= 1
+        found = next((test for test in self.tests(documents) if test.line <= row + 1 <= test.end_line), None)
+        return found.id if found is not None else None
 
     def problem_at(self, row: int, column: int) -> Diagnostic | None:
         """The problem at a place, else the first on its line."""

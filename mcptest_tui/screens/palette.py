@@ -52,8 +52,8 @@ def doable(app: AppInterface, screen: Screen[object]) -> Iterator[Doable]:
 
 
 def _does(node: DOMNode, action: Action) -> bool:
-    name = action.method.removeprefix("action_")
-    return hasattr(node, f"action_{name}") or hasattr(node, f"_action_{name}")
+    owner = getattr(node, action.controller, None) if action.controller else node
+    return hasattr(owner, action.method) or hasattr(owner, f"_{action.method}")
 
 
 def keys_of(action: Action) -> str:

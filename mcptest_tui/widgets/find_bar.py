@@ -1,21 +1,27 @@
-"""Find and replace: a row (or two) below the text, with the count of what was found."""
+"""Find and replace: a row below the text that it searches, with the count of what was found."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
+from textual.widgets.text_area import Selection
 
+from mcptest_engine.core.words import counted
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import shown
+from mcptest_tui.state.finding import Hit, find_all, next_of, replacement
 from mcptest_tui.widgets.line import Line
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
+
+    from mcptest_tui.widgets.yaml_area import YamlArea
 
 
 class FindBar(Horizontal):
@@ -35,29 +41,23 @@ class FindBar(Horizontal):
     }
     """
 
-    class Changed(Message):
-        """Another word to find."""
-
-    class Stepped(Message):
-        """To the next hit, or the one before."""
-
-        def __init__(self, step: int) -> None:
-            super().__init__()
-            self.step = step
-
     class Replaced(Message):
-        """Replace the hit at the cursor, or all of them."""
+        """All hits were replaced."""
 
-        def __init__(self, *, everything: bool) -> None:
+        def __init__(self, count: int) -> None:
             super().__init__()
-            self.everything = everything
-
-    class Left(Message):
-        """Back to the text."""
+            self.count = count
 
     def __init__(self) -> None:
         super().__init__(id="find-bar")
         self.as_pattern = False
+        self._area: YamlArea | None = None
+
+    def attach(self, area: YamlArea | None) -> None:
+        """Find in this text."""
+        if self._area is not None and self._area is not area:
+            self._area.mark(hits={})
+        self._area = area
 
     def compose(self) -> ComposeResult:
         """Two fields and the count."""
@@ -77,16 +77,20 @@ class FindBar(Horizontal):
         """What takes its place."""
         return self.query_one("#find-with", Input).value
 
-    def open(self, *, replacing: bool, word: str = "") -> None:
-        """Show it, with what was selected in the text."""
+    def open(self, *, replacing: bool) -> None:
+        """Show it, with what is selected in the text."""
+        area = self._area
+        if area is None:
+            return
         self.display = True
-        self.set_class(replacing, "-replacing")
+        self.set_class(replacing and not area.read_only, "-replacing")
         field = self.query_one("#find-what", Input)
+        word = area.selected_text
         if word and "\n" not in word:
             field.value = word
         field.focus()
         field.action_select_all()
-        self.post_message(self.Changed())
+        self._go_to_nearest()
 
     def say(self, text: str) -> None:
         """`3 of 12`."""
@@ -96,32 +100,97 @@ class FindBar(Horizontal):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Another letter."""
         event.stop()
-        if event.input.id == "find-what":
-            self.post_message(self.Changed())
+        if event.input.id == "find-what" and self.display:
+            self._go_to_nearest()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter."""
         event.stop()
-        self.post_message(self.Stepped(1) if event.input.id == "find-what" else self.Replaced(everything=False))
+        if event.input.id == "find-what":
+            self.action_step(1)
+        else:
+            self._replace_one()
+
+    def _go_to_nearest(self) -> None:
+        if self._area is not None:
+            self._go(self._area, self._find(self._area), min(self._area.selection))
 
     def action_step(self, step: int) -> None:
-        """Up and down."""
-        self.post_message(self.Stepped(step))
+        """To the next hit, or the one before."""
+        if self._area is not None:
+            start, end = sorted(self._area.selection)
+            self._go(self._area, self._find(self._area), end if step > 0 else start, back=step < 0)
 
     def action_replace_all(self) -> None:
-        """The second field first, if it is not there yet."""
-        if self.has_class("-replacing"):
-            self.post_message(self.Replaced(everything=True))
-        else:
+        """Replace every hit; the second field first, if it is not there yet."""
+        if not self.has_class("-replacing"):
             self.add_class("-replacing")
             self.query_one("#find-with", Input).focus()
+            return
+        area = self._area
+        hits = self._find(area) if area is not None and not area.read_only else []
+        if area is None or not hits:
+            return
+        lines = list(area.lines)
+        for hit in reversed(hits):
+            by = self._replacement(area, hit)
+            if by is None:
+                return
+            lines[hit.row] = lines[hit.row][: hit.start] + by + lines[hit.row][hit.end :]
+        area.become(area.document.newline.join(lines))
+        self.say(f"replaced {counted(len(hits), 'place')}")
+        self.post_message(self.Replaced(len(hits)))
 
     def action_pattern(self) -> None:
         """A regular expression, or plain text."""
         self.as_pattern = not self.as_pattern
-        self.post_message(self.Changed())
+        self._go_to_nearest()
 
     def action_leave(self) -> None:
-        """Close."""
+        """Close, and back to the text."""
         self.display = False
-        self.post_message(self.Left())
+        if self._area is not None:
+            self._area.mark(hits={})
+            self._area.focus()
+
+    def _replace_one(self) -> None:
+        """Replace the hit that is selected, and go to the next."""
+        area = self._area
+        hits = self._find(area) if area is not None and not area.read_only else []
+        if area is None or not hits:
+            return
+        start, end = sorted(area.selection)
+        selected = next((hit for hit in hits if ((hit.row, hit.start), (hit.row, hit.end)) == (start, end)), None)
+        if selected is not None:
+            by = self._replacement(area, selected)
+            if by is None:
+                return
+            result = area.replace(by, start, end, maintain_selection_offset=False)
+            area.move_cursor(result.end_location)
+            hits = self._find(area)
+        self._go(area, hits, max(area.selection))
+
+    def _replacement(self, area: YamlArea, hit: Hit) -> str | None:
+        try:
+            return replacement(area.lines[hit.row], hit, self.wanted, self.by, as_pattern=self.as_pattern)
+        except (re.error, IndexError) as wrong:
+            self.say(f"not a replacement: {wrong}")
+            return None
+
+    def _find(self, area: YamlArea) -> list[Hit]:
+        """Mark all hits, and say how many there are."""
+        hits, wrong = find_all(area.lines, self.wanted, as_pattern=self.as_pattern)
+        marked: dict[int, list[tuple[int, int]]] = {}
+        for hit in hits:
+            marked.setdefault(hit.row, []).append((hit.start, hit.end))
+        area.mark(hits=marked)
+        self.say(wrong or (counted(len(hits), "place") if self.wanted else ""))
+        return hits
+
+    def _go(self, area: YamlArea, hits: list[Hit], place: tuple[int, int], *, back: bool = False) -> None:
+        at = next_of(hits, *place, back=back)
+        if at is not None:
+            hit = hits[at]
+            area.selection = Selection((hit.row, hit.start), (hit.row, hit.end))
+            area.scroll_cursor_visible()
+            self.say(f"{at + 1} of {len(hits)}")

@@ -65,7 +65,7 @@ async def test_a_suite_is_written_from_nothing_and_judged(place: Path, workbench
         await pilot.press("tab", "tab", "end", "enter")
         await typed(pilot, "exp")
         await pilot.press("tab")
-        assert screen.completing.is_open  # what a list of assertions begins with
+        assert screen.assistance.completing.is_open  # what a list of assertions begins with
         await pilot.press("tab")
         await typed(pilot, "result.str")
         await pilot.press("down", "down", "tab", "end", *["left"] * 4)

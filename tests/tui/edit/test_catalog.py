@@ -48,7 +48,7 @@ async def test_what_a_run_has_listed_marks_a_wrong_name_and_one_key_mends_it(
         assert [line for line in messages(screen) if "by the list of" in line]
         wrong = [problem for problem in screen.current.problems if "by the list of" in problem.message]
         assert [(problem.line, problem.severity) for problem in wrong] == [(6, "warning"), (8, "error")]
-        screen.go_to(str(suite), 8, 11)
+        screen.files.open(str(suite), 8, 11)
         await until(pilot, lambda: "get_wether → get_weather" in text_of(app), what="the fix")
         await pilot.press("f9")
         await checked(pilot)
@@ -76,7 +76,7 @@ async def test_the_last_answer_of_a_test_gives_the_targets_and_their_values(
         screen = await opened(pilot, suite, line=5)
         await pilot.press("ctrl+r")
         await until(pilot, lambda: app.store.counts["pass"] == 1, what="the run")
-        screen.go_to(str(suite), 6, 12)
+        screen.files.open(str(suite), 6, 12)
         await pilot.press("end")
         # All before the text is read anew: by its lines of then, the cursor is in the next test.
         await typed(pilot, "\nexpect:\n- \tresult.structuredContent.ci")
@@ -94,8 +94,8 @@ async def test_a_tool_and_its_arguments_are_explained_by_what_the_server_says_of
         app = pilot.app
         screen = await opened(pilot, suite, line=5)
         await pilot.press("ctrl+r")
-        await until(pilot, lambda: screen.catalog_of(screen.current), what="the list")
-        screen.go_to(str(suite), 5, 14)
+        await until(pilot, lambda: screen.catalogs.of(screen.current), what="the list")
+        screen.files.open(str(suite), 5, 14)
         await pilot.press("ctrl+g")
         await until(pilot, lambda: "Arguments: city (string, required)" in text_of(app), what="the tool")
         assert "unit (celsius | fahrenheit)" in text_of(app)

@@ -133,7 +133,7 @@ async def a_new_file_opens_without_a_list_of_what_it_lacks(pilot: Any, suite: Pa
 
 async def all_fixes_at_once_are_one_step(pilot: Any, suite: Path) -> None:
     screen = await opened_anew(pilot, suite, TYPOS)
-    await pilot.app.run_action("screen.fix_all")
+    await screen.run_action("diagnostics.fix_all")
     await checked(pilot)
     assert text_of_file(screen) == SUITE
     await pilot.press("ctrl+z")
@@ -184,7 +184,7 @@ async def a_key_is_completed_as_it_is_typed(pilot: Any, suite: Path) -> None:
     screen = await opened_anew(pilot, suite, SUITE, line=7)
     await pilot.press("end")
     await typed(pilot, "\nta")
-    assert screen.completing.is_open
+    assert screen.assistance.completing.is_open
     assert "tags" in text_of(pilot.app)
     await pilot.press("enter")
     assert screen.current.area.lines[7] == "    tags: []"
@@ -199,7 +199,7 @@ async def escape_closes_only_the_popup(pilot: Any, suite: Path) -> None:
     await pilot.press("end")
     await typed(pilot, "\nta")
     await pilot.press("escape")
-    assert not screen.completing.is_open
+    assert not screen.assistance.completing.is_open
     assert pilot.app.current_mode == "edit"
     assert screen.current.area.lines[7] == "    ta"
     await pilot.press("escape")
@@ -210,10 +210,10 @@ async def enter_on_what_was_not_chosen_is_a_new_line(pilot: Any, suite: Path) ->
     screen = await opened_anew(pilot, suite, SUITE, line=7)
     await pilot.press("end")
     await typed(pilot, "\nserver: ")
-    assert screen.completing.is_open
+    assert screen.assistance.completing.is_open
     await pilot.press("enter")
     assert screen.current.area.lines[7:9] == ["    server: ", "      "]
-    assert not screen.completing.is_open
+    assert not screen.assistance.completing.is_open
 
 
 async def a_name_that_was_typed_stays_what_it_is_when_enter_ends_its_line(pilot: Any, suite: Path) -> None:
@@ -221,7 +221,7 @@ async def a_name_that_was_typed_stays_what_it_is_when_enter_ends_its_line(pilot:
     screen = await opened_anew(pilot, suite, SUITE, line=7)
     await pilot.press("end", *["backspace"] * len("status"))
     await typed(pilot, "list")
-    assert screen.completing.is_open
+    assert screen.assistance.completing.is_open
     assert "prompts/list" in text_of(pilot.app)
     await typed(pilot, "\nt")
     assert screen.current.area.lines[6:8] == ["    tool: list", "    t"]
@@ -266,7 +266,7 @@ async def tools_and_arguments_come_from_the_server_that_is_asked(pilot: Any, sui
     await pilot.press("end", *["backspace"] * len("status"))
     await pilot.press("ctrl+@")
     await until(pilot, lambda: "get_weather" in text_of(pilot.app), what="the server's tools")
-    assert screen.completing.is_open
+    assert screen.assistance.completing.is_open
     await typed(pilot, "get_w")
     await pilot.press("tab")
     assert screen.current.area.lines[6] == "    tool: get_weather"
@@ -286,7 +286,7 @@ async def the_popup_looks_like_this(pilot: Any, suite: Path) -> None:
         await pilot.press("end")
         await typed(pilot, "\n- { ")
         await pilot.press("ctrl+@")
-        assert screen.completing.is_open
+        assert screen.assistance.completing.is_open
         await checked(pilot)
         assert_picture(pilot.app, "popup", folder="edit")
 
@@ -296,7 +296,7 @@ async def a_word_is_explained_in_a_card_that_any_key_closes(pilot: Any, suite: P
     await pilot.press("ctrl+g")
     await until(pilot, lambda: "The expectations on the answer" in text_of(pilot.app))
     await pilot.press("escape")
-    assert not screen.completing.is_open
+    assert not screen.assistance.completing.is_open
     assert pilot.app.current_mode == "edit"
 
 
@@ -403,7 +403,7 @@ async def test_several_files_are_open_at_once_and_come_back_in_the_next_session(
         pilot.app.save_session()
     async with workbench() as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: len(screen.docs) == 2 and screen.current.file.path == str(other))
+        await until(pilot, lambda: len(screen.files.docs) == 2 and screen.current.file.path == str(other))
         await until(pilot, lambda: screen.current.area.cursor_location[0] == 11)
 
 
@@ -433,7 +433,7 @@ async def what_can_be_no_path_is_no_file(pilot: Any, suite: Path) -> None:
         await pilot.press("ctrl+o")
         await typed(pilot, text)
         await pilot.press("escape")
-    assert list(screen.docs) == [str(suite)]
+    assert list(screen.files.docs) == [str(suite)]
 
 
 async def a_file_of_more_than_five_thousand_lines_is_read_only_and_says_so(pilot: Any, suite: Path) -> None:
@@ -458,7 +458,7 @@ async def a_test_is_renamed_with_its_snapshots_and_one_undo_takes_it_back(pilot:
     text = "servers: { demo: { command: [mcptest, mock] } }\ntools:\n  - name: one\n    tool:   status\n"
     write_snapshots(kept, {"one / result": 1})
     screen = await opened_anew(pilot, suite, text, line=4)
-    await screen.run_action("screen.rename")
+    await screen.run_action("refactoring.rename")
     await until(pilot, lambda: "renames 1 place" in text_of(pilot.app), what="the question")
     await pilot.press("ctrl+u", "u", "n", "o", "enter")
     await until(pilot, lambda: screen.current.area.lines[2] == "  - name: uno", what="the name")
@@ -468,7 +468,7 @@ async def a_test_is_renamed_with_its_snapshots_and_one_undo_takes_it_back(pilot:
     assert screen.current.text == text
     await pilot.press("ctrl+s")
     await until(pilot, lambda: list(read_snapshots(kept)) == ["one / result"], what="the snapshots")
-    await screen.run_action("screen.format")
+    await screen.run_action("refactoring.format")
     assert screen.current.text == text.replace("   status", " status")
     await pilot.press("ctrl+z")
     assert screen.current.text == text
@@ -483,11 +483,11 @@ async def a_server_that_another_file_of_the_suite_names_is_not_renamed_in_one_of
     for file, line, other in ((suite, 2, "part.yml names demo too"), (part, 2, "mcptest.yml names demo too")):
         screen = await opened(pilot, file, line=line)
         screen.current.area.move_cursor((line - 1, screen.current.area.lines[line - 1].index("demo") + 1))
-        await screen.run_action("screen.rename")
+        await screen.run_action("refactoring.rename")
         await until_shown(pilot, f"not renamed: {other}")
     screen = await opened(pilot, suite, line=2)
     screen.current.area.move_cursor((1, screen.current.area.lines[1].index("own") + 1))
-    await screen.run_action("screen.rename")
+    await screen.run_action("refactoring.rename")
     await until(pilot, lambda: "renames 1 place" in text_of(pilot.app), what="the question")
     await pilot.press("escape")
 

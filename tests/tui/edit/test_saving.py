@@ -141,8 +141,8 @@ async def what_was_decided_is_not_asked_again_while_it_is_done(pilot: Any, suite
     await until(pilot, lambda: screen.is_active)
     doc = screen.current
     doc.postponed = ""
-    screen._keep_mine(doc)
-    screen.look_at_all()
+    screen.saving._keep_mine(doc)
+    screen.saving.look_at_all()
     assert screen.is_active
     await until(pilot, lambda: suite.read_text() == "# mine\n" + SUITE and not doc.is_dirty)
     assert screen.is_active
@@ -166,11 +166,11 @@ async def taking_theirs_puts_mine_aside_and_undo_gives_it_back(pilot: Any, suite
 
 
 async def nobody_is_asked_while_typing_and_the_save_asks(pilot: Any, suite: Path, patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("mcptest_tui.screens.edit_disk.TYPING_SECONDS", 3600)  # however long it takes here
+    patch.setattr("mcptest_tui.screens.edit_saving.TYPING_SECONDS", 3600)  # however long it takes here
     screen = await opened_anew(pilot, suite, SUITE)
     await typed(pilot, "# mine")
     suite.write_text("# theirs\n" + SUITE)
-    screen.look_at_all()
+    screen.saving.look_at_all()
     await typed(pilot, " m t")
     await until(pilot, lambda: "changed on the disk as well" in text_of(pilot.app))
     assert text_of_file(screen).startswith("# mine m t")
@@ -279,13 +279,13 @@ async def quitting_asks_about_unsaved_text(pilot: Any, suite: Path, _: pytest.Mo
 async def closing_asks_about_unsaved_text_and_keeps_it(pilot: Any, suite: Path, _: pytest.MonkeyPatch) -> None:
     screen = await opened_anew(pilot, suite, SUITE)
     await typed(pilot, "# mine\n")
-    await pilot.app.run_action("screen.close_file")
+    await pilot.app.screen.run_action("saving.close")
     await _question(pilot, "without saving?")
     await pilot.press("c")
     await until(pilot, lambda: screen.current is None)
     assert "No file is open" in text_of(pilot.app)
     assert len(_drafts(suite.parent)) == 1
-    screen.open_path(str(suite))
+    screen.files.open(str(suite))
     await _question(pilot, "There is unsaved text")
 
 
@@ -357,7 +357,7 @@ async def a_save_right_after_a_file_was_opened_is_not_missed(pilot: Any, suite: 
     screen = await opened_anew(pilot, suite, SUITE)
     await until(pilot, pilot.app.engine_ready.is_set)
     with _asleep(pilot.app.engine.pid):
-        screen.open_path(str(new))
+        screen.files.open(str(new))
         new.write_text(SUITE)
     await until(pilot, lambda: text_of_file(screen) == SUITE)
 
@@ -394,10 +394,10 @@ async def of_two_saves_the_text_that_was_typed_last_is_on_the_disk(
     gate = Gate(patch)
     screen = await opened_anew(pilot, suite, SUITE)
     await typed(pilot, "# one\n")
-    screen.action_save()
+    screen.saving.action_save()
     await gate.begun(pilot)
     await typed(pilot, "# two\n")
-    screen.action_save()
+    screen.saving.action_save()
     for _ in range(20):  # a save that does not wait begins to write meanwhile
         await asyncio.to_thread(bool)
         await pilot.pause()
@@ -414,7 +414,7 @@ async def what_is_typed_while_a_file_is_saved_and_closed_is_put_aside(
     gate = Gate(patch)
     screen = await opened_anew(pilot, suite, SUITE)
     await typed(pilot, "# one\n")
-    screen._save_and_close(screen.current)
+    screen.saving.save_and_close(screen.current)
     await gate.begun(pilot)
     screen.current.area.insert("# two\n")
     gate.opened.set()
@@ -431,20 +431,20 @@ async def a_file_that_was_closed_while_it_was_saved_is_closed_once(
     gate = Gate(patch)
     screen = await opened_anew(pilot, suite, SUITE)
     await typed(pilot, "# one\n")
-    screen._save_and_close(screen.current)
+    screen.saving.save_and_close(screen.current)
     await gate.begun(pilot)
-    screen._close(screen.current, keep=True)
+    screen.saving.close(screen.current, keep=True)
     again = await opened(pilot, suite)
     gate.opened.set()
     await until(pilot, lambda: "done" in gate.order and not _busy(pilot))
-    assert list(again.docs) == [str(suite)]
+    assert list(again.files.docs) == [str(suite)]
 
 
 async def text_that_no_folder_takes_is_not_closed(pilot: Any, suite: Path, patch: pytest.MonkeyPatch) -> None:
     screen = await opened_anew(pilot, suite, SUITE)
-    patch.setattr(screen.drafts, "put", lambda _: None)
+    patch.setattr(screen.drafting.drafts, "put", lambda _: None)
     await typed(pilot, "# mine\n")
-    screen._close(screen.current, keep=True)
+    screen.saving.close(screen.current, keep=True)
     await until(pilot, lambda: "stays open" in text_of(pilot.app))
     assert text_of_file(screen) == "# mine\n" + SUITE
 
@@ -464,7 +464,7 @@ async def theirs_that_cannot_be_put_aside_is_not_written_over(
     pilot: Any, suite: Path, patch: pytest.MonkeyPatch
 ) -> None:
     screen = await opened_anew(pilot, suite, SUITE)
-    patch.setattr(screen.drafts, "keep", lambda *_: None)
+    patch.setattr(screen.drafting.drafts, "keep", lambda *_: None)
     await typed(pilot, "# mine\n")
     suite.write_text("# theirs\n" + SUITE)
     await _question(pilot, "keep mine")
@@ -478,7 +478,7 @@ async def what_others_write_behind_the_answer_is_asked_about_once_more(
     pilot: Any, suite: Path, patch: pytest.MonkeyPatch
 ) -> None:
     screen = await opened_anew(pilot, suite, SUITE)
-    keep = screen.drafts.keep
+    keep = screen.drafting.drafts.keep
 
     def kept(*told: Any) -> Any:
         path = keep(*told)
@@ -488,10 +488,10 @@ async def what_others_write_behind_the_answer_is_asked_about_once_more(
     await typed(pilot, "# mine\n")
     suite.write_text("# theirs\n" + SUITE)
     await _question(pilot, "keep mine")
-    patch.setattr(screen.drafts, "keep", kept)
-    asked = screen._question
+    patch.setattr(screen.drafting.drafts, "keep", kept)
+    asked = screen.questions.open
     await pilot.press("m")
-    await until(pilot, lambda: screen._question not in (None, asked))
+    await until(pilot, lambda: screen.questions.open not in (None, asked))
     assert suite.read_text() == "# newer\n" + SUITE
 
 
@@ -534,5 +534,5 @@ async def test_nothing_is_lost(
             shutil.rmtree(suite.parent / ".mcptest" / "cache" / "drafts", ignore_errors=True)
             with pytest.MonkeyPatch.context() as patch:
                 if checks is WHILE_NOBODY_TYPES:
-                    patch.setattr("mcptest_tui.screens.edit_disk.TYPING_SECONDS", -1.0)
+                    patch.setattr("mcptest_tui.screens.edit_saving.TYPING_SECONDS", -1.0)
                 await check(pilot, suite, patch)

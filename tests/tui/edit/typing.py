@@ -45,10 +45,10 @@ async def opened_anew(pilot: Any, path: Path, text: str, line: int | None = None
     while app.screen is not screen:
         await pilot.press("escape")
     app.say("")
-    for doc in [*screen.docs.values()]:
+    for doc in [*screen.files.docs.values()]:
         doc.area.load_text(doc.file.saved)  # nobody is asked, and nothing is put aside
-        screen._drop_draft(doc)
-        screen._close(doc)
+        screen.drafting.drop(doc)
+        screen.saving.close(doc)
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
         await app.suites.read([str(path)])

@@ -12,6 +12,7 @@ import pytest
 from mcptest_tui.actions import EXCEPTIONS, KEYS, MODULES, TITLES, Action, actions_of, by_id, every_action
 from mcptest_tui.actions.__main__ import table
 from mcptest_tui.keymap import RESERVED, normal
+from mcptest_tui.screens.make import MODES
 from mcptest_tui.words import key_shown
 
 ACTIONS = list(every_action())
@@ -138,3 +139,19 @@ def test_the_table_of_keys_names_every_action():
     text = table()
     assert all(f"| `{action.id}` |" in text for _, action in ACTIONS)
     assert "| `app.palette` | `^p`, `:` | Palette |" in text
+
+
+@pytest.mark.anyio
+async def test_the_actions_of_every_mode_exist(workbench, demo) -> None:
+    """Each is a method of the mode's screen or of one of its controllers: Textual says nothing of an action that is not."""
+    missing = []
+    async with workbench() as pilot:
+        for mode in MODES:
+            pilot.app.go(mode)
+            await pilot.pause()
+            screen = pilot.app.screen_stack[0]
+            for action in actions_of(mode):
+                owner = getattr(screen, action.controller, None) if action.controller else screen
+                if not action.where and not hasattr(owner, action.method):
+                    missing.append(action.id)
+    assert missing == []

@@ -1,0 +1,155 @@
+"""What the servers of the files offer, for completion and checks.
+
+A server is started for its catalog only when a person asks for completions, or once a run has started it before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_tui.screens.edit_files import FileController, OpenFiles
+from mcptest_tui.state.server_text import target_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcptest_tui.screens.base import WorkScreen
+    from mcptest_tui.screens.edit_docs import OpenDoc
+
+ASKING, FAILED = "asking", "failed"
+_FROM_SERVERS = frozenset({"tool", "prompt", "uri"})
+Catalog = dict[str, Any]
+
+
+class Catalogs(FileController):
+    """By suite and server: the catalog of a connected server, else of one that was asked here, else what it listed last."""
+
+    def __init__(self, screen: WorkScreen, files: OpenFiles) -> None:
+        super().__init__(screen, files)
+        self.arrived: Callable[[str], None] = lambda _: None
+        """Called with the suite of a server that has answered."""
+        self._asked: dict[tuple[str, str], Catalog | str] = {}
+        self._remembered: dict[str, tuple[object, dict[str, Catalog]]] = {}
+        """By suite: what its servers were when the catalogs of its past were read from the disk, and those."""
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether a server has not answered yet."""
+        return ASKING in self._asked.values()
+
+    def of(self, doc: OpenDoc) -> dict[str, Catalog]:
+        """What is known of the servers of a file's suites."""
+        found: dict[str, Catalog] = {}
+        for suite in self.suites_of(doc):
+            for server, catalog in self._connected(suite):
+                found.setdefault(server, catalog)
+            for (path, server), answer in self._asked.items():
+                if path == suite and isinstance(answer, dict):
+                    found.setdefault(server, answer)
+            for server, catalog in self._recall(doc, suite).items():
+                found.setdefault(server, catalog)
+        return found
+
+    def suites_of(self, doc: OpenDoc) -> list[str]:
+        """The file itself, and the suites that it is a part of."""
+        documents = self.workbench.store.documents
+        return [doc.file.path, *(document.path for document in doc.owners(documents))]
+
+    def _connected(self, suite: str) -> list[tuple[str, Catalog]]:
+        """What the servers' screen has read already."""
+        screen = next((screen for screen in self.workbench.work_screens() if screen.MODE == "servers"), None)
+        by_key = getattr(getattr(screen, "servers", None), "by_key", {})
+        known = [
+            server
+            for server in by_key.values()
+            if server.path == suite and server.catalog is not None and server.state == "ready"
+        ]
+        return [(server.name, server.catalog) for server in known]
+
+    def _recall(self, doc: OpenDoc, suite: str) -> dict[str, Catalog]:
+        """What the servers of a suite listed last, read once from the disk as long as they are the same servers."""
+        from mcptest_engine.workspace.catalogs import recall_catalogs
+
+        known = doc.document if suite == doc.file.path else None
+        known = known or self.workbench.store.documents.get(suite)
+        servers = tuple((server.name, server.target) for server in known.servers) if known is not None else ()
+        was, found = self._remembered.get(suite, ((), {}))
+        if was != servers:
+            found = recall_catalogs(self.workbench.workspace.data_dir, suite, servers)
+            self._remembered[suite] = servers, found
+        return found
+
+    def forget(self, suite: str) -> None:
+        """The engine has written what a server of a suite lists: the texts that go by it are to be checked again."""
+        self._remembered.pop(suite, None)
+        for doc in self.files.docs.values():
+            if suite in self.suites_of(doc):
+                doc.checked_by = ()
+
+    def engine_lost(self) -> None:
+        """What was being asked has no answer any more."""
+        self._asked = {key: answer for key, answer in self._asked.items() if isinstance(answer, dict)}
+
+    def action_read(self) -> None:
+        """Forget what the servers said, and ask them again when it is needed."""
+        self._asked = {}
+        doc = self.files.current
+        if doc is not None:
+            for server in doc.document.servers if doc.document is not None else ():
+                self._ask_server(doc, server.name)
+
+    def ask_at_cursor(self, doc: OpenDoc, *, explicit: bool) -> None:
+        """Ask the server that the cursor's place is about, if nothing is known of it yet."""
+        from mcptest_engine.suite.cursor import place_at
+        from mcptest_engine.suite.offers import Offers
+
+        place = place_at(doc.area.lines, *doc.area.cursor_location)
+        if place is None or len(place.path) < 2 or place.path[0] not in ("tools", "resources", "prompts"):
+            return
+        if not ({"args", "target"} & set(place.path) or place.path[-1] in _FROM_SERVERS):
+            return
+        server = Offers(doc.area.lines, place, {}).server_of_test()
+        if server and server not in self.of(doc) and (explicit or self._has_run(doc, server)):
+            self._ask_server(doc, server, again=explicit)
+
+    def _has_run(self, doc: OpenDoc, server: str) -> bool:
+        """Whether a run has started this server in this session: then it does no harm to start it once more."""
+        suites = self.suites_of(doc)
+        return any(
+            row.result is not None and row.server == server and row.path in suites
+            for row in self.workbench.store.rows.values()
+        )
+
+    def _ask_server(self, doc: OpenDoc, server: str, *, again: bool = False) -> None:
+        """Ask a server what it offers, as its suite has it, or as the text says that is not sound yet."""
+        documents = self.workbench.store.documents
+        for suite in self.suites_of(doc):
+            known = documents.get(suite)
+            state = self._asked.get((suite, server))
+            if state is not None and not (again and state == FAILED):
+                return
+            if known is not None and known.sound and any(item.name == server for item in known.servers):
+                target: dict[str, Any] | None = {"suite": suite, "server": server}
+            else:
+                target = target_in(doc.area.lines, server, doc.file.path.rpartition("/")[0])
+            if target is not None:
+                self._asked[suite, server] = ASKING
+                work = self._read_server(suite, server, target)
+                self.screen.run_worker(work, group="edit.catalog", exit_on_error=False)
+                return
+
+    async def _read_server(self, suite: str, server: str, target: dict[str, Any]) -> None:
+        from mcptest_tui.engine_client import EngineError
+
+        bench, key = self.workbench, f"edit:{suite}\0{server}"
+        answer: Catalog | str = FAILED
+        try:
+            await bench.engine_ready.wait()
+            await bench.engine.ask("connect", session=key, target=target)
+            answer = await bench.engine.ask("catalog", session=key)
+            bench.engine.tell("disconnect", session=key)
+        except EngineError as wrong:
+            bench.say(f"{server}: {wrong.message}", "warning")
+        self._asked[suite, server] = answer
+        if isinstance(answer, dict):
+            self.arrived(suite)
