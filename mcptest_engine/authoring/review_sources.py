@@ -17,12 +17,12 @@ from mcptest_engine.authoring.placing import shared_expect
 from mcptest_engine.authoring.review_items import ReviewItem
 from mcptest_engine.authoring.review_memory import rejected_ids
 from mcptest_engine.authoring.review_runs import Change, Guess, Runs, changes, refused_guess, results
-from mcptest_engine.authoring.review_texts import SHORT_FORM, Piece, SuiteText, Unreadable, dashed, undashed, value_at
+from mcptest_engine.authoring.review_texts import Piece, SuiteText, Unreadable, dashed, undashed, value_at
 from mcptest_engine.core.errors import McptestError, UsageError
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.suite.edit import append_test
 from mcptest_engine.suite.edit_steps import keep_form
-from mcptest_engine.suite.short_assertions import has_short_form, with_long_assertions
+from mcptest_engine.suite.short_assertions import EXPECT_KEYS, has_short_form, written_assertions
 from mcptest_engine.suite.text_edits import EditRefused, apply
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_text import Unwritable, block
@@ -197,9 +197,7 @@ class Sources:
             return item, f"there is no test `{one_line(stored.test_name, 80)}` any more"
         was = text.value((stored.block, index, "expect"))
         if has_short_form(was):
-            wanted = _added_to_short(was, stored.expect, stored.block)
-            if wanted is None:
-                return item, SHORT_FORM
+            wanted = _in_short_form(was, stored.expect, stored.block)
         else:
             wanted = keep_form(was, _in_form_of(was, stored.expect))
         if was == wanted and repr(was) == repr(wanted):
@@ -223,7 +221,11 @@ class Sources:
             call=_call_of(test),
             path=path,
             was=before,
-            loosens=demands_lost(was, wanted, threshold=text.value((stored.block, index, "threshold"))),
+            loosens=demands_lost(
+                _long_expect(was, stored.block),
+                _long_expect(wanted, stored.block),
+                threshold=text.value((stored.block, index, "threshold")),
+            ),
             value=value,
         )
         shown = _shown(item, piece)
@@ -368,16 +370,41 @@ def _in_form_of(was: Any, wanted: Any) -> Any:
     return wanted[ASSERTIONS] if only_assertions and (was is None or isinstance(was, list)) else wanted
 
 
-def _added_to_short(was: Mapping[str, Any], wanted: Any, block: str) -> dict[str, Any] | None:
-    """`was` in the short form with the further assertions of `wanted` as `assertions`; None where something else differs."""
-    tests = [{"expect": was}, {"expect": wanted if isinstance(wanted, dict) else {ASSERTIONS: wanted}}]
-    tree = with_long_assertions(read_tree(json.dumps({block: tests}, default=str), file=""))
-    old, new = (dict(test["expect"]) for test in tree.value[block])
-    rows, further = rows_of(old), rows_of(new)
-    if any(row not in further for row in rows) or {**old, ASSERTIONS: 0} != {**new, ASSERTIONS: 0}:
-        return None
-    added = [row for row in further if row not in rows]
-    return {**was, ASSERTIONS: [*was.get(ASSERTIONS, ()), *added]} if added else dict(was)
+def _long_expect(expect: Any, block: str) -> dict[str, Any]:
+    """An `expect` with all its assertions in the long form."""
+    others = {key: expect[key] for key in expect if key in EXPECT_KEYS} if isinstance(expect, dict) else {}
+    return {**others, ASSERTIONS: [row for _, row in written_assertions(expect, block)]}
+
+
+def _in_short_form(was: Mapping[str, Any], wanted: Any, block: str) -> Any:
+    """`wanted` written as `was` is: keys of the short form stay where their assertions do, further ones are in `assertions`.
+
+    `wanted` itself where that would read otherwise.
+    """
+    long, old = _long_expect(wanted, block), _long_expect(was, block)[ASSERTIONS]
+    left: list[Any] = long[ASSERTIONS]
+    written: dict[str, Any] = {}
+    for key, there in was.items():
+        if key in EXPECT_KEYS:
+            written |= {key: long[key]} if key in long else {}
+            continue
+        rows = [row for _, row in written_assertions({key: there}, block)]
+        own = [row for row in rows if row in left]
+        if own != rows:
+            further = (row for row in left if row not in old and row.keys() == {"target", "matcher"})
+            own += [row for row in further if row["target"] == rows[0]["target"] and len(row["matcher"]) == 1]
+            matchers = {name: operand for row in own for name, operand in row["matcher"].items()}
+            is_plain = matchers.keys() == {"exact"} and not isinstance(there, dict)
+            there = matchers["exact"] if is_plain and isinstance(matchers["exact"], str | int | float) else matchers
+        if own:
+            written[key] = there
+            left = [row for row in left if row not in own]
+    listed = [row for row in was.get(ASSERTIONS, ()) if row in left]
+    written = {**written, **long, ASSERTIONS: [*listed, *(row for row in left if row not in listed)]}
+    if not written[ASSERTIONS]:
+        del written[ASSERTIONS]
+    found, meant = _long_expect(written, block)[ASSERTIONS], long[ASSERTIONS]
+    return written if len(found) == len(meant) and all(row in found for row in meant) else wanted
 
 
 def _test_text(stored: StoredProposal) -> str:

@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 _LARGEST = 32 * 1024 * 1024
 
 
-SHORT_FORM = "its assertions are in the short form: convert them first, with `mcptest fmt --long FILE`"
-"""Why an expectation cannot be changed here."""
-
-
 class Unreadable(McptestError):
     """A suite that cannot be read now; the message says why."""
 

@@ -100,11 +100,13 @@ def _notes(record: RunRecord) -> str:
     unchecked = facts.unchecked_text(record)
     told = record.warnings
     if record.verdict is not Verdict.PASS:
-        found = () if record.interrupted or _reason(record) else _told_by_no_failure(record)
-        told = (*facts.not_run_lines(record.not_run), *found)
+        told = () if record.interrupted or _reason(record) else tuple(_told_by_no_failure(record))
     told = (unchecked, *told) if unchecked else told
+    not_run = facts.not_run_lines(record.not_run)
+    more = [f"{counted(len(not_run) - NOTES, 'more suite')} not run"] if len(not_run) > NOTES else []
     mixed = (one for one in facts.repeated_tests(record) if one.passed < one.runs)
-    told = (*ledger_lines(record), *told[:NOTES], *(f"{one.text}: {one.name}" for one in islice(mixed, NOTES)))
+    repeats = (f"{one.text}: {one.name}" for one in islice(mixed, NOTES))
+    told = (*ledger_lines(record), *not_run[:NOTES], *more, *told[:NOTES], *repeats)
     notes = "".join(f"NOTE {one_line(text, ACTUAL_LIMIT)}\n" for text in told) + _strength(record)
     effects = "" if record.effects is None else record.effects.summary()
     return f"{notes}EFFECTS {effects}\n" if effects else notes
@@ -188,7 +190,9 @@ def _reason(record: RunRecord) -> str:
         return f"REASON {'; '.join([one_line(setup.told, ASSERT_LIMIT), *_written(setup)])}\n"
     if reason is None:
         return ""
-    return f"REASON {one_line('; '.join([reason, *record.warnings]), ASSERT_LIMIT)}\n"
+    not_run = facts.not_run_lines(record.not_run)  # each has a note
+    told = [reason, *(warning for warning in record.warnings if warning not in not_run)]
+    return f"REASON {one_line('; '.join(told), ASSERT_LIMIT)}\n"
 
 
 def _written(hook: HookResult) -> Iterator[str]:

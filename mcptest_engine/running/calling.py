@@ -117,7 +117,8 @@ class Caller:
         try:
             if not isinstance(asked, Case) or isinstance(asked.body, (Request, Check)):
                 return await self._ask(asked, sessions, number, fault)
-            return await self._run_body(asked, asked.body, sessions, number)
+            outcome = await self._run_body(asked, asked.body, sessions, number)
+            return _with_history(outcome, *sessions.shared.values())
         except PolicyDenied as denied:
             return Outcome(Verdict.SKIP, 0.0, message=f"not run: {denied.message}", not_run=NotRun.DENIED)
         except McptestError as error:
@@ -282,9 +283,7 @@ class Caller:
             self.unlisted.add(_id_of(asked))
         if snapshots is not None:
             snapshots.close(outcome.failure)
-        is_unlisted = found is not None and found[1] is None
-        if outcome.failure is not None and (outcome.failure.kind in _MAY_LACK_STATE or is_unlisted):
-            outcome = _with_history(outcome, outcome.failure, session)
+        outcome = _with_history(outcome, session, is_unlisted=found is not None and found[1] is None)
         size = exchange.size if exchange.size >= CERTAINLY_SMALL else 0
         return outcome._replace(size=size, behind=exchange.behind) if size or exchange.behind else outcome
 
@@ -557,18 +556,21 @@ def _held_to_catalog(
     return outcome._replace(verdict=Verdict.FAIL, message=message, failure=failure)
 
 
-def _with_history(outcome: Outcome, failure: Failure, session: Session) -> Outcome:
+def _with_history(outcome: Outcome, *sessions: Session, is_unlisted: bool = False) -> Outcome:
     """The first failure over a session whose server was restarted, or used by another suite, with that in its hint."""
-    told = f'server "{session.spec.name}" was '
-    if session.replaces is not None:
-        told += f"restarted before this call, because it {session.replaces}: its state is lost"
-    elif session.used_by is not None:
-        told += f"used by {session.used_by} before; if a test depends on its state, write `fresh: suite` on the server"
-    else:
+    failure = outcome.failure
+    if failure is None or not (failure.kind in _MAY_LACK_STATE or is_unlisted):
         return outcome
-    session.replaces = session.used_by = None
-    hint = told if failure.hint is None else f"{failure.hint}; {told}"
-    return outcome._replace(failure=replace(failure, hint=hint))
+    told = [] if failure.hint is None else [failure.hint]
+    for session in sessions:
+        server = f'server "{session.spec.name}" was '
+        if session.replaces is not None:
+            told.append(f"{server}restarted before this call, because it {session.replaces}: its state is lost")
+        elif session.used_by is not None:
+            how = "if a test depends on its state, write `fresh: suite` on the server"
+            told.append(f"{server}used by {session.used_by} before; {how}")
+        session.replaces = session.used_by = None
+    return outcome._replace(failure=replace(failure, hint="; ".join(told) or None))
 
 
 def call_of(asked: Asked) -> tuple[str, str, str]:

@@ -33,8 +33,8 @@ class Sessions:
     """What a test's call and the steps of its `verify` are sent over. `close` must be awaited, whatever happened.
 
     A session of the test's own lasts for an attempt, since what its `client` answers may go on from one request to the next.
-    Only the attempt after an answer that the test had dropped goes over the same one, as a client's would. `broken` are the
-    shared sessions over which calls of the last attempt got no answer.
+    Only the attempt after an answer that the test had dropped goes over the same one, as a client's would. `shared` are the
+    sessions of the run that it has used, `broken` those over which calls of the last attempt got no answer.
     """
 
     def __init__(self, pool: Pool, case: Case) -> None:
@@ -43,6 +43,7 @@ class Sessions:
         pin = case.body.pin if isinstance(case.body, Check) else None
         self._pinned = None if pin is None else pool.pinned(case.server, pin)
         self._client = case.request.client
+        self.shared: dict[str, Session] = {}
         self.broken: list[Broken] = []
         self._own: dict[str, Session] = {}
         self._held: AsyncExitStack | None = None
@@ -67,6 +68,7 @@ class Sessions:
             except ServerError as error:
                 self.broken.append(Broken(server, None, why=error.message))
                 raise
+        self.shared[server] = session
         return session
 
     def redact_registered(self, value: Any) -> Any:

@@ -223,6 +223,60 @@ def test_assertions_in_the_short_form_stay_in_it_and_change_one_by_one(bench: Be
     assert look(bench.workspace).items == ()
 
 
+SHORT = f"""{HEAD}tools:
+  - name: tea
+    tool: price
+    expect:
+      structured.price: 31  # in pence
+      text: {{ contains: tea, regex: "^t" }}
+      error: {{ exists: false }}
+      max_duration_ms: 500
+"""
+PRICE, TEXT = "result.structuredContent.price", "result.content[0].text"
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "changed"),
+    [
+        pytest.param(
+            [(PRICE, "exact", 30), (TEXT, "contains", "tea"), (TEXT, "regex", "^t"), ("error", "exists", False)],
+            {"max_duration_ms": 500},
+            {"price: 31": "price: 30"},
+            id="another value",
+        ),
+        pytest.param(
+            [(PRICE, "gt", 3), (TEXT, "regex", "^t"), ("error", "exists", False)],
+            {"max_duration_ms": 800},
+            {"price: 31": "price: { gt: 3 }", "contains: tea, ": "", "500": "800"},
+            id="other matchers and another budget",
+        ),
+        pytest.param(
+            [(PRICE, "exact", 31), ("json.a", "exact", 1)],
+            {},
+            {
+                'text: { contains: tea, regex: "^t" }\n      ': "",
+                "error: { exists: false }\n      max_duration_ms: 500": "assertions:\n"
+                '        - { target: "json.a", matcher: { exact: 1 } }',
+            },
+            id="other targets",
+        ),
+    ],
+)
+def test_a_proposal_changes_assertions_in_the_short_form(
+    bench: Bench, rows: list[tuple[str, str, Any]], more: dict[str, Any], changed: dict[str, str]
+) -> None:
+    path = bench.suite(SHORT)
+    assertions = [{"target": target, "matcher": {name: operand}} for target, name, operand in rows]
+    proposal(bench, test_name="tea", expect={**more, "assertions": assertions})
+    found = look(bench.workspace)
+    assert found.stale == ()
+    assert accept(bench, *found.items).refused == ()
+    wanted = SHORT
+    for before, after in changed.items():
+        wanted = wanted.replace(before, after)
+    assert path.read_text(encoding="utf-8") == wanted
+
+
 def test_undo_puts_the_file_back_byte_for_byte(bench: Bench) -> None:
     path = bench.suite(RAIN.replace("\n", "\r\n"))
     bench.ran({"forecast": text_result("sun")})

@@ -78,7 +78,7 @@ def test_links_to_one_suite_in_two_folders_are_two_suites(folder: Path) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_one_report_tells_of_all_suites_and_the_exit_code_is_that_of_the_worst() -> None:
-    files = ("github=notes.txt", "pretty=all.txt", "junit=all.xml", "html=all.html")
+    files = ("agent=agent.txt", "github=notes.txt", "pretty=all.txt", "junit=all.xml", "html=all.html")
     reporters = [word for one in ("json", *files) for word in ("--reporter", one)]
     ran = invoke(run.command, "a", "b", *reporters)
     data = json.loads(ran.stdout)
@@ -107,6 +107,8 @@ def test_one_report_tells_of_all_suites_and_the_exit_code_is_that_of_the_worst()
     assert {call.server for call in record.effects.calls} == set(both)
     cases = [case.attrib for case in fromstring(Path("all.xml").read_text(encoding="utf-8")).iter("testcase")]
     assert len({(case["classname"], case["name"]) for case in cases}) == len(cases) == 5, "the run has a case too"
+    _, reason, note, *_ = Path("agent.txt").read_text(encoding="utf-8").splitlines()
+    assert (reason, note) == ("REASON a suite is invalid (exit code 2)", f"NOTE {record.warnings[0]}")
     page = Path("all.html").read_text(encoding="utf-8")
     assert "Suites: 1 of 3 passed" in page
     assert "No coverage measured" not in page

@@ -118,6 +118,12 @@ def test_the_first_failure_over_a_used_server_says_who_used_it_and_how_a_suite_g
         'server "counted" was used by a.yml before; if a test depends on its state, write `fresh: suite` on the server'
     )
     assert hints == [told, None]
+    node = {"id": "one", "tool": "count"}
+    graph = {"name": "graph", "nodes": [node], "expect": {"nodes.one.output": {"contains": "1 calls"}}}
+    write_suite("c", compositions=[graph, {**graph, "name": "again"}])
+    _, records = run_suites("a", "c", options=("--workers", "1"))
+    hints = [test.failure.hint for test in records["c"].tests if test.failure is not None]
+    assert hints == [told, None]
     write_suite("a", "drop")
     _, records = run_suites("a", "b", options=("--workers", "1"))
     failure = records["b"].tests[0].failure
