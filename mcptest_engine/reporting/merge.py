@@ -205,10 +205,15 @@ def worst_code(codes: Collection[int]) -> ExitCode:
 
 
 def _only_skips(records: Sequence[RunRecord], merged: RunRecord) -> bool:
-    """Whether the suite skips every test itself: no hook and no policy had a part in it."""
+    """Whether the suite skips every test itself: no hook and no policy had a part in it, as far as the records say so.
+
+    Those of version 0.1, which are without `strength`, do not.
+    """
     if any(record.hooks for record in records) or not merged.tests:
         return False
-    return all(test.verdict is Verdict.SKIP and test.not_run is None for test in merged.tests)
+    return all(
+        test.verdict is Verdict.SKIP and test.not_run is None and test.strength is not None for test in merged.tests
+    )
 
 
 def _servers(records: Sequence[RunRecord]) -> tuple[ServerRecord, ...]:

@@ -338,6 +338,16 @@ def test_a_wrong_command_line_is_refused(arguments: tuple[str, ...], told: str, 
     assert told in done.stderr
 
 
+def test_a_server_of_a_config_file_is_looked_at(mcptest: Run, tmp_path: Path) -> None:
+    mock = {"command": "mcptest", "args": ["mock", "--preset", "demo"]}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"demo": mock, "gone": {"command": "no-such"}}}))
+    for name, ok in (("demo", True), ("gone", False)):
+        looked = ("doctor", "--from-file", f"mcp.json#{name}", "--format", "json")
+        assert "nothing was started: `mcp.json` names" in mcptest(*looked).stderr
+        done = mcptest(*looked, "--yes")
+        assert (json.loads(done.stdout)["ok"], done.returncode) == (ok, 0 if ok else 1)
+
+
 # --- the message that leads here
 
 

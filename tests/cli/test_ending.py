@@ -96,12 +96,13 @@ def test_ctrl_c_in_the_second_of_several_suites_ends_all_with_one_report(
     assert of_this_test(tmp_path) == []
 
 
+@pytest.mark.parametrize("silent", [[], ["silent"]], ids=["in a call", "while a server starts"])
 def test_ctrl_c_twice_leaves_at_once_and_leaves_nothing(
-    started: Callable[..., object], write: Write, tmp_path: Path
+    started: Callable[..., object], write: Write, tmp_path: Path, silent: list[str]
 ) -> None:
     """Issue 2: twice kills."""
     lingering = Path(__file__).parent.parent / "servers" / "lingering.py"
-    command = json.dumps([sys.executable, str(lingering), str(tmp_path)])
+    command = json.dumps([sys.executable, str(lingering), str(tmp_path), *silent])
     write(
         f"servers: {{ s: {{ command: {command}, shutdown_grace_ms: 30000 }} }}\ntools:\n  - {{ name: a, tool: look }}\n"
     )

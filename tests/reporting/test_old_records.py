@@ -55,6 +55,19 @@ def test_a_record_of_0_1_compares_with_one_that_fails_on_a_tools_error_now() -> 
     assert (compared.notes, compared.fixed, compared.new, compared.gone) == ((), (), (), ())
 
 
+def test_shards_of_0_1_that_ran_nothing_exit_as_each_of_them_did() -> None:
+    """Their records do not say whether the suite skips a test or the policy kept it from being run."""
+    shards = [read("0.1-shard-1"), read("0.1-shard-2")]
+    skipped = [
+        replace(
+            shard.with_tests(tuple(replace(test, verdict=Verdict.SKIP, failure=None) for test in shard.tests)),
+            exit_code=0,
+        )
+        for shard in shards
+    ]
+    assert merge_records(skipped).exit_code == 0
+
+
 def test_shards_of_0_1_merge_into_the_whole_run() -> None:
     whole, merged = read("0.1"), merge_records([read("0.1-shard-1"), read("0.1-shard-2")])
     assert {test.id: test.verdict for test in merged.tests} == {test.id: test.verdict for test in whole.tests}

@@ -94,6 +94,13 @@ def test_ready_says_what_is_waited_for(record_of: RecordOf, arguments: list[str]
     assert said(record) == ["1"]
 
 
+def test_ready_waits_for_a_port(record_of: RecordOf, free_port: int) -> None:
+    suite = server(port=free_port, more=f", ready: {free_port}") + calls("count")
+    assert said(record_of(suite)) == ["1"]
+    closed = suite.replace(f"ready: {free_port}", "ready: { port: 1, timeout: 200ms }")
+    assert 'server "web" did not start: it was not ready within 200 ms' in failure(record_of(closed))
+
+
 def test_a_program_that_listens_late_is_waited_for(
     run_of: Callable[..., Coroutine[None, None, RunRecord]], tmp_path: Path
 ) -> None:

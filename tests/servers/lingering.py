@@ -1,5 +1,6 @@
 """A server that tells where it is, and will not go. `lingering.py FOLDER` makes `FOLDER/called` at the first call, which it
-never answers, and `FOLDER/eof` when stdin ends; it ignores SIGTERM.
+never answers, and `FOLDER/eof` when stdin ends; it ignores SIGTERM. With a second argument it answers nothing at all, and has
+been called when it has started.
 """
 
 import pathlib
@@ -18,6 +19,10 @@ def called(*_):
 
 
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-minimcp.serve(called)
+if len(sys.argv) > 2:
+    called()
+    sys.stdin.buffer.read()
+else:
+    minimcp.serve(called)
 (FOLDER / "eof").touch()
 threading.Event().wait()

@@ -262,6 +262,12 @@ class Composition(AnyTest):
         link="composition",
     )
 
+    name: Text = Field(
+        description="The name of the composition, in reports and for `--filter`. It should say what its calls do together.",
+        json_schema_extra=hints(
+            missing="write a name that says what the calls do together, such as `name: a placed order is listed`"
+        ),
+    )
     nodes: Annotated[Many[Node], Field(min_length=1)] = Field(
         description="The calls. `needs` decides their order, not this list.",
         json_schema_extra=hints(

@@ -54,6 +54,12 @@ class EvalTest(AnyTest):
         link="eval",
     )
 
+    name: Text = Field(
+        description="The name of the eval, in reports and for `--filter`. It should say what is graded.",
+        json_schema_extra=hints(
+            missing="write a name that says what is graded, such as `name: the summary names the cause`"
+        ),
+    )
     server: Text | None = Field(
         default=None,
         description="The server to call, or whose tools the model may call. Not needed if there is only one.",
