@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,7 +105,7 @@ class Connecting(ServersBase):
                     self.workbench.engine.tell("end_process", number=process.number)
         elif server is not None and server.state in ("ready", "starting"):
             server.state = "stopping"
-            self.workbench.engine.tell("disconnect", session=server.key)
+            self.in_background(partial(self._disconnect, server), f"connect {server.key}")
             self.show_all()
             self.wake()
         if server is not None:
@@ -147,6 +148,24 @@ class Connecting(ServersBase):
         except EngineError as wrong:
             self.servers.refused(server, wrong.message, wrong.hint)
             self.show_all()
+
+    async def _disconnect(self, server: Server) -> None:
+        """Have its session ended; connecting that the engine has not heard of is given up, and nothing will be told of it."""
+        if self.workbench.engine_ready.is_set():
+            with suppress(EngineError):
+                await self.workbench.engine.ask("disconnect", session=server.key)
+        if server.state == "stopping":
+            server.state, server.version = "off", server.version + 1
+            self.show_all()
+            self.tell_ended({server.key})
+
+    def tell_ended(self, keys: set[str]) -> None:
+        """Say which of these servers have ended that were ended from here."""
+        for key in keys & set(self.ending):
+            one = self.servers.by_key[key]
+            if one.state in ("off", "failed") and not (self.ending[key] and one.runs):
+                del self.ending[key]
+                self.workbench.say(f"{one.name} has ended")
 
     def state_changed(self, server: Server) -> None:
         """The engine said what became of it."""

@@ -147,9 +147,10 @@ class Catalogs(FileController):
             await bench.engine_ready.wait()
             await bench.engine.ask("connect", session=key, target=target)
             answer = await bench.engine.ask("catalog", session=key)
-            bench.engine.tell("disconnect", session=key)
         except EngineError as wrong:
             bench.say(f"{server}: {wrong.message}", "warning")
+        finally:
+            bench.engine.tell("disconnect", session=key)
         self._asked[suite, server] = answer
         if isinstance(answer, dict):
             self.arrived(suite)

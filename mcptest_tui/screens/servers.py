@@ -132,11 +132,7 @@ class ServersScreen(Connecting, Calling, Proposing, Asking):
             self.show_about(keep=True)
         self.refresh_bindings()
         self.workbench.refresh_status()
-        for key in changed & set(self.ending):
-            one = self.servers.by_key[key]
-            if one.state in ("off", "failed") and not (self.ending[key] and one.runs):
-                del self.ending[key]
-                self.workbench.say(f"{one.name} has ended")
+        self.tell_ended(changed)
 
     def engine_changed(self, state: str, message: str) -> None:  # noqa: ARG002
         """Every session is gone with the engine that had it."""

@@ -2,7 +2,7 @@
 
 Tools, each with a thread of its own: `look` answers; `mix` answers with the `who` of whichever `mix` came last, and waits a
 moment for another to come; `store` does the same; `linger` answers when another `linger` has come, or after a moment; `tire`
-does so too, and takes a second longer beside another; `die` exits with code 3; `die_beside` does so when another one is in
+does so too, and takes two seconds longer beside another; `die` exits with code 3; `die_beside` does so when another one is in
 hand; `freeze` stops every answer from now on; `dawdle` never answers, while all others are answered.
 
 With --http it prints its port and serves on 127.0.0.1 until stdin ends; a process that has died is replaced, and knows no
@@ -20,6 +20,9 @@ import uuid
 import minimcp
 
 MOMENT = 0.2
+MOMENTS = {"mix": 1.5, "store": 1.5, "die_beside": 1.5, "tire": 0.4}
+"""Seconds that a tool waits for another call where its answer depends on it: on a busy machine two that were sent at once come
+far apart."""
 META = "io.modelcontextprotocol/"
 state = threading.Condition()
 in_hand = {}
@@ -32,7 +35,7 @@ def wait_for_another(name):
     """Whether another call of this tool came in time."""
     with state:
         count = came[name]
-        return state.wait_for(lambda: in_hand[name] > 1 or came[name] > count, MOMENT)
+        return state.wait_for(lambda: in_hand[name] > 1 or came[name] > count, MOMENTS.get(name, MOMENT))
 
 
 def called(name, arguments):
@@ -54,7 +57,7 @@ def called(name, arguments):
         if beside and name == "die_beside":
             os._exit(3)
         if beside and name == "tire":
-            threading.Event().wait(1)
+            threading.Event().wait(2)
         return {"resultType": "complete", "content": [{"type": "text", "text": last[name]}]}
     finally:
         with state:

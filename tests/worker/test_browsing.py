@@ -128,6 +128,12 @@ def test_a_server_that_hangs_at_start_can_be_left(child: Child, clinging: Clingi
         child.answer(waiting)
 
 
+def test_a_server_that_is_left_in_the_same_moment_is_told_to_be_closed(child: Child) -> None:
+    commands = [{"do": "connect", "session": "s", "target": script("echo")}, {"do": "disconnect", "session": "s"}]
+    child.write(b"".join(json.dumps(command).encode() + b"\n" for command in commands))
+    assert child.event("server.state", state="closed")["message"] == "disconnected before it was ready"
+
+
 def test_what_a_server_does_not_offer_is_not_asked_for(child: Child) -> None:
     child.ask("connect", session="s", target=script("echo"))
     catalog = child.ask("catalog", session="s")

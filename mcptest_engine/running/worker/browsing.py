@@ -138,6 +138,7 @@ class _Browsed:
         self._output_schemas: dict[str, Any] = {}
         self._listing = asyncio.Lock()
         self._life = asyncio.ensure_future(self._live())
+        self._life.add_done_callback(self._given_up)
 
     async def close(self) -> None:
         self._life.cancel()
@@ -193,9 +194,6 @@ class _Browsed:
         except ServerError as error:
             self._failed(self._refused(error))
             return
-        except asyncio.CancelledError:
-            self._failed(Refused("disconnected before it was ready", kind="gone"), state="closed")
-            raise
         except Exception as bug:  # noqa: BLE001 - a server that cannot be looked at must not be one that starts for ever
             self._failed(Refused(f"this is a bug in mcptest: {type(bug).__name__}: {bug}", kind="bug"))
             return
@@ -210,6 +208,11 @@ class _Browsed:
             self._fail(Refused("this server is not connected any more", kind="gone"))
             await session.close()
             self._tell("closed")
+
+    def _given_up(self, life: asyncio.Future[None]) -> None:
+        """Tell that it was ended before it was ready; it may not even have begun."""
+        if life.cancelled() and not self._opened.done():
+            self._failed(Refused("disconnected before it was ready", kind="gone"), state="closed")
 
     async def _listen(self, session: Session) -> None:
         """Until the session ends: tell which lists have changed and which resources, at most once in `NEWS_SECONDS`."""

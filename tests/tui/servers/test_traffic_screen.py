@@ -191,6 +191,9 @@ async def test_a_call_is_made_again_only_as_long_as_its_connecting_goes_on(workb
     async with workbench() as pilot:
         screen = await at_servers(pilot, "demo")
         call = {"method": "tools/call", "params": {"name": "status", "arguments": {}}, "send": True}
+        screen.action_connect()
+        screen.action_disconnect()  # before the engine has heard of it
+        await until(pilot, lambda: screen.server.state == "off", what="the connecting that was not begun")
         screen.arrive(server="demo", call=call)
         assert screen.server.state == "starting"
         await pilot.press("escape")
