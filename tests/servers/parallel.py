@@ -1,9 +1,9 @@
 """A server that works on all calls at once, and stands some of them badly, in either lifecycle: `parallel.py [--http]`.
 
-Tools, each with a thread of its own: `look` answers; `mix` answers with the `who` of whichever `mix` came last, and waits a
-moment for another to come; `store` does the same; `linger` answers when another `linger` has come, or after a moment; `tire`
-does so too, and takes two seconds longer beside another; `die` exits with code 3; `die_beside` does so when another one is in
-hand; `freeze` stops every answer from now on; `dawdle` never answers, while all others are answered.
+Tools, each with a thread of its own: `look` answers; `mix` waits a moment for another `mix` to come, and answers with the
+`who` of both that is last in the alphabet; `store` does the same; `linger` answers when another `linger` has come, or after
+a moment; `tire` does so too, and takes two seconds longer beside another; `die` exits with code 3; `die_beside` does so when
+another one is in hand; `freeze` stops every answer from now on; `dawdle` never answers, while all others are answered.
 
 With --http it prints its port and serves on 127.0.0.1 until stdin ends; a process that has died is replaced, and knows no
 session of the one before it.
@@ -43,7 +43,8 @@ def called(name, arguments):
     with state:
         came[name] = came.get(name, 0) + 1
         in_hand[name] = in_hand.get(name, 0) + 1
-        last[name] = arguments.get("who", "")
+        who = arguments.get("who", "")
+        last[name] = max(who, last[name]) if in_hand[name] > 1 else who
         state.notify_all()
     try:
         if name == "die":
