@@ -683,12 +683,11 @@ class _FirstRun:
             return 0
         if learnt is None or not learnt.proposals:
             return 0
-        told = f"what {counted(learnt.proposals, 'test')} saw is proposed; it is seen, not known to be right"
+        _say(f"proposals for {counted(learnt.proposals, 'test')}: values that were seen, not known to be right")
         if learnt.score is not None and learnt.accepted_score is not None:
-            told += (
-                f"\naccepted, the suite notices {learnt.accepted_score:.0%} of wrong answers, now {learnt.score:.0%}"
+            _say(
+                f"the suite notices {learnt.score:.0%} of wrong answers; with the proposals, {learnt.accepted_score:.0%}"
             )
-        _say(told)
         sys.stdout.flush()
         return learnt.proposals
 
@@ -844,15 +843,18 @@ def _worth_learning(catalog: Catalog, found: Scaffold) -> list[str] | None:
     return None
 
 
-def _say(line: str) -> None:
-    """Write a line, on a terminal over as many rows as it needs, none of them cut within a word."""
+def _say(text: str) -> None:
+    """Write each line of a text, on a terminal over as many rows as it needs, none of them cut within a word."""
     if sys.stdout.isatty():
         import shutil
         import textwrap
 
-        margin = " " * (len(line) - len(line.lstrip()))
+        def fill(line: str) -> str:
+            margin = " " * (len(line) - len(line.lstrip()))
+            return textwrap.fill(
+                line, width, subsequent_indent=f"{margin}  ", break_long_words=False, break_on_hyphens=False
+            )
+
         width = max(shutil.get_terminal_size().columns, 20)
-        line = textwrap.fill(
-            line, width, subsequent_indent=f"{margin}  ", break_long_words=False, break_on_hyphens=False
-        )
-    sys.stdout.write(f"{line}\n")
+        text = "\n".join(map(fill, text.split("\n")))
+    sys.stdout.write(f"{text}\n")

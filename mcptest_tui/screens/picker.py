@@ -87,7 +87,7 @@ class Picker(Modal[str]):
     """Type to search, arrows to move, Enter to choose; the answer is the id of what was chosen.
 
     `source` gives the choices for what is typed and the part of it to search with, so that a first letter can mean
-    something. `highlighted` is told where the cursor stands.
+    something. `highlighted` is told where the cursor stands: at `start` as long as nothing is typed.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("picker")
@@ -162,8 +162,7 @@ class Picker(Modal[str]):
         choices, query = self._source(typed)
         found = ranked(choices, query.strip())[:SHOWN]
         widget = self.query_one(OptionList)
-        before = widget.highlighted_option.id if keep and widget.highlighted_option else self._start
-        self._start = None
+        before = widget.highlighted_option.id if keep and widget.highlighted_option else None if query else self._start
         self._found = {choice.id: choice for choice, _ in found}
         width = max(widget.size.width - 2, 20)
         options: list[Option] = []

@@ -72,14 +72,13 @@ class Progress:
 
     @property
     def left(self) -> float | None:
-        """Seconds until all is done if it goes on as it did; None while too little is done to say, or nothing comes."""
-        if (
-            not self.busy
-            or self.silent is not None
-            or self.done < LEAST_DONE
-            or self.elapsed < LEAST_SECONDS
-            or self.done >= self.total
-        ):
+        """Seconds until all is done if it goes on as it did; None while too little is done to say, or nothing comes: a server
+        that hangs for longer than several tests took makes each estimate a false one.
+        """
+        if not self.busy or self.done < LEAST_DONE or self.elapsed < LEAST_SECONDS or self.done >= self.total:
+            return None
+        each = (self.heard - self.started) / self.done
+        if self.silent is not None or self.clock() - self.heard > max(LEAST_SECONDS, LEAST_DONE * each):
             return None
         return self.elapsed / self.done * (self.total - self.done)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.reactive import Reactive
 from textual.widgets import Input
 
@@ -31,6 +31,10 @@ class Line(Input, inherit_bindings=False):
         told = {"line.take": enter, "app.back": escape, "dialog.close": escape}
         self.hints = {name: title for name, title in told.items() if title}
         """Titles for the footer, by the ids of actions."""
+
+    def on_resize(self) -> None:
+        """Keep the cursor in view: the base class scrolls to it when it moves, and not when the line becomes narrower."""
+        self.scroll_to_region(Region(self._cursor_offset, 0, 1, 1), force=True, animate=False)
 
 
 class Prompt(Line):

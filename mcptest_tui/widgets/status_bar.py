@@ -86,8 +86,9 @@ def laid_out(status: Status, width: int, *, tiny: bool = False) -> Content:
             break
     if room < 10:
         return _row(left, right, width)
+    said = status.message if room >= wanted else status.message.partition(" (")[0]  # details go whole
     style = {"error": "$verdict-fail", "warning": "$verdict-inconclusive"}.get(status.severity, "$muted")
-    return _row(beside + Content(gap) + shown(one_line(status.message, room), style=style), behind, width)
+    return _row(beside + Content(gap) + shown(one_line(said, room), style=style), behind, width)
 
 
 def _row(left: Content, right: Content, width: int) -> Content:

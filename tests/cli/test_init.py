@@ -869,7 +869,7 @@ def test_values_that_read_only_tools_returned_become_arguments_and_are_tried(mcp
     done = mcptest("init", "--command", server("library", "--diary", diary), "--yes")
     assert "  get_book: valid arguments: book_id from list_books\n" in done.stdout
     assert "  PASS  get_chapter: highest `chapter`  " in done.stdout
-    assert "\n11 checked\nwhat 11 tests saw is proposed; it is seen, not known to be right\n" in done.stdout
+    assert "\n11 checked\nproposals for 11 tests: values that were seen, not known to be right\n" in done.stdout
     tests = {test["name"]: test for test in suite_of(tmp_path)["tools"]}
     assert tests["get_book: valid arguments"]["args"] == {"book_id": "b-7741"}
     assert tests["get_book: valid arguments"]["guess"] == ["book_id"]
@@ -886,7 +886,7 @@ def test_what_the_run_saw_is_accepted_at_once_and_the_suite_notices_most_wrong_a
 ) -> None:
     """The loop of a first suite: init, review, and the suite is worth something."""
     done = mcptest("init", "--command", server("library"), "--yes")
-    assert "accepted, the suite notices 100% of wrong answers, now 26%\n" in done.stdout
+    assert "the suite notices 26% of wrong answers; with the proposals, 100%\n" in done.stdout
     listed = json.loads(mcptest("review", "--list", "--format", "json").stdout)["items"]
     assert {item["stability"] for item in listed} == {"seen twice, not known to be right"}
     assert mcptest("review", "--accept-all").returncode == 0
@@ -1024,17 +1024,17 @@ def test_servers_of_a_file_keep_their_secrets_and_overwrite_no_suite_of_each_oth
 
 
 def test_a_long_line_is_broken_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And is one line in a pipe."""
+    """And is one line in a pipe; lines of one text stay lines."""
 
     class OnTerminal(io.StringIO):
         def isatty(self) -> bool:
             return True
 
     monkeypatch.setenv("COLUMNS", "40")
-    line = "  or allow them: --allow TOOL for one, --presumed for all"
+    line = "\nfirst\n  or allow them: --allow TOOL for one, --presumed for all"
     written = []
     for stream in (OnTerminal(), io.StringIO()):
         monkeypatch.setattr(sys, "stdout", stream)
         _say(line)
         written.append(stream.getvalue())
-    assert written == ["  or allow them: --allow TOOL for one,\n    --presumed for all\n", f"{line}\n"]
+    assert written == ["\nfirst\n  or allow them: --allow TOOL for one,\n    --presumed for all\n", f"{line}\n"]

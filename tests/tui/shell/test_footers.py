@@ -156,6 +156,12 @@ async def test_up_recalls_what_was_entered_before_in_prompts_for_commands_and_fo
         await pilot.press("f1", "ctrl+o")
         await until(pilot, lambda: isinstance(app.screen, Ask), what="the prompt again")
         line = app.screen.query_one("Prompt")
+        line.value = "long/" * 18
+        line.cursor_position = len(line.value)
+        await pilot.resize_terminal(60, 20)
+        await until(pilot, lambda: line.cursor_screen_offset.x <= line.content_region.right)
+        await pilot.resize_terminal(120, 40)
+        line.value = ""
         await pilot.press("o", "up")
         assert line.value == "mcptest.yml"
         await pilot.press("up", "up")

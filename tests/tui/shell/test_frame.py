@@ -187,6 +187,12 @@ async def help_lists_the_keys_of_the_pane_and_does_them(pilot):
     await until(pilot, lambda: pilot.app.current_mode == "review")
     await pilot.press("question_mark")
     await until(pilot, lambda: "one by one" in text_of(pilot.app))
+    listed = pilot.app.screen.query_one(OptionList)
+    before = listed.highlighted
+    await pilot.press("t")
+    await until(pilot, lambda: listed.highlighted != before)
+    await pilot.press("backspace")
+    assert listed.highlighted == before
     await pilot.press(*"traffic", "enter")
     await until(pilot, lambda: pilot.app.current_mode == "traffic")
     await pilot.press("question_mark", *"shows", "enter")  # in so few rows the list has a sentence of it
@@ -525,6 +531,9 @@ async def what_went_well_is_told_in_the_status_bar_and_covers_nothing(pilot):
     await until(pilot, lambda: "wrote mcptest.yml; a runs its tests" in rows_of(pilot.app)[-2])
     pilot.app.say(f"wrote {'very/' * 30}long.yml")
     await until(pilot, lambda: "wrote very/very/" in rows_of(pilot.app)[-2])
+    pilot.app.say("Copied `result.structuredContent.stations[*].conditions[0].description` (OSC 52, 5 bytes)")
+    await until(pilot, lambda: "description`  " in f"{rows_of(pilot.app)[-2]}  ", what="no half of what is in brackets")
+    assert "OSC" not in rows_of(pilot.app)[-2]
     pilot.app.push_screen(Question("Which?", ["?"], [("y", "yes")]))
     await until(pilot, lambda: "esc close" in text_of(pilot.app))
     pilot.app.say("copied")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mcptest_tui.state.progress import Progress
 
 
@@ -119,6 +121,12 @@ def test_how_long_the_rest_takes_is_told_once_enough_is_done():
         clock[0] += 1.0
         progress.apply({"event": "case.finished", "run": "a", "id": "t", "result": {"verdict": "pass"}})
     assert progress.left == 6.0
+    clock[0] += 2.9
+    assert progress.left is not None
+    clock[0] += 0.2
+    assert progress.left is None, "the next test takes longer than three of those before it: nobody knows how long"
+    progress.apply({"event": "case.finished", "run": "a", "id": "t", "result": {"verdict": "pass"}})
+    assert progress.left == pytest.approx(7.1)
 
 
 def test_what_was_given_up_when_a_run_was_stopped_is_counted():
