@@ -17,6 +17,7 @@ from mcptest_tui.mode_screen import ModeScreen
 from mcptest_tui.problems import Sturdy, title_of
 from mcptest_tui.safe import safe_text
 from mcptest_tui.themes import PLAIN_TEXT, token_defaults
+from mcptest_tui.widgets.footer import is_typed
 from mcptest_tui.words import PLAIN, key_shown
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ SECONDS, ERROR_SECONDS = 4, 8
 SAID_SECONDS = 20
 IDLE = "idle"
 """The severity of a message that a key has nothing to do: the next key that has takes it away."""
+REPEAT_SECONDS = 0.5
+"""A key that comes again within this time was held down, or pressed twice because nothing had been seen yet."""
 
 
 class BaseApp(KeyOrder, Sturdy, App[int]):
@@ -56,6 +59,8 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
     engine: EngineClient
     engine_ready: asyncio.Event
     problems: Problems
+    _opened_edit = ("", 0.0)
+    """The key that has just opened Edit, and when it was pressed."""
     watch_mode: str
     copying: asyncio.Lock
     message: tuple[str, str] = ("", "information")
@@ -164,8 +169,19 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
             holder.remove()
 
     async def _check_bindings(self, key: str, priority: bool = False) -> bool:
-        """As the base class; a key of ours that has nothing to do says so: silence looks like a key that was lost."""
+        """As the base class; a key of ours that has nothing to do says so: silence looks like a key that was lost.
+
+        One that has just opened the editor, and comes again at once, isn't typed into the file.
+        """
+        opened, self._opened_edit = self._opened_edit, ("", 0.0)
+        if priority and opened[0] == key and self.key_time < opened[1] + REPEAT_SECONDS and is_typed(self.screen, key):
+            self._opened_edit = key, self.key_time
+            self.say(f"not typed: {key_shown(key)} had just opened Edit", IDLE)
+            return True
+        mode = self._current_mode
         if await super()._check_bindings(key, priority):
+            if self._current_mode == "edit" != mode:
+                self._opened_edit = key, self.key_time
             if self.message[1] == IDLE:
                 self.say("")  # it was about another key
             return True

@@ -49,6 +49,8 @@ class KeyOrder(App[int]):
         self._watchdog: Timer | None = None
         self._holding = False
         self._looks = 0
+        self.key_time = 0.0
+        """When the key was pressed that was sent last."""
 
     @property
     def is_typing(self) -> bool:
@@ -100,13 +102,17 @@ class KeyOrder(App[int]):
             self.set_timer(HELD_SECONDS, self._look_again)
             return
         while self._typed and self._is_letter(self._typed[0]):
-            await super().on_event(self._typed.popleft())
+            await self._send(self._typed.popleft())
         if not self._typed:
             return
-        await super().on_event(self._typed.popleft())
+        await self._send(self._typed.popleft())
         self._send_mark(self.focused or self.screen, _ROUNDS - 1)
         if self._typed and self._watchdog is None:
             self._watchdog = self.set_timer(PATIENCE_SECONDS, self._look_for_mark)
+
+    async def _send(self, event: events.Key | events.Paste) -> None:
+        self.key_time = event.time
+        await super().on_event(event)
 
     def _is_letter(self, event: events.Key | events.Paste) -> bool:
         """Whether the focused widget takes the key as text, so that nothing behind it need wait."""

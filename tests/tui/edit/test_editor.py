@@ -48,12 +48,22 @@ def suite(place: Path) -> Path:
     return path
 
 
-async def test_the_first_suite_is_open_when_one_comes_here(suite: Path, workbench: Callable[..., Any]) -> None:
+async def test_the_first_suite_is_open_when_one_comes_here(
+    suite: Path, workbench: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the key that leads here types nothing into it when it comes twice at once, only later."""
+    monkeypatch.setattr("mcptest_tui.base_app.REPEAT_SECONDS", 3600)
     async with workbench() as pilot:
-        await pilot.press("f2")
+        await pilot.press("2", "2")
         screen = await opened(pilot)
         assert screen.current.file.path == str(suite)
         assert screen.focused is screen.current.area
+        await until(pilot, lambda: "not typed: 2 had just opened Edit" in text_of(pilot.app))
+        await pilot.press("2")
+        assert screen.current.text == SUITE
+        monkeypatch.setattr("mcptest_tui.base_app.REPEAT_SECONDS", 0)
+        await pilot.press("2")
+        assert screen.current.text != SUITE
 
 
 # Problems
