@@ -190,7 +190,7 @@ class Workbench(AppActions, inherit_bindings=False):
         for event in events:
             self.runs.progress.apply(event)
             if event.get("event") == "processes":
-                self.processes = processes_of(event["rows"])
+                self.processes = processes_of(event["rows"], self.store.documents)
             elif event.get("event") == "files.changed":
                 changed += self.suites.changed(self.agents.saved(event.get("paths", ())))
             elif event.get("event") == "files.watched":

@@ -33,7 +33,8 @@ class Runs:
         self._unasked: set[str] = set()
         self._run_by_key: set[str] = set()
         self._written = WrittenFiles()
-        self._due_when_read = False
+        self._asked_early: set[str] | None = None
+        """The suites that ran when all were asked for while others were still looked for; those run once they are read."""
 
     def start(self, path: str | None, ids: Iterable[str] | None, *, by_key: bool = True) -> list[str]:
         """Run these tests (of the suite at `path`, or wherever they are), or all; returns the keys of the runs.
@@ -42,10 +43,11 @@ class Runs:
         """
         store = self._app.store
         wanted: dict[str, list[str] | None] = {}
-        if ids is None and path is None and not store.documents and not self._suites.searched:
-            self._due_when_read = True
-            self._app.say("the suites are being read; then all tests run")
-            return []
+        if ids is None and path is None and not self._suites.searched:
+            self._asked_early = set(store.documents)
+            if not store.documents:
+                self._app.say("the suites are being read; then all tests run")
+                return []
         if ids is None:
             wanted = dict.fromkeys([path] if path is not None else store.documents)
         else:
@@ -80,11 +82,20 @@ class Runs:
         return keys
 
     def documents_read(self) -> None:
-        """Start what a key asked for before there were suites."""
-        if self._due_when_read and (self._app.store.documents or self._suites.searched):
-            self._due_when_read = False
+        """Start what a key asked for before all suites were found."""
+        if self._asked_early is None:
+            return
+        asked, documents = self._asked_early, self._app.store.documents
+        late = [path for path in documents if path not in asked]
+        if late and not asked:
             self._app.say("")
-            self.start(None, None)
+        asked.update(late)
+        for path in late:
+            self.start(path, None)
+        if self._suites.searched:
+            self._asked_early = None
+            if not documents:
+                self.start(None, None)  # which says that there is nothing
 
     def cancel_one(self) -> None:
         """Stop the run that is on; the next one begins. Before any has begun, all of them."""
@@ -105,6 +116,7 @@ class Runs:
             self._app.say("nothing is running")
             return
         self.progress.stop()
+        self._asked_early = None
         for key in list(self._unasked):  # the engine does not know of these yet
             self._told_failed(key, message="cancelled before it began", kind=CANCELLED)
         self._unasked.clear()

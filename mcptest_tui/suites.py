@@ -86,8 +86,7 @@ class Suites:
         for path in left:  # remembered, and not a suite any more
             self._app.store.drop_document(path)
         self.searched = True
-        if left or not self._app.store.documents:
-            self._app.documents_read()
+        self._app.documents_read()
         self.watch()
 
     async def search_again(self) -> None:

@@ -103,11 +103,11 @@ def took_shown(duration_ms: float) -> str:
 
 def took_told(duration_ms: float, behind: Mapping[str, Any] | None) -> str:
     """What a test took, how much of that it waited for an earlier call, and the rest, which is the time in the list of tests:
-    `919 ms, 906 ms of it behind stock_report, 13 ms its own`.
+    `919 ms, 906 ms of it behind stock_report, 13 ms its own`. A short wait is not worth words: then it is that rest alone.
     """
     took, waited = took_shown(duration_ms), waited_ms(behind)
     if behind is None or waited < LONG_WAIT_MS:
-        return took
+        return took_shown(duration_ms - waited)
     called = one_line(str(behind.get("tool") or behind.get("method") or "another call"), 60)
     return f"{took}, {took_shown(waited)} of it behind {called}, {took_shown(duration_ms - waited)} its own"
 

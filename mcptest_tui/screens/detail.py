@@ -29,7 +29,7 @@ from mcptest_tui.state.result_rows import (
 from mcptest_tui.state.run_view import repro_command
 from mcptest_tui.state.store import TestRow
 from mcptest_tui.state.text_lines import line, safe
-from mcptest_tui.state.tree_rows import TO_SEE, Group, Note
+from mcptest_tui.state.tree_rows import TO_SEE, Group, Note, suite_title
 from mcptest_tui.widgets.detail import OF_AGENTS, OF_CALLS, OF_COMPOSITIONS, OF_EVALS, OF_TALKING_EVALS
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class DetailFeed:
             return
         document = store.documents.get(entry.path)
         if document is not None and not document.sound and (isinstance(entry, Note) or not entry.block):
-            detail.head(document.path.rpartition("/")[2])
+            detail.head(suite_title(document.path, store.documents))
             detail.page.show(problem_lines(document, store.stale.get(entry.path)), keep=keep)
             return
         if not isinstance(entry, Group):

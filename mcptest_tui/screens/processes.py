@@ -175,7 +175,7 @@ class ProcessesWindow(Modal[None], Working):
             self._say(wrong.message)
         else:
             if self.is_mounted:
-                self.show(processes_of(rows))
+                self.show(processes_of(rows, self._bench.store.documents))
                 self.list.is_measured = True
 
     def show(self, processes: tuple[Process, ...]) -> None:

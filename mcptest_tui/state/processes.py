@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
+from mcptest_tui.state.tree_rows import suite_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,6 +42,8 @@ class Process(NamedTuple):
     since: float
     waits: tuple[tuple[str, float], ...]
     memory: int | None = None
+    suites: tuple[str, ...] = ()
+    """The suites that are open: a title tells those of one name apart by their folders."""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -56,7 +59,7 @@ class Process(NamedTuple):
     @property
     def title(self) -> str:
         """Whose it is and what for: `weather, spare server of weather.yml`."""
-        suite = self.suite.rpartition("/")[2]
+        suite = suite_title(self.suite, self.suites)
         words = {
             "run": f"{self.name}, in a run of {suite}" if suite else f"{self.name}, in a run",
             "spare": f"{self.name}, spare server of {suite}",
@@ -87,8 +90,9 @@ class Process(NamedTuple):
         return f"waits for {', '.join(told)}" if self.waits else ""
 
 
-def processes_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Process, ...]:
+def processes_of(rows: Iterable[Mapping[str, Any]], suites: Iterable[str] = ()) -> tuple[Process, ...]:
     """The engine's rows: what was started for suites and by hand, oldest first, then `jq`, and ourselves last."""
+    suites = tuple(suites)
     found = [
         Process(
             int(row["number"]),
@@ -101,6 +105,7 @@ def processes_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Process, ...]:
             float(row["since"]),
             tuple((str(what), float(at)) for what, at in row["waits"]),
             row.get("memory"),
+            suites,
         )
         for row in rows
     ]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.redaction import Redactor
 from mcptest_tui.state.new_suite import declared_target, server_name, shown_target, target_of
 from mcptest_tui.state.processes import server_words
+from mcptest_tui.state.tree_rows import suite_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -127,13 +128,15 @@ class Servers:
     def put_suites(self, documents: Iterable[Document]) -> None:
         """The servers of the open suites as they stand now; a connected one stays, even if it stands nowhere any more."""
         found: dict[str, Server] = {}
+        documents = list(documents)
+        paths = [document.path for document in documents]
         for document in documents:
             for item in document.servers:
                 key = f"suite:{document.path}\0{item.name}"
                 target = {"suite": document.path, "server": item.name}
                 server = self.by_key.get(key) or Server(key, item.name, "suite", target, item.target)
                 server.shown, server.transport, server.path = item.target, item.transport, document.path
-                server.origin = document.path.rpartition("/")[2]
+                server.origin = suite_title(document.path, paths)
                 server.env_names = item.env_names
                 found[key] = server
         self._replace("suite", found)

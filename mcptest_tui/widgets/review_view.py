@@ -14,6 +14,7 @@ from mcptest_tui.keymap import bindings_for
 from mcptest_tui.problems import Sturdy
 from mcptest_tui.safe import name_among, one_line, shown
 from mcptest_tui.state.review_rows import decision_pieces
+from mcptest_tui.state.tree_rows import suite_title
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.widgets.text_view import TextView
 from mcptest_tui.widgets.yaml_area import YamlArea
@@ -94,7 +95,7 @@ class ReviewList(Lines):
         is_next = before is not None and (before.suite, before.title) == (item.suite, item.title)
         near = self.state.items[max(at - NEARBY, 0) : at + NEARBY + 1]
         titles = dict.fromkeys(one.title for one in near)
-        place = item.suite.rpartition("/")[2] if self._is_several else ""
+        place = suite_title(item.suite, {one.suite for one in self.state.items}) if self._is_several else ""
         place = f"{place}:{item.line}" if item.line else place
         what = one_line(item.about, LONGEST_ABOUT)
         is_cut = cell_len(item.title) > room

@@ -7,6 +7,7 @@ import pytest
 from mcptest_engine.running.documents import document_of
 from mcptest_tui.state.about import consent_lines, item_lines, server_lines
 from mcptest_tui.state.catalog import Item
+from mcptest_tui.state.processes import processes_of
 from mcptest_tui.state.servers import Heading, Server, Servers, state_words
 
 
@@ -235,3 +236,17 @@ def test_a_new_suite_says_how_many_tests_it_will_have_in_all():
     assert state.summary()[0] == "42 tests: 31 of 2 tools, 7 of resources, 4 of prompts. Making it calls no tool."
     state.put({"tools": tools[:1]})
     assert state.summary()[0].startswith("20 tests of 2 tools.")
+
+
+def test_suites_of_one_name_are_told_apart_by_their_folders(tmp_path):
+    """W24: three suites were all called "mcptest.yml"; also in the list of servers and of processes."""
+    paths = [tmp_path / folder / "mcptest.yml" for folder in ("a", "b")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text("servers: { shed: { command: [a] } }\ntools: []\n")
+    servers = Servers()
+    servers.put_suites([document_of(path, start_dir=tmp_path, environ={}) for path in paths])
+    assert [server.origin for server in servers.by_key.values()] == ["a/mcptest.yml", "b/mcptest.yml"]
+    row = {"number": 1, "role": "spare", "name": "shed", "shown": "a", "session": "", "since": 0.0, "waits": ()}
+    (process,) = processes_of([{**row, "suite": str(paths[0])}], map(str, paths))
+    assert process.title == "shed, spare server of a/mcptest.yml"

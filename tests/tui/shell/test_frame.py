@@ -340,17 +340,26 @@ def searching(monkeypatch):
     return begin
 
 
-async def test_the_tests_of_last_time_are_painted_first(workbench, demo, searching):
-    """Before anything was searched for."""
+async def test_the_tests_of_last_time_are_painted_first(workbench, demo, place, searching):
+    """Before anything was searched for; what runs all tests then runs those that are found later as well."""
     searching.set()
     async with workbench():
         pass
     searching.clear()
     async with workbench(ready=False) as pilot:
-        assert len(pilot.app.store.rows) == 16
+        store = pilot.app.store
+        assert len(store.rows) == 16
         assert not pilot.app.suites.searched
+        (place / "other").mkdir()
+        (place / "other" / "late.yml").write_text(demo.read_text(encoding="utf-8"), encoding="utf-8")
+        await pilot.press("a")
+        assert len(pilot.app.runs.progress.asked) == 1
         searching.set()
-        await until(pilot, lambda: pilot.app.suites.searched)
+        await until(pilot, lambda: pilot.app.suites.searched and len(store.rows) == 32)
+        await until(pilot, lambda: not pilot.app.runs.progress.busy)
+        assert not [row.name for row in store.rows.values() if row.verdict == "new"], (
+            "all are those found later as well"
+        )
 
 
 async def test_verdicts_of_last_time_are_counted_in_whatever_mode_it_starts(workbench, demo):

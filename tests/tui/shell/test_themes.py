@@ -13,6 +13,7 @@ import mcptest_tui
 from mcptest_engine.core.shipped import shipped
 from mcptest_tui.session import theme_at_start
 from mcptest_tui.themes import ThemeError, _carefully, _plain, in_256_colours, read_theme, theme_files, token_defaults
+from mcptest_tui.widgets.diff_view import DiffView
 from tests.tui.pictures import text_of
 from tests.tui.tests_screen.conftest import MIXED
 from tests.tui.waiting import until, until_mode
@@ -146,6 +147,15 @@ async def test_without_colours_text_is_seen_in_every_theme(workbench, mixed, mon
         assert unseen(app) == []
 
 
+@pytest.mark.parametrize("path", OURS, ids=lambda path: path.stem)
+def test_a_colour_of_a_verdict_is_none_of_a_value(path):
+    """Expected was green in one tab, as what passed, and red in the next, as what failed."""
+    tokens = read_theme(path).variables
+    colours = [tokens[f"verdict-{name}"] for name in ("pass", "fail", "inconclusive", "skip")]
+    colours += [tokens["value-expected"], tokens["value-actual"]]
+    assert len(set(colours)) == len(colours)
+
+
 @pytest.mark.parametrize("path", [path for path in OURS if path.stem != "terminal"], ids=lambda path: path.stem)
 def test_in_256_colours_a_ground_stays_as_light_and_is_grey(path):
     """And what was told apart is: the driver's own choice for a bluish dark grey is dark blue."""
@@ -165,12 +175,22 @@ def test_in_256_colours_a_ground_stays_as_light_and_is_grey(path):
 @pytest.mark.anyio
 @pytest.mark.parametrize("theme", ["paper", "nightshift"])
 async def test_no_text_is_left_to_the_terminals_own_colours(workbench, mixed, monkeypatch, theme):
-    """It would be a patch of another ground: verdicts behind the text of the editor were."""
+    """It would be a patch of another ground: verdicts behind the text of the editor were.
+
+    And what was expected, and what came, have the same colours in Result and in Diff.
+    """
     monkeypatch.setenv("MCPTEST_THEME", theme)
     async with workbench() as pilot:
         app = pilot.app
         await pilot.press("a")
         await until(pilot, lambda: app.store.counts["fail"] == 2 and not app.runs.progress.busy)
+        views = (app.screen.query_one("#detail-result"), "text-view"), (app.screen.query_one(DiffView), "diff-view")
+        for name in ("expected", "actual"):
+            wanted = Color.parse(app.theme_variables[f"value-{name}"])
+            styles = [
+                view.get_component_styles(f"{kind}--{name}{part}") for view, kind in views for part in ("", "-part")
+            ]
+            assert {style.color for style in styles} == {wanted}
         for mode in ("tests", "edit", "servers", "review", "traffic"):
             app.go(mode)
             await until_mode(pilot, mode)
