@@ -150,6 +150,8 @@ class Workbench(AppActions, inherit_bindings=False):
 
     async def _open(self) -> None:
         await self.suites.open_near()
+        if self.current_mode == "tests" and not self.store.documents and self.suites.has_none():
+            self.go("home")  # and not only when the engine has looked: its keys are pressed at once
         self.run_worker(self._start_engine(), group="engine.start", exit_on_error=False)
 
     async def _start_engine(self) -> None:

@@ -18,6 +18,9 @@ from mcptest_engine.running.watch import state_of
 from mcptest_engine.workspace.workspace import SUITE_FILES
 from mcptest_tui.document_cache import DocumentCache
 
+MOST_LOOKED = 200
+"""So many folders and entries of one are looked at before the first screen is shown."""
+
 if TYPE_CHECKING:
     from mcptest_engine.running.documents import Document
     from mcptest_tui.base_app import BaseApp
@@ -77,6 +80,21 @@ class Suites:
         if path not in self.by_hand and not path.startswith(str(PACKAGE.parent)):  # not the example of ours
             self.by_hand.append(path)
         await self.read([path])
+
+    def has_none(self) -> bool:
+        """Whether a short look shows that nothing below the paths can be a suite; where more lies, the search will tell."""
+        folders = self._folders()
+        if len(folders) < len(self.paths):
+            return False
+        for looked, folder in enumerate(folders):  # which grows
+            try:
+                entries = list(os.scandir(folder))
+            except OSError:
+                return False
+            if looked + len(entries) > MOST_LOOKED or any(one.name.endswith((".yml", ".yaml")) for one in entries):
+                return False
+            folders += [one.path for one in entries if not one.name.startswith(".") and one.is_dir(follow_symlinks=False)]
+        return True
 
     async def search(self) -> None:
         """Read all others under the paths, and watch every file that was read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from contextlib import suppress
@@ -13,6 +14,7 @@ from textual.widgets import Input
 from mcptest_engine.core.shipped import shipped
 from mcptest_tui.actions import by_id
 from mcptest_tui.screens.scaffold import ScaffoldScreen
+from mcptest_tui.suites import Suites
 from mcptest_tui.widgets.modals import Ask, Question
 from tests.tui.pictures import assert_picture, text_of
 from tests.tui.shell.test_leaving import children_of
@@ -40,6 +42,29 @@ async def test_the_first_screen_of_an_empty_folder(workbench, place, size):
 
 
 WAYS = ("Try the demo", "Make a suite from a server", "Servers found on this machine", "Open a file")
+
+
+async def test_the_keys_of_the_first_screen_work_before_the_engine_has_looked_for_suites(workbench, place, monkeypatch):
+    """What was pressed meanwhile was lost, and the words of a command were taken for keys."""
+    begin, search = asyncio.Event(), Suites.search
+
+    async def later(self):
+        await begin.wait()
+        await search(self)
+
+    monkeypatch.setattr(Suites, "search", later)
+    (place / "src").mkdir()
+    (place / "src" / "server.py").touch()
+    async with workbench(ready=False) as pilot:
+        await at_home(pilot)
+        await pilot.press("plus")
+        await until(pilot, lambda: pilot.app.screen.query("Prompt"), what="the line for a command")
+        await pilot.press(*"python")
+        begin.set()
+        await until(pilot, lambda: pilot.app.suites.searched)
+        assert pilot.app.screen.query_one("Prompt").value == "python"
+        (place / "src" / "x.yml").touch()
+        assert not pilot.app.suites.has_none()
 
 
 async def test_the_servers_of_agents_on_this_machine_are_counted(workbench, place):
