@@ -93,7 +93,9 @@ class Suites:
                 return False
             if looked + len(entries) > MOST_LOOKED or any(one.name.endswith((".yml", ".yaml")) for one in entries):
                 return False
-            folders += [one.path for one in entries if not one.name.startswith(".") and one.is_dir(follow_symlinks=False)]
+            folders += [
+                one.path for one in entries if not one.name.startswith(".") and one.is_dir(follow_symlinks=False)
+            ]
         return True
 
     async def search(self) -> None:

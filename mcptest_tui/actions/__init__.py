@@ -79,7 +79,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "accept the rest": ("A",),
     "reject the rest": ("R",),
     "skip the rest": ("S",),
-    "accept alike": ("asterisk",),
+    "all alike": ("asterisk",),
     "complete": ("ctrl+space", "ctrl+@"),
     "fix": ("f9", "alt+enter", "ctrl+full_stop"),
     "next problem": ("f8",),

@@ -47,7 +47,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("dialog.next", "Next", "next pane", "next_field", "Focus the next field.", where="dialog", palette=False),
     Action(
         "dialog.previous",
-        "Before",
+        "Previous",
         "previous pane",
         "previous_field",
         "Focus the previous field.",

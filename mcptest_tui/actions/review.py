@@ -80,7 +80,7 @@ _ITEMS: tuple[Action, ...] = (
     Action(
         "review.alike",
         "Accept alike",
-        "accept alike",
+        "all alike",
         "alike",
         "Accept the same change in other tests.",
         show=False,

@@ -68,7 +68,7 @@ _SCREEN: tuple[Action, ...] = (
         "Show only tests that did not pass, or all.",
     ),
     Action("run.again", "Again", "run the last again", "run_again", "Repeat the last run.", show=False),
-    Action("run.alike", "Alike", "", "run_alike", "Run all tests that failed for the same cause.", show=False),
+    Action("run.alike", "Run alike", "all alike", "run_alike", "Run the tests that failed for this cause.", show=False),
     Action("run.bail", "Bail", "bail", "bail", "Stop runs at the first failure, or not.", show=False),
     Action("list.order", "Order", "order", "order", "File order, slowest first, failed first.", show=False),
     Action("suites.again", "Rescan", "reload", "look_again", "Look for new suites.", show=False),

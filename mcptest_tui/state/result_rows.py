@@ -517,6 +517,8 @@ def _failing(rows: Sequence[TestRow]) -> list[TextLine]:
         message = (group[0].result or {}).get("message")
         if message:
             lines.append(line((safe(message)[:300], "dim"), at=4))
+        if len(group) > 1:
+            lines.append(line((f"{key_of('run.alike')} on one of them runs these alone", "dim"), at=4))
     left = sum(map(len, groups[MOST_CAUSES:]))
     if left:
         lines.append(line((f"and {left} more", "dim"), at=4))

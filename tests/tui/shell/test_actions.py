@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import pkgutil
 import re
 from collections import defaultdict
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from textual.binding import Binding
+from textual.dom import DOMNode
 
+import mcptest_tui
 from mcptest_tui.actions import EXCEPTIONS, KEYS, MODULES, TITLES, Action, actions_of, by_id, every_action
 from mcptest_tui.actions.__main__ import table
 from mcptest_tui.keymap import RESERVED, normal
@@ -155,3 +160,29 @@ async def test_the_actions_of_every_mode_exist(workbench, demo) -> None:
                 if not action.where and not hasattr(owner, action.method):
                     missing.append(action.id)
     assert missing == []
+
+
+def test_every_key_of_the_registry_is_bound_where_its_action_is_done():
+    """Also in windows, lists and lines: a row of the table that nothing binds, or whose method is gone, is a dead key."""
+    from mcptest_tui.app import Workbench
+
+    names = [found.name for found in pkgutil.walk_packages(mcptest_tui.__path__, "mcptest_tui.")]
+    for name in names:
+        if not name.endswith("__main__"):
+            import_module(name)
+    ours = [kind for kind in classes_below(DOMNode) if kind.__module__.startswith("mcptest_tui")]
+    bound, dead = set(), set()
+    for kind in ours:
+        for one in (one for one in kind.__dict__.get("BINDINGS", ()) if isinstance(one, Binding)):
+            bound.add(one.id)
+            owner, _, method = one.action.partition("(")[0].rpartition(".")
+            places = {"": [kind, Workbench], "app": [Workbench], "screen": ours}.get(owner)
+            if places and not any(hasattr(place, f"action_{method}") for place in places):
+                dead.add((kind.__name__, one.id))
+    assert dead == set()
+    assert {one.id for _, one in ACTIONS if one.keys} <= bound
+
+
+def classes_below(kind):
+    """Its subclasses, and theirs."""
+    return {kind, *(one for below in kind.__subclasses__() for one in classes_below(below))}

@@ -285,8 +285,9 @@ async def test_tests_that_failed_of_one_cause_are_run_together(workbench, place)
         await ran(pilot, "a")
         screen = pilot.app.screen
         assert "✗ 2 tests  one, two" in text_of(pilot.app)
+        assert "* on one of them runs these alone" in text_of(pilot.app)
         await on(pilot, "two")
-        screen.action_run_alike()
+        await pilot.press("asterisk")
         assert screen.last_asked == (None, [row(pilot, name).id for name in ("one", "two")])
         await until(pilot, lambda: not pilot.app.runs.progress.busy)
 
