@@ -28,6 +28,12 @@ def write_suite(place, *tools):
     return path
 
 
+def look_no_more(window):
+    """Nobody brings the true processes in the place of a test's, nor those that are on their way."""
+    window.look = lambda: None
+    window.workers.cancel_group(window, "processes")
+
+
 def roles_of(pilot):
     return [one.role for one in pilot.app.processes]
 
@@ -56,20 +62,23 @@ async def test_what_a_process_waits_for_is_named_first_by_its_tool_and_whole_at_
         waits = (("tools/call wait_for", time.time() - 5.5), (f"tools/call {name}", time.time() - 3.5))
         await until(pilot, lambda: pilot.app.screen.list.process, what="the list")
         window = pilot.app.screen
-        window.look = lambda: None  # nobody brings the true ones meanwhile
+        look_no_more(window)
         one = window.list.process._replace(role="hand", number=1, waits=waits)
 
         def lines() -> list[str]:
-            window.show((one, one._replace(number=2, waits=waits[1:])))  # anew: true ones may have been on their way
+            window.show((one, one._replace(number=2, waits=waits[1:])))
             return [line for line in text_of(pilot.app).splitlines() if "connected in Servers" in line]
 
         await until(pilot, lambda: len(lines()) == 2, what="both")
         first, second = lines()
         assert re.search(r" wait_for \d+ s \+1 ", first)
         assert re.search(r" wait_\S*… \d+ s", second)
-        bottom = "".join(line.strip("│ ") for line in text_of(pilot.app).splitlines()[-6:])
-        assert "waits for tools/call wait_for" in bottom
-        assert name in bottom.replace(" ", "")
+
+        def bottom() -> str:
+            return "".join(line.strip("│ ") for line in text_of(pilot.app).splitlines()[-6:])
+
+        assert "waits for tools/call wait_for" in bottom()
+        await until(pilot, lambda: name in bottom().replace(" ", ""), what="all of it, with room for it")
 
 
 async def test_a_spare_server_is_counted_listed_and_ended(workbench, place):
@@ -108,7 +117,7 @@ async def test_the_cursor_stays_at_the_place_of_a_server_that_was_ended(workbenc
         await until(pilot, lambda: pilot.app.screen.list.process, what="the list")
         window, asked = pilot.app.screen, []
         await until(pilot, lambda: window.list.is_measured, what="the engine's list")
-        window.look = lambda: None  # nobody brings the true ones meanwhile
+        look_no_more(window)
         ours = tuple(one for one in window.list.processes if one.role in OURS)
         first, second, third = (ours[0]._replace(role="run", name=f"s{n}", number=1000 + n) for n in (1, 2, 3))
         window.show((first, second, third, *ours))
