@@ -33,6 +33,8 @@ class Runs:
         self._unasked: set[str] = set()
         self._run_by_key: set[str] = set()
         self._written = WrittenFiles()
+        self._said = ""
+        """What names the key that stops the other runs too, as long as there are some."""
         self._asked_early: set[str] | None = None
         """The suites that ran when all were asked for while others were still looked for; those run once they are read."""
 
@@ -105,9 +107,9 @@ class Runs:
             return
         self.progress.stop(run)
         self._app.engine.tell("cancel", run=run)
-        self._app.say(
-            f"stopped this run; {key_of('run.stop.all')} stops the {counted(len(self.progress.waiting), 'other')} too"
-        )
+        others = counted(len(self.progress.waiting), "other")
+        self._said = f"stopped this run; {key_of('run.stop.all')} stops the {others} too"
+        self._app.say(self._said)
         self._app.refresh_status()
 
     def cancel(self) -> None:
@@ -182,6 +184,10 @@ class Runs:
 
     def told(self, events: list[dict[str, Any]]) -> None:
         """Say what ended, and what could not be run."""
+        if self._said and not self.progress.busy:
+            if self._app.message[0] == self._said:
+                self._app.say("")  # there is no other to stop any more
+            self._said = ""
         for event in events:
             if event.get("event") == "run.finished" and not self._app.app_focus:
                 long = self._app.config.bell_seconds  # rings when the terminal is not looked at

@@ -213,8 +213,10 @@ async def test_x_stops_one_run_and_the_next_begins_and_capital_x_stops_all(workb
         await pilot.press("x")
         await until(pilot, lambda: progress.run not in (first, None))
         assert not progress.stopping
+        assert "X stops the 2 others too" in text_of(pilot.app)
         await pilot.press("X")
         await until(pilot, lambda: not progress.busy)
+        await until(pilot, lambda: "X stops the" not in text_of(pilot.app))
         assert not app.store.running
 
 
