@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 TICK_SECONDS = 0.25
 SESSION_SECONDS = 5.0
+IN_USE_SECONDS = 0.1
 RESUMED = frozenset(MODES) - {"home"}
 
 
@@ -105,6 +106,7 @@ class Workbench(AppActions, inherit_bindings=False):
         self._title = Title()
         self._is_touched = True
         """Something has happened since the session was saved last."""
+        self._last_input = 0.0
         self._at_rest = Quiet(self, PAUSE_SECONDS, collect_young), Quiet(self, REST_SECONDS, collect_all)
 
     async def on_event(self, event: events.Event) -> None:
@@ -116,6 +118,7 @@ class Workbench(AppActions, inherit_bindings=False):
                     return
         if isinstance(event, events.InputEvent):
             self._touch()
+            self._last_input = time.monotonic()
             if isinstance(event, events.Key):
                 self.tips.key_pressed()
         await super().on_event(event)
@@ -169,7 +172,11 @@ class Workbench(AppActions, inherit_bindings=False):
             self.go("home")
         self.themes.register_all()
         self._tell_left_behind()
-        import_all()
+        await import_all(self._is_in_use)
+
+    def _is_in_use(self) -> bool:
+        """Whether a person is typing, so that nothing else should be done now."""
+        return self.is_typing or time.monotonic() - self._last_input < IN_USE_SECONDS
 
     def _tell_left_behind(self) -> None:
         """Say at the start that there is unsaved text of an earlier session: its file may be one that nobody opens again."""

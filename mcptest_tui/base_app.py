@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 SECONDS, ERROR_SECONDS = 4, 8
 SAID_SECONDS = 20
+MOST_ROUNDS = 20
+"""A screen that never comes to rest is drawn after so many."""
 IDLE = "idle"
 """The severity of a message that a key has nothing to do: the next key that has takes it away."""
 REPEAT_SECONDS = 0.5
@@ -64,6 +66,8 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
     watch_mode: str
     copying: asyncio.Lock
     message: tuple[str, str] = ("", "information")
+    delayed = 0
+    """How many screens are being shown of which nothing is drawn yet."""
     is_ending = False
     """The screens are about to be taken apart: nothing is shown on them any more."""
 
@@ -95,13 +99,21 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
                     yield screen
 
     def delay_update(self, delay: float = 0.05) -> None:  # noqa: ARG002 - Textual's
-        """As the base class, but draw again once the mode's screen knows that it is shown, and not after a fixed time."""
+        """As the base class, but draw again once the mode's screen is laid out and filled, and not after a fixed time."""
         batch = self.batch_update()
         batch.__enter__()
+        self.delayed += 1
+        rounds = iter(range(MOST_ROUNDS))
 
         def draw() -> None:
+            screen = self.screen
+            waits = any(node.message_queue_size for node in screen.walk_children(with_self=True))
+            if waits and not self.is_ending and next(rounds, None) is not None:
+                screen.call_after_refresh(draw)
+                return
+            self.delayed -= 1
             batch.__exit__(None, None, None)
-            self.screen.refresh()
+            screen.refresh()
 
         self.call_next(lambda: self.screen.call_after_refresh(draw))
 

@@ -49,6 +49,11 @@ class ModeScreen(Sturdy, Screen[None]):
         """Another screen is shown: changes of the app's styles do not reach this one from now on."""
         self._styled_for = self._decides_styles()
 
+    def _compositor_refresh(self) -> None:
+        """As the base class, which also makes pictures that are not shown, while updates are delayed."""
+        if not getattr(self.app, "delayed", 0):
+            super()._compositor_refresh()
+
     def _decides_styles(self) -> object:
         app = self.app
         return state_of(app), getattr(

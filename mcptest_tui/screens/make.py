@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import threading
+import asyncio
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from mcptest_tui.screens.base import WorkScreen
 
 MODES = {
@@ -19,6 +23,7 @@ MODES = {
     "agents": ("mcptest_tui.screens.agents", "AgentsScreen"),
     "home": ("mcptest_tui.screens.home", "HomeScreen"),
 }
+BUSY_SECONDS, STEP_SECONDS = 0.05, 0.01
 
 
 def make_screen(mode: str) -> WorkScreen:
@@ -28,12 +33,22 @@ def make_screen(mode: str) -> WorkScreen:
     return screen
 
 
-def import_all() -> None:
-    """Import the screens in a thread, so that no key waits for it: two of them take as long as all of the start."""
+async def import_all(is_busy: Callable[[], bool]) -> None:
+    """Import what the modes are made of, one small module after the other, while no key waits.
 
-    def import_each() -> None:
-        for module, _ in MODES.values():
-            with suppress(Exception):  # said when the mode is opened
-                import_module(module)
+    In a thread, every key waited for the interpreter's lock; two of the screens take as long as all of the start.
+    """
+    for name in _modules():
+        while is_busy():
+            await asyncio.sleep(BUSY_SECONDS)
+        with suppress(Exception):  # said when the mode is opened
+            import_module(name)
+        await asyncio.sleep(STEP_SECONDS)
 
-    threading.Thread(target=import_each, name="imports", daemon=True).start()
+
+def _modules() -> Iterator[str]:
+    """Those that others are made of come first, so that none of the later ones takes long."""
+    yield "textual.widgets.text_area"
+    for package in ("state", "widgets", "screens"):
+        folder = str(Path(__file__).parents[1] / package)
+        yield from (f"mcptest_tui.{package}.{module.name}" for module in iter_modules([folder]))

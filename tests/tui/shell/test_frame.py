@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import threading
 
 import pytest
 from textual import events
@@ -446,7 +445,9 @@ def test_a_beginning_comes_before_a_word_and_that_before_letters():
     assert [choice for choice, _ in ranked(choices, "")] == choices
 
 
-def test_a_mode_that_cannot_be_imported_keeps_no_other_from_being_imported_and_is_told_when_it_is_opened(monkeypatch):
+async def test_a_mode_that_cannot_be_imported_keeps_no_other_from_being_imported_and_is_told_when_it_is_opened(
+    monkeypatch,
+):
     asked = []
 
     def import_or_fail(name):
@@ -454,13 +455,26 @@ def test_a_mode_that_cannot_be_imported_keeps_no_other_from_being_imported_and_i
         raise ImportError(name)
 
     monkeypatch.setattr(make, "import_module", import_or_fail)
-    make.import_all()
-    for thread in threading.enumerate():
-        if thread.name == "imports":
-            thread.join(10)
-    assert asked == [module for module, _ in make.MODES.values()]
+    await make.import_all(lambda: False)
+    assert {module for module, _ in make.MODES.values()} <= set(asked)
     with pytest.raises(ImportError, match="edit"):
         make.make_screen("edit")
+
+
+async def test_modes_are_imported_in_pieces_and_none_while_a_person_types(monkeypatch):
+    asked, busy = [], [True, True, False]
+    monkeypatch.setattr(make, "import_module", asked.append)
+    monkeypatch.setattr(make, "BUSY_SECONDS", 0)
+    monkeypatch.setattr(make, "STEP_SECONDS", 0)
+
+    def is_busy():
+        assert not (busy and asked), "imported while a person types"
+        return bool(busy) and busy.pop(0)
+
+    await make.import_all(is_busy)
+    assert not busy
+    assert len(asked) > 50
+    assert asked.index("mcptest_tui.widgets.call_pane") < asked.index("mcptest_tui.screens.servers")
 
 
 @pytest.mark.parametrize("width", [0, 5, 8, 9, 30, 200])
