@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from textual._compositor import ChopsUpdate, Compositor
+from textual._compositor import Compositor
 
 if TYPE_CHECKING:
+    from textual._compositor import ChopsUpdate
     from textual.geometry import Region
     from textual.widget import Widget
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import count, groupby
+from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -70,11 +70,10 @@ def group_id(path: str, block: str = "") -> str:
 
 
 class TreeRows:
-    """What the list shows. `entries` is all of it, `place` where each id stands in it."""
+    """What the list shows; `entries` is all of it."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
-        self.place: dict[str, int] = {}
         self.filter: Filter = parse_filter("")
         self.order: Order = "file"
         self.folded: dict[str, bool] = {}
@@ -82,9 +81,8 @@ class TreeRows:
         self.total = 0
         self.version = 0
         self._groups: dict[str, Group] = {}
-        self._member: dict[
-            str, str
-        ] = {}  # the tests that the filter lets through: the status by which each was counted last
+        self._member: dict[TestRow, str] = {}
+        """The tests that the filter lets through, each with the status by which it was counted last."""
         self._auto: set[str] = set()
         self._open_at_once = True
         self._filter_folds: dict[str, bool] = {}
@@ -98,11 +96,14 @@ class TreeRows:
         ordered = [rows[test] for test in store.order]
         chosen = self.filter.select(ordered)
         self.total, self.shown = len(ordered), len(chosen)
-        self._member = dict(zip(map(_ID, chosen), map(_STATUS, chosen), strict=True))
+        self._member = dict(zip(chosen, map(_STATUS, chosen), strict=True))
         self._open_at_once = self.total <= OPEN_AT_ONCE or len(store.documents) <= 1
         self._groups = {}
         self.entries = self._grouped(store, chosen) if self.order == "file" else self._sorted(chosen)
-        self.place = dict(zip(map(_ID, self.entries), count(), strict=False))
+
+    def position(self, name: str | None) -> int | None:
+        """Where the entry of this id stands."""
+        return next((at for at, other in enumerate(map(_ID, self.entries)) if other == name), None)
 
     def grow(self, added: Iterable[TestRow]) -> bool:
         """Put rows at the end, where the store has put them; false when all has to be built anew."""
@@ -121,7 +122,6 @@ class TreeRows:
             self.shown += 1
             self._count(row, file, block)
             if file.open and block.open:
-                self.place[row.id] = len(entries)
                 entries.append(row)
         return True
 
@@ -137,25 +137,24 @@ class TreeRows:
         path = block = None
         around: tuple[Group, ...] = ()
         for row, _, after in moved:
-            if row.id in member:
+            if row in member:
                 if row.path is not path or row.block is not block:
                     path, block = row.path, row.block
                     found = (groups.get(group_id(path)), groups.get(group_id(path, block)))
                     around = tuple(group for group in found if group is not None)
-                before, now = member[row.id], row.status
+                before, now = member[row], row.status
                 if before != now:  # else the rows were built since it moved
-                    member[row.id] = now
+                    member[row] = now
                     for group in around:
                         group.counts[before] -= 1
                         group.counts[now] += 1
                 if after == "fail" and self._open_by_itself(row):
                     due = True
-            if self.filter.moving and not due and self.filter.matches(row) != (row.id in member):
+            if self.filter.moving and not due and self.filter.matches(row) != (row in member):
                 due = True
         if self.filter.moving and not due:
-            due = any(
-                self.filter.matches(store.rows[test]) != (test in member) for test in finished if test in store.rows
-            )
+            rows = [store.rows[test] for test in finished if test in store.rows]
+            due = any(self.filter.matches(row) != (row in member) for row in rows)
         return due
 
     def _grouped(self, store: Store, chosen: Sequence[TestRow]) -> list[Entry]:
@@ -179,7 +178,7 @@ class TreeRows:
         return entries
 
     def _count(self, row: TestRow, *groups: Group) -> None:
-        self._member[row.id] = row.status
+        self._member[row] = row.status
         for group in groups:
             group.counts[row.status] += 1
             group.total += 1
@@ -283,12 +282,12 @@ class TreeRows:
         return [
             row
             for test in store.order
-            if (row := store.rows[test]).path == path and (not block or row.block == block) and row.id in self._member
+            if (row := store.rows[test]).path == path and (not block or row.block == block) and row in self._member
         ]
 
     def shown_tests(self, store: Store) -> list[TestRow]:
         """Every test that the filter lets through, in file order."""
-        return [store.rows[test] for test in store.order if test in self._member]
+        return [row for test in store.order if (row := store.rows[test]) in self._member]
 
     def next_failure(self, after: str | None, step: int, store: Store) -> TestRow | None:
         """The next test that did not pass (with a negative step, the one before); from the other end when there is none."""

@@ -115,9 +115,8 @@ class RowList(Lines):
 
     def rebuilt(self) -> None:
         """The rows were built anew: the cursor stays on its test, and that test where it was on the screen."""
-        place = self.rows.place
         offset = self.cursor - self.scroll_offset.y
-        at = place.get(self.current) if self.current is not None else None
+        at = self.rows.position(self.current)
         if at is None:
             at = min(self.cursor, max(self.count() - 1, 0))
             offset = min(max(offset, 0), self.page - 1)
@@ -153,7 +152,7 @@ class RowList(Lines):
 
     def select(self, name: str, *, centre: bool = True) -> bool:
         """The cursor on a test or group; false when it is not among the rows."""
-        at = self.rows.place.get(name)
+        at = self.rows.position(name)
         if at is None:
             return False
         self.move_to(at, centre=centre)
@@ -209,8 +208,9 @@ class RowList(Lines):
             self.post_message(self.Folded(entry.id, closed))
         elif closed and entry is not None:
             parent = self.rows.parent_of(entry)
-            if parent is not None and parent in self.rows.place:
-                self.move_to(self.rows.place[parent])
+            at = self.rows.position(parent)
+            if at is not None:
+                self.move_to(at)
         elif not closed and isinstance(entry, Group):
             self.action_move(1)
 
@@ -244,8 +244,8 @@ class RowList(Lines):
         return {row.id for row in rows if row.path == path and (not block or row.block == block)}
 
     def _mark_range(self) -> None:
-        place = self.rows.place
-        start = place.get(self._anchor or "", self.cursor)
+        anchor = self.rows.position(self._anchor)
+        start = self.cursor if anchor is None else anchor
         first, last = sorted((start, self.cursor))
         entries = self.rows.entries[first : last + 1]
         self._mark(self.marked | {entry.id for entry in entries if isinstance(entry, TestRow)})

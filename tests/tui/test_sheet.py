@@ -12,6 +12,7 @@ from textual.css import stylesheet
 from textual.css.parse import parse
 from textual.css.stylesheet import Stylesheet
 
+from mcptest_tui import compositor, mode_screen
 from mcptest_tui.compositor import SparingCompositor
 from tests.tui.waiting import draw_every_frame, until
 
@@ -112,6 +113,64 @@ async def test_a_change_of_mode_waits_for_no_clock_and_styles_nothing_anew(
             assert mode == app.screen.MODE
             compare(app)  # style sheets of other screens mean nothing here
         assert not styled
+
+
+async def test_no_picture_is_made_of_a_mode_before_it_may_be_shown(
+    workbench: Callable[..., Any], demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Textual makes one of the whole screen when its panes have no sizes yet, and throws it away."""
+    async with workbench(paths=[str(demo)]) as pilot:
+        app = pilot.app
+        held_back: list[int] = []
+        render = Compositor.render_update
+
+        def note_render(self: Compositor, *args: Any, **rest: Any) -> Any:
+            held_back.append(app._batch_count)
+            return render(self, *args, **rest)
+
+        monkeypatch.setattr(Compositor, "render_update", note_render)
+        for mode in ("edit", "servers", "tests"):
+            app.go(mode)
+            await drawn(pilot)
+        assert held_back
+        assert not any(held_back)
+
+
+async def test_a_textual_that_calls_its_parts_by_other_names_draws_the_same(
+    workbench: Callable[..., Any], demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What we go by to draw less is not found: then everything is styled and drawn."""
+    looked_for: set[str] = set()
+
+    def find_nothing(_: object, name: str, default: object) -> object:
+        looked_for.add(name)
+        return default
+
+    async with workbench(paths=[str(demo)]) as pilot:
+        app = pilot.app
+
+        async def pictures() -> list[str]:
+            found = []
+            for mode in ("edit", "servers", "tests"):
+                app.go(mode)
+                await drawn(pilot)
+                compare(app)
+                shown = app.screen._compositor
+                shown._dirty_regions.add(app.screen.region.shrink((5, 10, 5, 10)))
+                update = shown.render_partial_update()
+                found.append(update.render_segments(Console(force_terminal=True, color_system="truecolor")))
+            return found
+
+        await pictures()  # what is read on the first visit is there on the second
+        before = await pictures()
+        for module in (compositor, mode_screen):
+            monkeypatch.setattr(module, "getattr", find_nothing, raising=False)
+        assert await pictures() == before
+        app.theme = "textual-light"
+        app.go("servers")
+        await drawn(pilot)
+        compare(app)
+    assert looked_for == {"cuts", "_dirty_regions", "refresh_styles", "_css_update_count", "delayed"}
 
 
 async def test_no_source_is_parsed_twice(
