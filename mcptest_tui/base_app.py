@@ -249,8 +249,13 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
     # How it looks
 
     def get_css_variables(self) -> dict[str, str]:
-        """Textual's text colours as plain ones: `auto 60%`, drawn as part of a text, is no paler than the rest of it."""
+        """Textual's text colours as plain ones: `auto 60%`, drawn as part of a text, is no paler than the rest of it.
+
+        Without colours, what failed would be a darker grey than what passed.
+        """
         variables = super().get_css_variables()
+        if self.no_color:
+            variables |= {name: variables["foreground"] for name in ("verdict-pass", "verdict-fail", "verdict-inconclusive")}
         self.theme_variables = {**variables, **{name: variables[ours] for name, ours in PLAIN_TEXT.items()}}
         return self.theme_variables
 

@@ -39,13 +39,13 @@ class ModeScreen(Sturdy, Screen[None]):
                 app.stylesheet.read(path)
         self._css_update_count = getattr(app, "_css_update_count", -1)
 
-    def on_screen_resume(self, event: events.ScreenResume) -> None:
+    def _on_screen_resume(self, event: events.ScreenResume) -> None:
         """Style everything anew only if what decides about styles has changed since: mostly it has not."""
         now = self._decides_styles()
         event.refresh_styles = getattr(event, "refresh_styles", True) and self._styled_for not in (None, now)
         self._styled_for = now
 
-    def on_screen_suspend(self) -> None:
+    def _on_screen_suspend(self) -> None:
         """Another screen is shown: changes of the app's styles do not reach this one from now on."""
         self._styled_for = self._decides_styles()
 

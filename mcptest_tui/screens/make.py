@@ -23,7 +23,7 @@ MODES = {
     "agents": ("mcptest_tui.screens.agents", "AgentsScreen"),
     "home": ("mcptest_tui.screens.home", "HomeScreen"),
 }
-BUSY_SECONDS, STEP_SECONDS = 0.05, 0.01
+STEP_SECONDS = 0.01
 
 
 def make_screen(mode: str) -> WorkScreen:
@@ -38,12 +38,13 @@ async def import_all(is_busy: Callable[[], bool]) -> None:
 
     In a thread, every key waited for the interpreter's lock; two of the screens take as long as all of the start.
     """
-    for name in _modules():
-        while is_busy():
-            await asyncio.sleep(BUSY_SECONDS)
-        with suppress(Exception):  # said when the mode is opened
-            import_module(name)
+    left = [*_modules()][::-1]
+    while left:
         await asyncio.sleep(STEP_SECONDS)
+        if is_busy():
+            continue
+        with suppress(Exception):  # said when the mode is opened
+            import_module(left.pop())
 
 
 def _modules() -> Iterator[str]:

@@ -462,9 +462,9 @@ async def test_a_mode_that_cannot_be_imported_keeps_no_other_from_being_imported
 
 
 async def test_modes_are_imported_in_pieces_and_none_while_a_person_types(monkeypatch):
-    asked, busy = [], [True, True, False]
+    asked: list[str] = []
+    busy = [True, True, False]
     monkeypatch.setattr(make, "import_module", asked.append)
-    monkeypatch.setattr(make, "BUSY_SECONDS", 0)
     monkeypatch.setattr(make, "STEP_SECONDS", 0)
 
     def is_busy():

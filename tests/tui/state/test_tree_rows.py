@@ -28,7 +28,7 @@ def shown(rows: TreeRows) -> list[str]:
 
 
 def counts(rows: TreeRows, name: str) -> dict[str, int]:
-    group = rows.entries[rows.position(name)]
+    group = next(entry for entry in rows.entries if entry.id == name)
     assert isinstance(group, Group)
     return {status: count for status, count in group.counts.items() if count}
 
