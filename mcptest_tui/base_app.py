@@ -255,7 +255,9 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
         """
         variables = super().get_css_variables()
         if self.no_color:
-            variables |= {name: variables["foreground"] for name in ("verdict-pass", "verdict-fail", "verdict-inconclusive")}
+            variables |= dict.fromkeys(
+                ("verdict-pass", "verdict-fail", "verdict-inconclusive"), variables["foreground"]
+            )
         self.theme_variables = {**variables, **{name: variables[ours] for name, ours in PLAIN_TEXT.items()}}
         return self.theme_variables
 

@@ -42,6 +42,9 @@ _TOKEN = re.compile(
 _TEMPLATE = re.compile(r"\$\{[^}]*\}?")
 _DOUBLE = re.compile(r'(?:[^"\\]|\\.)*("|$)')
 _SINGLE = re.compile(r"(?:[^']|'')*('|$)")
+_QUOTED_VALUE = re.compile(r"""(?:^[\s-]*|[,\[{]\s*|:\s+)(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')""")
+"""A quoted text where no key can have begun before it."""
+_UNSURE = re.compile("[\"'#$]")
 
 
 @lru_cache(maxsize=8_192)
@@ -86,8 +89,10 @@ def paint(line: str, state: int) -> Painted:
 
 def after(line: str, state: int) -> int:
     """The state that a line leaves; quicker than `paint` where nothing can be open."""
-    if state == NORMAL and '"' not in line and "'" not in line and "|" not in line and ">" not in line:
-        return NORMAL
+    if state == NORMAL and "|" not in line and ">" not in line:
+        rest = _QUOTED_VALUE.sub("", line) if '"' in line or "'" in line else ""
+        if not _UNSURE.search(rest):
+            return NORMAL
     return paint(line, state).after
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcptest_tui.state.editor_model import newline_of
-from mcptest_tui.state.yaml_spans import LineStates, paint
+from mcptest_tui.state.yaml_spans import NORMAL, LineStates, after, paint
 from mcptest_tui.widgets.yaml_document import YamlDocument
 
 TEXTS = st.text(alphabet=st.sampled_from("ab \n\r\t\"'|>:-{}#\u2028\x85\x0c💥"), max_size=60)
@@ -67,6 +67,23 @@ def test_colours_lie_inside_of_their_line(line: str, state: int) -> None:
         assert 0 <= start < end <= len(line)
         assert name
     assert painted.after >= -2
+
+
+@given(
+    st.lists(st.sampled_from(['"', "'", " ", "a", "b: ", ":", "- ", "{", "}", ", ", "#", "${", "\\", "''", "(", "|"]))
+)
+def test_what_a_line_leaves_open_is_known_without_its_colours(parts: list[str]) -> None:
+    line = "".join(parts)
+    assert after(line, NORMAL) == paint(line, NORMAL).after
+
+
+def test_a_suite_of_thousands_of_lines_is_opened_without_painting_them() -> None:
+    """Each took a hundred times as long as to look at its quotes: a large file froze the keys for seconds."""
+    paint.cache_clear()
+    line = "  - {{ name: thing {0}, tool: it, expect: [ {{ target: \"result\", matcher: {{ exact: '{0}' }} }} ] }}"
+    states = LineStates([line.format(number) for number in range(5_000)])
+    assert states[4_999] == NORMAL
+    assert paint.cache_info().misses == 0
 
 
 def test_words_have_the_colours_of_what_they_are() -> None:

@@ -116,7 +116,10 @@ def check(strips, look, size):
     if look == "NO_COLOR":
         channels = [color.get_truecolor(SVG_EXPORT_THEME) for color in colours if color.type is ColorType.TRUECOLOR]
         assert [one for one in channels if max(one) - min(one) > 3] == []
-        inks = {word: [ink for _, _, text, ink, *_ in cells_of(strips) if text.strip() == MARKS[word]] for word in SEEN_MARKS}
+        inks = {
+            word: [ink for _, _, text, ink, *_ in cells_of(strips) if text.strip() == MARKS[word]]
+            for word in SEEN_MARKS
+        }
         assert min(inks["fail"], default="") >= max(inks["pass"], default="")  # greys: what failed is no paler
     if look == "16 colours":
         drawn_by_bars = {
