@@ -55,7 +55,7 @@ def run_of(suite_of: Callable[..., Any], models: ModelEndpoint, tmp_path: Path) 
     ) -> RunRecord:
         own = models.environ if environ is None else environ
         asked = RunSettings(environ={"PATH": os.environ["PATH"], **own}, **settings)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             return await launch(suite_of(suite), asked, workspace=Workspace(tmp_path), emit=emit)
 
     return run

@@ -64,7 +64,7 @@ def run(tmp_path: Path, log: Path) -> Callable[..., RunRecord]:
         asked = RunSettings(environ=environment, **settings)
 
         async def launched() -> RunRecord:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(180):
                 return await launch(suite, asked, workspace=Workspace(tmp_path), emit=lambda _event: None)
 
         return asyncio.run(launched())

@@ -86,7 +86,7 @@ def walked(composition: Mapping[str, Any], answer: Callable[[str, Mapping[str, A
     (row,) = rows_of(composition)
 
     async def walk() -> Trace:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             trace = await Walk(row, world).run()
         assert asyncio.all_tasks() == {asyncio.current_task()}, "something was left running"
         return trace

@@ -53,7 +53,7 @@ def ask(models: ModelEndpoint) -> Callable[..., Judgement]:
         async def asked() -> Judgement:
             opened = open_models(PRICES, more.pop("environ", models.environ), first_pause_seconds=0.001, **more)
             try:
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(180):
                     who = judge or Judge(model=CLAUDE)
                     return await grade(opened, input="Greet me.", output=output, rubric=rubric, judge=who)
             finally:
@@ -319,7 +319,7 @@ def test_jurors_that_have_spoken_before_an_interruption_are_paid_for() -> None:
     async def interrupted() -> None:
         models: Any = LastIsSilent()
         asking = asyncio.create_task(grade(models, input="", output="a", rubric="x", judge=SEVERAL, cut=paid.extend))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(180):
             await models.waiting.wait()
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):

@@ -195,7 +195,7 @@ def test_calls_are_served_concurrently(serve, connect):
 
     async def race() -> str:
         headers = {**ACCEPT, "mcp-session-id": client.http.headers["mcp-session-id"]}
-        async with httpx2.AsyncClient(timeout=60.0, headers=headers) as http, asyncio.timeout(60):
+        async with httpx2.AsyncClient(timeout=60.0, headers=headers) as http, asyncio.timeout(180):
             slow = asyncio.ensure_future(http.post(client.url, json=call("slow", 1)))
             while "tools/call" not in await asyncio.to_thread(mock.stderr_line):  # it has got it
                 continue
@@ -212,7 +212,7 @@ def test_a_cancelled_request_ends_without_a_message(serve, connect):
     url = url_of(serve(SLOW, "--http", "0", "--fault", "hang"))
 
     async def cancel() -> httpx2.Response:
-        async with httpx2.AsyncClient(timeout=60.0, headers=ACCEPT) as http, asyncio.timeout(60):
+        async with httpx2.AsyncClient(timeout=60.0, headers=ACCEPT) as http, asyncio.timeout(180):
             hello = await http.post(url, json=request("initialize", {}))
             http.headers["mcp-session-id"] = hello.headers["mcp-session-id"]
             hung = asyncio.create_task(http.post(url, json=call("slow", 7)))

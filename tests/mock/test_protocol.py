@@ -285,7 +285,7 @@ def test_the_sdk_client_agrees_with_the_mock(tmp_path):
             assert "tone: dry" in content.text
 
     async def bounded() -> None:
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(180):
             await look()
 
     asyncio.run(bounded())

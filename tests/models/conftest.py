@@ -37,7 +37,7 @@ def ask(models: ModelEndpoint) -> Callable[..., Any]:
             environ = options.pop("environ", models.environ)
             asking = open_models(prices, environ, first_pause_seconds=0.0, **options)
             found: list[ModelReply | ModelError] = []
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(180):
                 for request in requests:
                     try:
                         found.append(await asking.ask(request))

@@ -51,7 +51,7 @@ def all_of(models, *requests, **options):
 
     async def run():
         asking = open_models(None, models.environ, first_pause_seconds=0.0, **options)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             found = await asyncio.gather(*map(asking.ask, requests), return_exceptions=True)
         asking.settle()
         await asking.close()

@@ -58,7 +58,7 @@ async def failed_tests(domain: str, path: Path, bug: str | None, folder: Path) -
     options = LoadOptions(variables={}, environ=environ, workspace_root=folder)
     suite = load_suite(path, options)
     settings = RunSettings(server_command=server, environ=environ)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         record = await launch(suite, settings, workspace=Workspace(folder), emit=lambda _event: None)
     if record.exit_code not in (_PASSED, _FAILED):
         raise RuntimeError(f"{path.stem} of {domain} with {bug}: the run ended with {record.exit_code}")

@@ -51,11 +51,11 @@ def ledger() -> Callable[..., str]:
 
 @pytest.fixture
 def run_of(suite_of: Callable[..., LoadedSuite], tmp_path: Path) -> Callable[..., Coroutine[None, None, RunRecord]]:
-    """A run of a suite's text in this process, to be awaited; bounded at a minute."""
+    """A run of a suite's text in this process, to be awaited; bounded."""
 
     async def run(text: str, *, emit: Emit = lambda _event: None, **settings: object) -> RunRecord:
         asked = RunSettings(environ={"PATH": os.environ["PATH"]}, **settings)  # type: ignore[arg-type]
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             return await launch(suite_of(text), asked, workspace=Workspace(tmp_path), emit=emit)
 
     return run

@@ -45,7 +45,7 @@ def interrupted(tmp_path: Path, models: ModelEndpoint) -> Callable[..., RunRecor
                 loaded, RunSettings(environ=environ), workspace=Workspace(tmp_path), emit=lambda _event: None
             )
             task = asyncio.create_task(asked)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(180):
                 await when()
                 task.cancel()
                 return await task

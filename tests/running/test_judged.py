@@ -68,7 +68,7 @@ def run(tmp_path: Path, models: ModelEndpoint) -> Callable[..., RunRecord]:
         loaded = load_suite(path, LoadOptions(environ=environ, workspace_root=tmp_path))
 
         async def launched() -> RunRecord:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(180):
                 asked = RunSettings(environ=environ, **more)
                 return await launch(loaded, asked, workspace=Workspace(tmp_path), emit=lambda _event: None)
 
@@ -386,7 +386,7 @@ def test_an_interruption_in_the_middle_of_judging_ends_the_run(
         )
         await models.until(lambda: len(models.questions) == 5)
         task.cancel()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             return await task
 
     record = asyncio.run(interrupted())
@@ -452,7 +452,7 @@ def test_whatever_waits_for_whom_a_run_comes_to_its_end(
 
     async def launched() -> RunRecord:
         asked = RunSettings(environ={"PATH": ""}, workers=workers, bail=1 if bail else None)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             return await launch(suite, asked, workspace=Workspace(tmp_path), emit=lambda _event: None)
 
     with patched_models(Slowly(pauses)):

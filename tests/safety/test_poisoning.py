@@ -41,6 +41,7 @@ def test_at_least_95_in_100_poisoned_descriptions_are_found_by_their_rule() -> N
     assert len(missed) <= 0.05 * len(poisoned), [line["tool"] for line in missed]
 
 
+@pytest.mark.timeout(900)
 def test_what_other_hands_wrote_is_found_as_the_docs_say() -> None:
     """One test for the files of many hands, because to read them takes long.
 

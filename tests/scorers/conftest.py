@@ -45,7 +45,7 @@ class Wrappers:
 
 def ask(scorer: Scorer, request: bytes = REQUEST, redact: Callable[[str], str] = lambda text: text) -> ScorerVerdict:
     async def asked() -> ScorerVerdict:
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(180):
             return await grade_by_program(scorer, request, environ=ENVIRON, redact=redact)
 
     return asyncio.run(asked())

@@ -99,7 +99,7 @@ def spend(budget: CostBudget, calls: Sequence[Call], at_once: int = 64) -> Spent
             async with room:
                 await spent.run(call)
 
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             await asyncio.gather(*map(one, calls))
 
     asyncio.run(all_of_them())
@@ -277,7 +277,7 @@ def test_a_row_holds_the_money_for_several_calls_before_it_acts() -> None:
                         call.charge(0.3)
 
     async def rows() -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             await asyncio.gather(*(row(number) for number in range(9)))
 
     asyncio.run(rows())
@@ -300,7 +300,7 @@ def test_rows_that_need_more_than_they_hold_do_not_wait_for_each_other() -> None
         return True
 
     async def rows() -> list[bool]:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             return await asyncio.gather(*(row() for _ in range(5)))
 
     assert asyncio.run(rows()).count(True) == 3
@@ -321,7 +321,7 @@ def in_rows(budget: CostBudget, rows: int, jurors: Sequence[Call], *others: Call
                 graded += len(spent.paid) - before == len(jurors)
 
     async def all_of_them() -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             await asyncio.gather(*(row() for _ in range(rows)), *map(spent.run, others))
 
     asyncio.run(all_of_them())
@@ -354,7 +354,7 @@ def test_equal_requests_of_a_row_that_holds_money_and_one_that_does_not_are_both
         return (await scorers.grade(scorer, prompt="q", output="a", criteria="c", metadata={})).kept
 
     async def both() -> list[bool]:
-        async with asyncio.timeout(60), budget.hold((payer_of(scorer),)):
+        async with asyncio.timeout(180), budget.hold((payer_of(scorer),)):
             other = asyncio.create_task(grade(), context=Context())
             await turns(5)
             return [await grade(), await other]
@@ -367,7 +367,7 @@ def test_who_is_cancelled_while_it_waits_keeps_nobody_waiting() -> None:
     budget = CostBudget(1.0)
 
     async def both() -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             async with budget.reserve(Payer("s")) as first:
                 waiting = [asyncio.ensure_future(take()) for _ in range(3)]
                 await turns(3)
@@ -415,7 +415,7 @@ def test_real_scorers_spend_no_more_than_the_cap_and_one_of_them(wrappers: Wrapp
                 with suppress(Capped, ScorerError):
                     await scorers.grade(scorer, prompt="q", output=cost, criteria="c", metadata={})
 
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(180):
             await asyncio.gather(*map(one, costs))
 
     asyncio.run(grade_all())

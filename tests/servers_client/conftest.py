@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
 SERVERS = Path(__file__).resolve().parents[1] / "servers"
-LIMIT_SECONDS = 90
+LIMIT_SECONDS = 180
 
 
 @pytest.fixture
