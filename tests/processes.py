@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
+import socket
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,6 +55,15 @@ def longer(first_seconds: float) -> Iterator[float]:
     while seconds < 30:
         yield seconds
         seconds *= 3
+
+
+def free_port() -> int:
+    """A port that nobody listens on. It is below those that systems give out by themselves, so that none of these is it."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def save(path: Path, text: str, *, mode: int | None = None) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import threading
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.processes import free_port
 from tests.programs import needs_npm, search_path
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def everything(tmp_path: Path) -> Iterator[Callable[[str], int]]:
 def _listening(transport: str, home: Path) -> Iterator[int]:
     program = needs_npm("mcp-server-everything")
     for _ in range(5):  # between the choice of a port and its use somebody else may take it
-        port = _free_port()
+        port = free_port()
         process = subprocess.Popen(
             [program, transport],
             env={**os.environ, "PATH": search_path(), "PORT": str(port), "HOME": str(home)},
@@ -82,9 +82,3 @@ def _drain(process: subprocess.Popen[str]) -> None:
     with contextlib.suppress(ValueError, OSError):  # closed while we were reading: the test is over
         for _ in process.stderr:
             pass
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

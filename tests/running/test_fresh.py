@@ -11,7 +11,7 @@ import pytest
 
 from mcptest_engine.core.live import live
 from mcptest_engine.core.results import Verdict
-from tests.running.test_http_programs import free_port as free_port
+from tests.processes import free_port
 from tests.running.test_http_programs import said
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ SERVERS = Path(__file__).parent.parent / "servers"
 
 
 @pytest.fixture(params=["stdio", "free", "fixed"])
-def server(request: pytest.FixtureRequest, free_port: int) -> Callable[[str], str]:
+def server(request: pytest.FixtureRequest) -> Callable[[str], str]:
     """The suite's `servers:` with one whose tool `count` counts its calls, reached in each of three ways."""
     words = {"stdio": ["stdio"], "free": ["{port}"], "fixed": ["{port}"]}[request.param]
-    url = {"stdio": "", "free": ", url: 'http://127.0.0.1:0/'", "fixed": f", url: 'http://127.0.0.1:{free_port}/'"}
+    url = {"stdio": "", "free": ", url: 'http://127.0.0.1:0/'", "fixed": f", url: 'http://127.0.0.1:{free_port()}/'"}
     command = json.dumps([sys.executable, "-S", str(SERVERS / "http_program.py"), *words])
     return lambda more: f"servers:\n  web: {{ command: {command}{url[request.param]}{more} }}\n"
 

@@ -14,7 +14,7 @@ import pytest
 
 from mcptest_engine.core.live import live
 from mcptest_engine.core.results import Verdict
-from tests.processes import is_running, until
+from tests.processes import free_port, is_running, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -48,11 +48,9 @@ def failure(record: RunRecord, at: int = 0) -> str:
     return f"{found.kind}: {found.message} | {found.hint} | {(found.stderr_tail or '').strip()}"
 
 
-@pytest.fixture
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@pytest.fixture(name="free_port")
+def a_free_port() -> int:
+    return free_port()
 
 
 @pytest.fixture
