@@ -74,7 +74,7 @@ def run_tests(python: Path, copy: Path, tests: tuple[str, ...]) -> tuple[int, st
             command, cwd=copy, env=environ, capture_output=True, text=True, check=False, timeout=LIMIT_SECONDS
         )
     except subprocess.TimeoutExpired:
-        return _NOTICED, f"not done after {LIMIT_SECONDS} s"
+        return -1, f"not done after {LIMIT_SECONDS} s"
     lines = (done.stdout + done.stderr).strip().splitlines()
     return done.returncode, next(
         (line for line in lines if line.startswith(("FAILED", "ERROR"))), lines[-1] if lines else ""
@@ -104,7 +104,7 @@ def main() -> int:
             text = path.read_text(encoding="utf-8")
             path.write_text(text.replace(fault.old, fault.new), encoding="utf-8")
             code, told = run_tests(python, copy, fault.tests)
-            shutil.copy2(ROOT / fault.path, path)
+            path.write_text(text, encoding="utf-8")
             word = {_NOTICED: "caught", 0: "missed"}.get(code, "unclear")
             test = told.removeprefix("FAILED ").removeprefix("ERROR ").partition(" - ")[0]
             if word == "caught" and "::" in test and run_tests(python, copy, (test,))[0] != 0:
