@@ -24,6 +24,7 @@ from mcptest_engine.suite.model.generate import models
 from mcptest_engine.suite.schema import is_duration, is_url, schema_text
 from mcptest_tui.actions.__main__ import table
 from mcptest_tui.opening import USAGE
+from mcptest_tui.themes import VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,6 +33,8 @@ DOCS = Path(__file__).parent
 MODELS = models()
 KEYS_BEGIN = "<!-- keys: `python docs/generate.py` writes them -->\n"
 KEYS_END = "<!-- end of keys -->"
+COLOURS_BEGIN = "<!-- colours: `python docs/generate.py` writes them -->\n"
+COLOURS_END = "<!-- end of colours -->"
 SUITE_BEGIN = "<!-- suite: `python docs/generate.py` writes the tables -->\n"
 SUITE_END = "<!-- end of suite -->"
 RULES_BEGIN = "<!-- rules: `python docs/generate.py` writes them -->\n"
@@ -157,6 +160,13 @@ def workbench_keys_page() -> str:
     return _between("reference/workbench-keys.md", KEYS_BEGIN, table(), KEYS_END)
 
 
+def workbench_settings_page() -> str:
+    """`docs/how-to/workbench-settings.md`: as it is, with the table of colours between its marks."""
+    rows = (f"| `{name}` | {meaning} |\n" for name, meaning in VARIABLES.items())
+    table_ = f"| variable | the colour of |\n|---|---|\n{''.join(rows)}"
+    return _between("how-to/workbench-settings.md", COLOURS_BEGIN, table_, COLOURS_END)
+
+
 def compliance_page() -> str:
     """`docs/how-to/compliance.md`: as it is, with the table of rules between its marks."""
     return _between("how-to/compliance.md", RULES_BEGIN, "\n".join(_rules()), RULES_END)
@@ -208,6 +218,7 @@ PAGES = {
     "reference/suite.md": suite_page,
     "reference/cli.md": cli_page,
     "reference/workbench-keys.md": workbench_keys_page,
+    "how-to/workbench-settings.md": workbench_settings_page,
     "how-to/compliance.md": compliance_page,
     "how-to/mutation.md": mutation_page,
     "../schemas/suite.schema.json": schema_text,

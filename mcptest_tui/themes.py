@@ -23,6 +23,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DEFAULT = "nightshift"
+VARIABLES = {
+    "verdict-pass": "what passed: tests, assertions, calls",
+    "verdict-fail": "what failed, and errors",
+    "verdict-inconclusive": "what is inconclusive or deferred, and warnings",
+    "verdict-skip": "what was skipped or has not run",
+    "value-expected": "the expected value in Result and Diff, and the lines that go in Review",
+    "value-actual": "the actual value in Result and Diff, and the lines that come in Review",
+    "muted": "text of less importance",
+    "json-key": "keys in trees and in the editor",
+    "json-string": "texts",
+    "json-number": "numbers",
+    "json-boolean": "true and false",
+    "json-null": "null",
+}
+"""Our own variables of a theme, and what each means wherever it is seen; the table of the docs."""
 PLAIN_TEXT = {
     "text-muted": "muted",
     "text-disabled": "muted",

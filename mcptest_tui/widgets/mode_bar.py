@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.words import key_of
+from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,6 +92,5 @@ class ModeBar(Widget):
         key = key_of(f"app.mode.{number}", typing=True) if self._current == "edit" else number  # a digit is typed there
         if current:
             return Content.styled(f" {key} {title}{f' {badge}' if badge else ''} ", CURRENT)
-        return Content.assemble(
-            (f" {key} ", "$footer-key-foreground"), title, (f" {badge}" if badge else "", "bold $verdict-fail"), " "
-        )
+        ink = "bold $verdict-fail" if badge.startswith(MARKS["fail"]) else "bold $primary"  # proposals are no failures
+        return Content.assemble((f" {key} ", "$footer-key-foreground"), title, (f" {badge}" if badge else "", ink), " ")

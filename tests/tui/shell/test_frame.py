@@ -386,6 +386,8 @@ async def test_what_waits_for_review_is_announced_before_a_folder_is_searched(wo
         new_test(place, number)
     async with workbench(size=(80, 24), ready=False) as pilot:
         await until(pilot, lambda: "4 Review •5" in text_of(pilot.app), what="the count of proposals")
+        inks = {str(span.style) for span in pilot.app.screen.query_one(ModeBar)._tab(4, "review", "Review").spans}
+        assert "bold $verdict-fail" not in inks, "a proposal is no failure"
         assert not pilot.app.suites.searched
         searching.set()
         await until(pilot, lambda: pilot.app.suites.searched)

@@ -12,7 +12,16 @@ from textual.color import Color
 import mcptest_tui
 from mcptest_engine.core.shipped import shipped
 from mcptest_tui.session import theme_at_start
-from mcptest_tui.themes import ThemeError, _carefully, _plain, in_256_colours, read_theme, theme_files, token_defaults
+from mcptest_tui.themes import (
+    VARIABLES,
+    ThemeError,
+    _carefully,
+    _plain,
+    in_256_colours,
+    read_theme,
+    theme_files,
+    token_defaults,
+)
 from mcptest_tui.widgets.diff_view import DiffView
 from tests.tui.pictures import text_of
 from tests.tui.tests_screen.conftest import MIXED
@@ -208,6 +217,18 @@ async def test_no_text_is_left_to_the_terminals_own_colours(workbench, mixed, mo
                 )
             ]
             assert left == [], mode
+
+
+def test_every_variable_of_a_theme_has_a_meaning_and_a_place():
+    """The table of the docs names those that there are, and style sheets use no other."""
+    root = Path(mcptest_tui.__file__).parent
+    used = {
+        found
+        for path in [*root.rglob("*.tcss"), *root.rglob("*.py")]
+        for found in re.findall(r"\$((?:verdict|value|json)-[a-z]+|muted)\b", path.read_text(encoding="utf-8"))
+    }
+    defaults = {name for name in token_defaults(read_theme(OURS[0])) if not name.startswith("ansi-")}
+    assert used == set(VARIABLES) == defaults
 
 
 def test_colours_come_from_themes_alone():
