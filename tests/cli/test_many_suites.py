@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mcptest_engine.cli import list as list_command
-from mcptest_engine.cli import mutate, run, validate
+from mcptest_engine.cli import mutate, record, run, validate
 from mcptest_engine.cli.many import suite_paths
 from mcptest_engine.core.errors import SuiteError, UsageError
 from mcptest_engine.core.run_record import RunRecord
@@ -136,6 +136,27 @@ def test_a_folder_that_cannot_be_read_is_named_in_every_report_and_fails_the_com
     assert (listed.exit_code, checked.exit_code, isinstance(alone.exception, SuiteError)) == (2, 2, True)
     (problem,) = json.loads(checked.stdout)["errors"]
     assert (problem["file"], problem["message"]) == ("a/locked", "the folder cannot be read: permission denied")
+
+
+@pytest.mark.usefixtures("folder")
+def test_each_of_several_suites_has_a_cassette_that_replays_without_its_server() -> None:
+    recorded = invoke(record.command, "tape", "a", "b/deep", "--reporter", "json")
+    assert recorded.exit_code == 1
+    for name in ("a", "b/deep"):
+        suite = Path(name, "mcptest.yml")
+        suite.write_text(suite.read_text(encoding="utf-8").replace(SERVER, '["no-such-program"]'), encoding="utf-8")
+    replayed = invoke(run.command, "a", "b/deep", "--replay", "tape", "--reporter", "json")
+    before, after = (json.loads(ran.stdout)["tests"] for ran in (recorded, replayed))
+    assert [(test["id"], test["verdict"]) for test in after] == [(test["id"], test["verdict"]) for test in before]
+
+
+def test_a_run_that_is_saved_above_the_folder_says_where(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / ".mcptest").mkdir()
+    (folder / "empty" / "shop.yml").write_text(SUITE.format(command=SERVER, price=30), encoding="utf-8")
+    monkeypatch.chdir(folder / "empty")
+    ran = invoke(run.command, "shop.yml", "--filter", "stock")
+    assert "note: the run is saved in ../.mcptest, the nearest .mcptest above this folder\n" in ran.stderr
+    assert len(list((folder / ".mcptest" / "runs").glob("*.json"))) == 1
 
 
 @pytest.mark.usefixtures("folder")

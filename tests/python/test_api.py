@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
+import tomllib
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,8 @@ from tests.running.test_over_http import serving
 if TYPE_CHECKING:
     from mcp.server import MCPServer
 
-SERVERS = Path(__file__).parent.parent / "servers"
+ROOT = Path(__file__).parents[2]
+SERVERS = ROOT / "tests" / "servers"
 SHOP = [sys.executable, "-S", str(SERVERS / "shop.py")]
 SUITE = f"""\
 name: shop
@@ -298,3 +301,17 @@ def test_import_mcptest_loads_none_of_the_engine() -> None:
     code = "import sys, mcptest; print([name for name in sys.modules if name.startswith(('mcptest_', 'mcp.', 'rich'))])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_nothing_of_mcptest_needs_the_package_mcp_but_for_a_server_object_of_it() -> None:
+    """So it can be installed beside any version of that package."""
+    imports = {
+        str(path.relative_to(ROOT)): line.strip()
+        for package in ("mcptest", "mcptest_engine", "mcptest_tui")
+        for path in (ROOT / package).rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.match(r"\s*(?:import|from) (?:mcp|fastmcp)\b", line)
+    }
+    assert list(imports) == ["mcptest_engine/servers/in_process.py"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert not [needed for needed in project["dependencies"] if re.match(r"(?:mcp|fastmcp)\b", needed)]
