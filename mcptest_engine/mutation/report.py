@@ -242,7 +242,7 @@ def remarks(report: Mapping[str, Any]) -> Iterator[str]:
         told = ", ".join(counted(report[key], word) for key, word in unscored if report[key])
         yield f"not in the score: {told}"
     for path in report.get("broken", ()):
-        yield f"{path}: the suite has problems, and was not measured"
+        yield f"{path}: it has problems, and was not measured"
     reasons: dict[str, list[str]] = {}
     for one in report["left_out"]:
         reasons.setdefault(one["reason"], []).append(_with_suite(one, one["test"]))

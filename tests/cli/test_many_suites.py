@@ -203,7 +203,7 @@ def test_one_report_has_the_mutation_score_of_each_suite_and_of_all_together() -
     text = invoke(mutate.command, "a", "b", "--threshold", "10", "--no-proposals")
     assert text.exit_code == 2, "a suite with problems is not measured"
     assert text.stdout.startswith("3 suites: ")
-    assert "b/other.yml: the suite has problems, and was not measured" in text.stdout
+    assert "b/other.yml: it has problems, and was not measured" in text.stdout
     page, markdown = (
         invoke(mutate.command, "a", "b/deep", "--format", form, "--no-proposals") for form in ("html", "md")
     )

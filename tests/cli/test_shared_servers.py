@@ -124,6 +124,15 @@ def test_the_first_failure_over_a_used_server_says_who_used_it_and_how_a_suite_g
     _, records = run_suites("a", "c", options=("--workers", "1"))
     hints = [test.failure.hint for test in records["c"].tests if test.failure is not None]
     assert hints == [told, None]
+    scorer = {
+        "name": "low",
+        "type": "exec",
+        "command": [sys.executable, "-c", 'print(\'{"verdict": "fail", "score": 0}\')'],
+    }
+    graded = {"name": "graded", "call": {"tool": "count"}, "scorers": ["low"], "threshold": 1}
+    write_suite("d", evals=[graded], scorers=[scorer])
+    _, records = run_suites("a", "d", options=("--workers", "1"))
+    assert [test.failure.hint for test in records["d"].tests if test.failure is not None] == [told]
     write_suite("a", "drop")
     _, records = run_suites("a", "b", options=("--workers", "1"))
     failure = records["b"].tests[0].failure
