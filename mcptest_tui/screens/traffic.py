@@ -55,6 +55,9 @@ def nothing_said() -> tuple[str, ...]:
     )
 
 
+OF_A_MESSAGE = ("again", "copy", "headers", "save", "other")
+
+
 class TrafficScreen(Working, WorkScreen):
     """The list; Enter opens the message below it, or over it where there is little room."""
 
@@ -67,6 +70,7 @@ class TrafficScreen(Working, WorkScreen):
         super().__init__()
         self.traffic = Traffic()
         self.opened: Row | None = None
+        self._is_empty = True
         self._side = "response"
         self._note = ""
         self._following: Timer | None = None
@@ -151,6 +155,12 @@ class TrafficScreen(Working, WorkScreen):
         self._use_filter(" ".join(parts))
 
     # The list
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Without a message there is none to copy, to repeat or to save."""
+        if action in OF_A_MESSAGE and not self.traffic.shown:
+            return None
+        return super().check_action(action, parameters)
 
     def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
         """An open message follows, a little later."""
@@ -264,6 +274,9 @@ class TrafficScreen(Working, WorkScreen):
             told.append(f"{traffic.dropped:,} were too many to keep")
         problem = shown(one_line(traffic.filter.problem, 90), style="$text-warning")
         show_titles(pane, shown("  ".join(told)), problem)
+        if self._is_empty is bool(count):
+            self._is_empty = not count
+            self.refresh_bindings()
 
     # The message
 

@@ -110,6 +110,10 @@ class TrafficList(Lines):
         """Whether the cursor goes along with what comes."""
         return self._follows
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's
+        """Only a message can be opened."""
+        return None if action == "open" and not self.traffic.shown else True
+
     def action_open(self) -> None:
         """Enter."""
         if self.row() is not None:

@@ -58,6 +58,10 @@ async def an_empty_log_says_how_to_fill_it(pilot):
     for size in SIZES:
         await pilot.resize_terminal(*size)
         assert_picture(pilot.app, "traffic-empty", folder="servers")
+    for key in ("enter", "r", "y", "s", "percent_sign"):
+        pilot.app.say("")
+        await pilot.press(key)
+        await until(pilot, lambda: "no message is shown" in text_of(pilot.app), what=key)
     await pilot.press("j", "j", "N")
     await until(pilot, lambda: "no error before this" in text_of(pilot.app))
     await pilot.press("n")
@@ -69,6 +73,7 @@ async def the_messages_of_a_call(pilot):
     screen = await after_a_call(pilot, "echo", *"hi")
     methods = [row.method for row in screen.traffic.shown]
     assert methods[:2] == ["initialize", "notifications/initialized"]
+    await until(pilot, lambda: "open  r again  y copy" in text_of(pilot.app), what="the keys of a message")
     for size in SIZES:
         await pilot.resize_terminal(*size)
         await pilot.press("G")
