@@ -121,21 +121,28 @@ def test_one_report_tells_of_all_suites_and_the_exit_code_is_that_of_the_worst()
     assert [test["id"] for test in again["tests"]] == ["b/deep/mcptest.yml::tool::price"]
 
 
-def test_a_folder_that_cannot_be_read_is_named_in_every_report_and_fails_the_command(folder: Path) -> None:
+def test_a_folder_or_file_that_cannot_be_read_is_named_in_every_report_and_fails_the_command(folder: Path) -> None:
     reporters = [word for form in FORMATS for word in ("--reporter", f"{form}={form}.txt")]
+    (folder / "a" / "closed.yml").touch(0)
     with unreadable(folder / "a" / "locked"):
         ran = invoke(run.command, "a", "--filter", "stock", "--reporter", "json", *reporters)
         alone = invoke(run.command, "a/locked")
         listed, checked = invoke(list_command.command, "a"), invoke(validate.command, "a", "--format", "json")
     record = RunRecord.from_json(json.loads(ran.stdout))
     assert (ran.exit_code, record.exit_code, record.verdict, record.totals.passed) == (2, 2, "fail", 1)
-    assert [(one.path, one.reason) for one in record.not_run] == [("a/locked", "unreadable")]
+    assert [(one.path, one.reason) for one in record.not_run] == [
+        ("a/closed.yml", "invalid"),
+        ("a/locked", "unreadable"),
+    ]
     for form in FORMATS:
         text = Path(f"{form}.txt").read_text(encoding="utf-8")
         assert "the folder cannot be read" in text, form
+        assert "the file cannot be read" in text, form
     assert (listed.exit_code, checked.exit_code, isinstance(alone.exception, SuiteError)) == (2, 2, True)
-    (problem,) = json.loads(checked.stdout)["errors"]
-    assert (problem["file"], problem["message"]) == ("a/locked", "the folder cannot be read: permission denied")
+    assert [(one["file"], one["message"]) for one in json.loads(checked.stdout)["errors"]] == [
+        ("a/closed.yml", "the file cannot be read: permission denied"),
+        ("a/locked", "the folder cannot be read: permission denied"),
+    ]
 
 
 @pytest.mark.usefixtures("folder")

@@ -459,6 +459,9 @@ def test_a_folder_that_cannot_be_read_fails_the_run_of_the_others(tmp_path: Path
         answer = asyncio.run(trigger_run(request))
         with pytest.raises(UsageError, match="locked: the folder cannot be read"):
             asyncio.run(trigger_run(replace(request, arguments={"config": "locked"})))
+        (tmp_path / "closed.yml").touch(0)
+        with pytest.raises(UsageError, match=r"closed.yml: the file cannot be read"):
+            asyncio.run(trigger_run(request))
     assert (answer["verdict"], answer["passed"], answer["failed"]) == ("fail", 1, 0)
     ran, unread = answer["suites"]
     assert (ran["config"], ran["verdict"]) == ("mcptest.yml", "pass")
