@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 from fnmatch import fnmatch
@@ -76,7 +77,7 @@ def match_suites(pattern: str, start_dir: Path) -> list[str]:
 
 def _match(folder: str, parts: Sequence[str]) -> Iterator[str]:
     """What the parts of a pattern match in a folder, and folders that cannot be read."""
-    if not parts:
+    if not parts or list(parts) == ["**"]:  # below a folder is looked anyway
         yield folder
         return
     part, *rest = parts
@@ -171,9 +172,12 @@ def is_suite(file: str | Path) -> bool:
 def _is_suite_in_braces(text: bytes) -> bool:
     """Whether the keys of a suite are those of the outer braces; with faults in its YAML it may be one."""
     try:
-        keys = read_bytes(text, file="", keep_going=True).value
-    except SuiteError:
-        return True
+        keys = json.loads(text)  # as much data is
+    except (ValueError, RecursionError):
+        try:
+            keys = read_bytes(text, file="", keep_going=True).value
+        except (SuiteError, RecursionError):
+            return True
     if not isinstance(keys, dict) or keys.keys().isdisjoint(_TESTS):
         return False
     return not keys.keys().isdisjoint(_SERVERS) or _HAS_SCHEMA_LINE.search(text) is not None
