@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
 
+@cache
+def nodes() -> dict[Path, list[ast.AST]]:
+    """The imports, calls and comparisons of every module; to read them all takes seconds."""
+    wanted = (ast.Import, ast.ImportFrom, ast.Call, ast.Compare)
+    return {
+        path: [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, wanted)]
+        for path in modules(ROOT).values()
+    }
+
+
 def imports_of(path: Path, known: set[str]) -> set[str]:
     """Every module of ours that a file imports: at its top, in a function, or for types alone."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes()[path]:
         if isinstance(node, ast.Import):
             found.update(name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -91,9 +102,9 @@ def test_nobody_takes_our_own_messages_apart() -> None:
     """What a program needs later is data until a person reads it: a field, a member of an enumeration, a typed value."""
     found = {
         f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}"
-        for path in modules(ROOT).values()
+        for path, found_in in nodes().items()
         if str(path.relative_to(ROOT)) not in OTHERS_TEXTS
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in found_in
         if isinstance(node, ast.expr) and takes_text_apart(node)
     }
     assert not found

@@ -325,7 +325,7 @@ FAULTS = (
         "mcptest_engine/servers/session.py",
         "elif not self._answered_twice:",
         "elif self._answered_twice:",
-        ("tests/servers_client/test_session.py", "tests/servers_client/test_failing_servers.py"),
+        ("tests/servers_client/test_session.py",),
     ),
     Fault(
         "a server that ignores SIGTERM is left running",

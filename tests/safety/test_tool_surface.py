@@ -173,8 +173,9 @@ def test_a_reference_out_of_the_schema_is_told_and_not_followed(ref: str) -> Non
     assert (found.rule, found.where) == ("SCH-007", "inputSchema.properties.id")
 
 
-def test_a_name_that_two_tools_have_is_told_once() -> None:
-    tools = (SOUND, {**SOUND, "name": "get_y"}, SOUND, SOUND)
+@pytest.mark.parametrize("more", [1, 2])
+def test_a_name_that_several_tools_have_is_told_once(more: int) -> None:
+    tools = (SOUND, {**SOUND, "name": "get_y"}, *[SOUND] * more)
     assert [(found.rule, found.tool) for found in inspect(Surface(tools=tools))] == [("SCH-006", "get_x")]
 
 

@@ -11,6 +11,7 @@ bad_calls.py unfinished     answer the first call without the newline, and live 
 bad_calls.py late           answer each call only when it is cancelled, then answer the next ones at once
 bad_calls.py deaf           stop reading stdin after the handshake
 bad_calls.py half           write half of the answer, without a newline, and exit 0
+bad_calls.py twice          answer each call twice
 bad_calls.py asking N       ask `ping` N times without reading, then answer
 """
 
@@ -64,6 +65,9 @@ def _other(mode, rest, message):
     elif mode == "close-stdin-in-call":
         os.close(0)
         threading.Event().wait()
+    elif mode == "twice":
+        for text in ("first", "second"):
+            minimcp.answer(message["id"], minimcp.text(text))
     elif mode == "unfinished":
         minimcp.write(b'{"jsonrpc":"2.0","id":2,"result":{}}')
 

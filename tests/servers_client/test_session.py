@@ -155,6 +155,15 @@ def test_a_timed_out_call_is_cancelled_and_the_session_stays_usable(script: Call
     with_session(script("bad_calls", "late"), use)
 
 
+def test_a_second_answer_counts_for_nothing_and_is_remarked_upon_once(script: Callable, with_session: Callable) -> None:
+    async def use(session: Session) -> None:
+        for _ in range(3):  # each comes after the second answer to the one before
+            assert text_of(await call(session, "x")) == "first"
+        assert session.remarks == ['server "bad_calls" answered a request twice; the first answer counts']
+
+    with_session(script("bad_calls", "twice"), use)
+
+
 def test_a_call_whose_caller_is_cancelled_is_cancelled_on_the_wire(script: Callable, with_session: Callable) -> None:
     """Ctrl-C in a run: the server is told."""
 
