@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from mcptest_engine.core.events import AgentTurn
-from mcptest_engine.running.worker.telling import result_shown, turn_shown
-from tests.reporting.conftest import make_test
+from mcptest_engine.core.run_record import ServerRecord
+from mcptest_engine.running.worker.telling import record_shown, result_shown, turn_shown
+from tests.reporting.conftest import make_record, make_test
 
 
 def test_a_turn_is_told_with_what_it_asks_for_and_what_it_all_cost():
@@ -27,3 +28,11 @@ def test_a_long_conversation_is_cut_down_for_the_screen():
     shown = result_shown(make_test("a", trace=trace, trials=trials))
     assert len(str(shown)) < 2_000_000
     assert shown["trace"]["stop"] == "end"
+
+
+def test_of_a_long_stderr_the_end_is_told_as_text():
+    """The tab "Server log" showed `{'$cut': 65536, 'text': …}`."""
+    server = ServerRecord(name="s", transport="stdio", stderr_tail="".join(f"line {number}\n" for number in range(9_000)))
+    (told,) = record_shown(make_record(servers=(server,)))["servers"]
+    assert told["stderr_tail"].endswith("line 8998\nline 8999\n")
+    assert len(told["stderr_tail"]) < 5_000

@@ -251,6 +251,8 @@ def record_shown(record: RunRecord) -> dict[str, Any]:
     shown = record.with_tests(()).to_json()
     shown["totals"] = record.totals.to_json()
     del shown["tests"]
+    for server in shown.get("servers", ()):
+        server["stderr_tail"] = server["stderr_tail"][-LONGEST_TEXT:]
     for name in ("servers", "warnings"):
         if name in shown:
             shown[name] = pruned(shown[name])
