@@ -113,12 +113,12 @@ class Runs:
         self._app.refresh_status()
 
     def cancel(self) -> None:
-        """Stop the run that is on and all that wait."""
+        """Stop the run that is on and all that wait, also those of suites that are still looked for."""
+        self._asked_early = None
         if not self.progress.busy:
             self._app.say("nothing is running")
             return
         self.progress.stop()
-        self._asked_early = None
         for key in list(self._unasked):  # the engine does not know of these yet
             self._told_failed(key, message="cancelled before it began", kind=CANCELLED)
         self._unasked.clear()
