@@ -32,7 +32,9 @@ def test_a_long_conversation_is_cut_down_for_the_screen():
 
 def test_of_a_long_stderr_the_end_is_told_as_text():
     """The tab "Server log" showed `{'$cut': 65536, 'text': …}`."""
-    server = ServerRecord(name="s", transport="stdio", stderr_tail="".join(f"line {number}\n" for number in range(9_000)))
+    server = ServerRecord(
+        name="s", transport="stdio", stderr_tail="".join(f"line {number}\n" for number in range(9_000))
+    )
     (told,) = record_shown(make_record(servers=(server,)))["servers"]
     assert told["stderr_tail"].endswith("line 8998\nline 8999\n")
     assert len(told["stderr_tail"]) < 5_000
