@@ -60,7 +60,7 @@ FAULTS = (
         "mcptest_engine/suite/splice.py",
         "        if index == len(node.items):",
         "        if index >= len(node.items) - 1:",
-        ("tests/suite_edit",),
+        ("tests/suite_edit/test_edit.py",),
     ),
     Fault(
         "renaming a server forgets the tests that name it",
@@ -475,7 +475,7 @@ FAULTS = (
         "mcptest_engine/workspace/snapshots.py",
         "if names and not (values.keys() - names.keys()) & set(names.values()):",
         "if names:",
-        ("tests/workspace/test_snapshot_files.py", "tests/tui/edit/test_saving.py"),
+        ("tests/workspace/test_snapshot_files.py",),
     ),
     Fault(
         "a run that is still going is cleared away",

@@ -41,6 +41,13 @@ def test_what_was_put_is_got_and_nothing_else(cache: ResultCache) -> None:
     assert (cache.get(key(2)), cache.damaged) == (None, 0)
 
 
+def test_an_entry_of_another_version_or_under_the_key_of_another_is_none(cache: ResultCache) -> None:
+    put(ResultCache(cache.folder, "mcptest.result/v0"), 1)
+    put(cache, 2)
+    (cache.folder / f"{key(2)}.json").rename(cache.folder / f"{key(3)}.json")
+    assert (cache.get(key(1)), cache.get(key(3)), cache.damaged) == (None, None, 2)
+
+
 def test_what_would_not_be_read_as_what_it_is_is_no_entry(cache: ResultCache) -> None:
     deep: list[object] = []
     for _ in range(100_000):
