@@ -14,8 +14,9 @@ SEED ?=
 # Two more than there are cores: many tests wait for a server.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 2)")
 
-# The fast tests: what starts no mcptest, terminal or browser. The language, the judging, the reports, what screens show.
-QUICK := core suite suite_edit judging safety/changes reporting workspace themes tui/state faults
+# The fast tests: what starts no mcptest, terminal or browser. The language, the judging, the reports, what screens show; not
+# the laws of sample values, which take long.
+QUICK := core/test_*.py suite suite_edit judging safety/changes reporting workspace themes tui/state faults
 
 .PHONY: help demo test check bench soak docs dist lowest npm setup clean lint types layers quick unit compiled tested
 
@@ -48,7 +49,7 @@ lowest: setup  ## run the fast tests with the lowest version of each dependency
 	@build/lowest/bin/uv pip install --quiet --python build/lowest/bin/python --resolution lowest-direct --editable '.[models,dask]'
 	@build/lowest/bin/uv pip freeze --quiet --python build/lowest/bin/python --exclude-editable > build/lowest.txt
 	@build/lowest/bin/uv pip install --quiet --python build/lowest/bin/python --constraint build/lowest.txt $(LOWEST_TOOLS)
-	@build/lowest/bin/python -m pytest -q -n 2 --dist worksteal $(addprefix tests/,$(QUICK) running/test_over_http.py cli/test_run.py)
+	@build/lowest/bin/python -m pytest -q -n 2 --dist worksteal $(addprefix tests/,$(QUICK) core/synthesize running/test_over_http.py cli/test_run.py)
 
 npm: $(NPM_STAMP)  ## install the public servers and the conformance suite that the tests run against, from npm
 

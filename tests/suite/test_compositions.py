@@ -269,18 +269,18 @@ def chain(count: int) -> list[dict[str, Any]]:
     return nodes
 
 
-def test_a_chain_of_ten_thousand_nodes_runs_to_its_end(load: Load) -> None:
+def test_a_chain_of_three_thousand_nodes_runs_to_its_end(load: Load) -> None:
     """No recursion: neither in the checks nor in the walk."""
-    nodes = chain(10_000)
-    suite = load({"nodes": list(reversed(nodes)), "output": "n9999"})
+    nodes = chain(3_000)
+    suite = load({"nodes": list(reversed(nodes)), "output": "n2999"})
     ((_, row),) = composed(suite.tests[0].data, only_server="s", timeouts={}, timeout_ms=1000)
     trace = asyncio.run(Walk(row, TurningWorld(lambda _tool, _args: (0, {}))).run())
     assert trace.output == {"n": 0}
-    assert len(trace.envelope()["composition"]["critical_path"]) == 10_000
+    assert len(trace.envelope()["composition"]["critical_path"]) == 3_000
 
 
-def test_a_chain_of_ten_thousand_nodes_is_skipped_at_once(load: Load) -> None:
-    nodes = chain(10_000)
+def test_a_chain_of_three_thousand_nodes_is_skipped_at_once(load: Load) -> None:
+    nodes = chain(3_000)
     nodes[0]["when"] = "false"
     suite = load({"nodes": nodes})
     ((_, row),) = composed(suite.tests[0].data, only_server="s", timeouts={}, timeout_ms=1000)
@@ -296,12 +296,12 @@ def test_a_node_with_two_thousand_parents_sees_them_all(load: Load) -> None:
     assert sent(load({"nodes": nodes})) == [{"of": list(range(2_000))}]
 
 
-def test_a_cycle_of_ten_thousand_nodes_is_told_in_a_few_words(tmp_path: Path) -> None:
-    nodes = chain(10_000)
-    nodes[0]["needs"] = ["n9999"]
+def test_a_cycle_of_three_thousand_nodes_is_told_in_a_few_words(tmp_path: Path) -> None:
+    nodes = chain(3_000)
+    nodes[0]["needs"] = ["n2999"]
     path = tmp_path / "mcptest.yml"
     path.write_text(json.dumps({"servers": {"s": {"command": ["x"]}}, "compositions": [{"name": "c", "nodes": nodes}]}))
     checked = check_suite(path, LoadOptions(environ={}, workspace_root=tmp_path))
     (cycle,) = (problem for problem in checked.errors if "cycle" in problem.message)
-    assert cycle.message.startswith("the nodes need each other in a cycle: `n0` → `n9999` → `n9998`")
+    assert cycle.message.startswith("the nodes need each other in a cycle: `n0` → `n2999` → `n2998`")
     assert cycle.message.endswith("→ … → `n0`")
