@@ -42,7 +42,8 @@ class Leaving:
             with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread: a test's app
                 loop.add_signal_handler(number, self._told_to, number)
         if not self._app.is_headless:
-            signal.signal(signal.SIGCONT, partial(self._go_on, signal.getsignal(signal.SIGCONT)))
+            redraw = partial(loop.call_soon_threadsafe, self._app.app_resume_signal.publish, self._app)
+            signal.signal(signal.SIGCONT, partial(self._go_on, signal.getsignal(signal.SIGCONT), redraw))
             when_hung_up(lambda: loop.call_soon_threadsafe(self._told_to, signal.SIGHUP), self._swallow)
 
     def ask(self) -> None:
@@ -99,14 +100,19 @@ class Leaving:
             self._gone = True
         self._leave(128 + number)
 
-    def _go_on(self, resume: Any, number: int, frame: Any) -> None:
-        """After SIGCONT. Without a SIGTSTP before, Textual would start twice, and take raw mode for the terminal's own."""
+    def _go_on(self, resume: Any, redraw: Callable[[], object], number: int, frame: Any) -> None:
+        """After SIGCONT. Without a SIGTSTP before, Textual would start twice, take raw mode for the terminal's own, and draw
+        on an empty screen only what changes.
+        """
         driver = self._app._driver
         if driver is None or _terminal_gone():
             return
-        if not getattr(driver, "_must_signal_resume", True):
+        was_told = getattr(driver, "_must_signal_resume", True)
+        if not was_told:
             driver.suspend_application_mode()
         resume(number, frame)
+        if not was_told:
+            redraw()
 
     def _swallow(self) -> None:
         """In a thread: take what is still drawn, so that nobody waits for it to be, and see that it all ends."""

@@ -97,11 +97,14 @@ def test_quitting_waits_for_no_suite_that_is_still_being_read(terminal, demo, pl
 
 
 def test_who_was_stopped_and_goes_on_leaves_the_terminal_as_it_was(terminal, demo, place):
-    """By SIGSTOP, of which nobody is told before."""
+    """By SIGSTOP, of which nobody is told before; and all is drawn again, not only what changes."""
     app = terminal()
     app.wait_for("16 tests")
+    app.output = b""
     for number in (signal.SIGSTOP, signal.SIGCONT, signal.SIGCONT):
         os.kill(app.process.pid, number)
+    app.wait_for("5 Traffic")
+    app.wait_for("16 tests")
     app.output = b""
     app.press("?")
     app.wait_for("type to search")
