@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.effects import merged_effects
 from mcptest_engine.core.errors import ExitCode, Severity
 from mcptest_engine.core.kinds import Verdict
+from mcptest_engine.core.results import rename_server
 from mcptest_engine.core.run_record import SuiteInfo, SuiteNotRun, SuiteRun
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.merge import worst_code
@@ -117,6 +118,8 @@ def _server_names(record: RunRecord) -> set[str]:
 
 def _with_own_servers(record: RunRecord, names: set[str]) -> RunRecord:
     """The record with its suite's path behind these names of servers."""
+    if not names:
+        return record
 
     def own(name: str) -> str:
         return f"{name} ({record.suite.path})" if name in names else name
@@ -125,7 +128,8 @@ def _with_own_servers(record: RunRecord, names: set[str]) -> RunRecord:
     if effects is not None:
         effects = replace(effects, calls=tuple(replace(call, server=own(call.server)) for call in effects.calls))
     return replace(
-        record.with_tests(tuple(replace(test, server=own(test.server)) for test in record.tests)),
+        record,
+        tests=tuple(rename_server(test, own(test.server)) for test in record.tests),
         servers=tuple(replace(server, name=own(server.name)) for server in record.servers),
         effects=effects,
     )

@@ -278,6 +278,7 @@ class RunCatalogs:
             return None
         if name not in listing.entries and (*key, name) not in self._looked_again and session.alive:
             self._looked_again.add((*key, name))
+            session.lists.pop(what, None)
             listing = await self._within(key, self._start(session, what), timeout_seconds) or listing
         return listing, listing.entries.get(name)
 
@@ -347,7 +348,11 @@ class RunCatalogs:
         TEST.set("")  # this task's own
         try:
             session.is_listing = True
-            found = await list_all(session, what)
+            found = session.lists.get(what)
+            if found is None:
+                found = await list_all(session, what)
+                if session.tool_list_changes == self._changes[key][1]:
+                    session.lists[what] = found
         except ServerError as error:
             self._unread[key] = self._redact(error.message)
             if isinstance(error, ServerDied):

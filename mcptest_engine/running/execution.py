@@ -91,7 +91,11 @@ async def execute(
     judged = _open_judged(plan, suite, settings, workspace, pool, has_judge_matcher="llm-judge" in matchers)
     cassette = _open_cassette(suite, settings, workspace, pool, judged)
     survey = survey_of(plan, suite.coverage, tuple(suite.servers), settings.selection.shard, pool)
-    ledger = None if observer is not None else LedgerKeeper(suite, settings, workspace, redactor.redact_text)
+    ledger = (
+        None
+        if observer is not None
+        else LedgerKeeper(suite, settings, workspace, redactor.redact_text, source.programs)
+    )
     wrapping = (ledger, snapshots, files, cache, freezer, cassette, judged, survey)
     extensions: list[Extension] = [extension for extension in wrapping if extension is not None]
     for extension in extensions:

@@ -51,13 +51,22 @@ _DEMANDS_MORE = frozenset({"assertion_added", "assertion_strengthened"})
 _OF_A_ROW = ("target", "matcher", "implicit", "transform", "weight")
 
 
+_Programs = dict[tuple[tuple[str, ...], str], tuple[tuple[str, ...], dict[str, str]]]
+
+
 class LedgerKeeper(Extension):
     """Adds the ledger to the record of a run, and to its servers what they were started from."""
 
     def __init__(
-        self, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, redact: Callable[[str], str]
+        self,
+        suite: LoadedSuite,
+        settings: RunSettings,
+        workspace: Workspace,
+        redact: Callable[[str], str],
+        programs: _Programs,
     ) -> None:
         self._suite, self._settings, self._workspace, self._redact = suite, settings, workspace, redact
+        self._programs = programs
         self._reached: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {}
         self._earlier: list[dict[str, Any]] = []
         self._subset: tuple[int, int] | None = None
@@ -68,8 +77,11 @@ class LedgerKeeper(Extension):
             self._subset = (len(plan.cases), plan.declared)
         wanted = {_key(case.id) for case in plan.cases if case.begins}
         skipped = {_key(case.id) for case in plan.cases if case.skip is not None}
-        self._thread = Thread(target=self._look, args=(wanted, skipped), name="earlier runs", daemon=True)
-        self._thread.start()
+        if all(self._command_of(declared) in self._programs for declared in self._suite.servers.values()):
+            self._look(wanted, skipped)  # with no program to read it takes less time than a thread to start
+        else:
+            self._thread = Thread(target=self._look, args=(wanted, skipped), name="earlier runs", daemon=True)
+            self._thread.start()
         return plan
 
     def finish(self, record: RunRecord) -> RunRecord:
@@ -123,18 +135,31 @@ class LedgerKeeper(Extension):
             if self._settings.selection.shard is None:
                 self._read(wanted, skipped)
 
-    def _reach(self, declared: Mapping[str, object]) -> tuple[tuple[str, ...], dict[str, str]]:
-        """The words by which a server is reached, and the digests of the files that they stand for."""
+    def _command_of(self, declared: Mapping[str, object]) -> tuple[tuple[str, ...], str]:
+        """The words by which a server is reached, and the folder that a command is started in."""
         command = self._settings.server_command or declared.get("command")
         if not isinstance(command, (list, tuple)):
-            return (str(declared.get("url", "")),), {}
+            return (str(declared.get("url", "")),), ""
+        words = tuple(str(word) for word in (*command, *([declared["url"]] if "url" in declared else [])))
+        cwd = declared.get("cwd")
+        return words, cwd if isinstance(cwd, str) else os.getcwd()  # noqa: PTH109
+
+    def _reach(self, declared: Mapping[str, object]) -> tuple[tuple[str, ...], dict[str, str]]:
+        """The words by which a server is reached, and the digests of the files that they stand for."""
+        command = self._command_of(declared)
+        known = self._programs.get(command)
+        if known is None:
+            known = self._programs[command] = self._read_program(*command)
+        return known
+
+    def _read_program(self, words: tuple[str, ...], cwd: str) -> tuple[tuple[str, ...], dict[str, str]]:
+        if not cwd:
+            return words, {}
         from mcptest_engine.running.server_sources import server_sources
         from mcptest_engine.suite.secrets import words_without_secrets
         from mcptest_engine.workspace.fingerprints import of_file
 
-        words = tuple(str(word) for word in (*command, *([declared["url"]] if "url" in declared else [])))
-        cwd = declared.get("cwd")
-        files = server_sources(words, Path(cwd) if isinstance(cwd, str) else Path.cwd())
+        files = server_sources(words, Path(cwd))
         folders: dict[str, str] = {}  # as the record names them: a program has many files in few
         digests = {}
         for file in files:

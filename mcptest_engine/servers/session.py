@@ -117,6 +117,7 @@ class Session:
     `noise_count` is how many lines were no message. `ending` is set once the connection is gone. `heard`, where set, is told
     every exchange as it ends, and None before a request that is sent while none waits; it must be quick and not raise. `gate`,
     where set, decides about every `tools/call`; `tool_list_changes` is how often the server has said that its tools changed.
+    `lists` are the lists that a run has read, "tools" or "prompts", for the next run over this session.
     """
 
     def __init__(self, spec: ServerSpec, transport: Transport) -> None:
@@ -166,6 +167,7 @@ class Session:
         self.heard: Callable[[Exchange | None], None] | None = None
         self.gate: Gate | None = None
         self.tool_list_changes = 0
+        self.lists: dict[str, list[dict[str, Any]]] = {}
         self._answered_at = self._served_at = 0.0
         self._silent_since = 0.0
 
@@ -737,6 +739,7 @@ class Session:
     def _notification(self, message: dict[str, Any], *, size: int) -> None:
         if message["method"] == "notifications/tools/list_changed":
             self.tool_list_changes += 1
+            self.lists.pop("tools", None)
         if self._has_room_for(size):
             self.notifications.append(message)
         self._wake()

@@ -58,19 +58,21 @@ def json_pieces(value: Any) -> Iterator[bytes]:
 
 def member_pieces(members: dict[str, Any]) -> Iterator[bytes]:
     """The bytes of `to_json_bytes` in pieces, for a mapping in which an iterator may stand where JSON has an array."""
-    opening = b"{"
+    opening, plain = b"{", dict[str, Any]()
     for key, value in members.items():
-        yield opening + to_json_bytes(key) + b":"
+        if not isinstance(value, Iterator):
+            plain[key] = value
+            continue
+        if plain:
+            yield opening + to_json_bytes(plain)[1:-1]
+            opening, plain = b",", {}
+        start = opening + to_json_bytes(key) + b":["
+        while batch := list(islice(value, _FEW)):
+            yield start + to_json_bytes(batch)[1:-1]
+            start = b","
+        yield b"]" if start == b"," else start + b"]"
         opening = b","
-        if isinstance(value, Iterator):
-            start = b"["
-            while batch := list(islice(value, _FEW)):
-                yield start + to_json_bytes(batch)[1:-1]
-                start = b","
-            yield b"]" if start == b"," else b"[]"
-        else:
-            yield to_json_bytes(value)
-    yield b"}" if members else b"{}"
+    yield opening + to_json_bytes(plain)[1:] if plain else b"}" if members else b"{}"
 
 
 def _batches(members: dict[str, Any]) -> Iterator[list[tuple[str, Any]]]:

@@ -18,11 +18,15 @@ UNKNOWN = {"repo": None, "branch": None, "commit": None, "dirty": None}
 
 
 class Source:
-    """The state of the checkout that holds `root`, at its top or below, asked for at once and read later."""
+    """The state of the checkout that holds `root`, at its top or below, asked for at once and read later.
+
+    `programs` is what the suites of a command have found out about those of their servers: see `LedgerKeeper`.
+    """
 
     def __init__(self, root: Path) -> None:
         self._process: subprocess.Popen[str] | None = None
         self._state: dict[str, Any] | None = None
+        self.programs: dict[tuple[tuple[str, ...], str], tuple[tuple[str, ...], dict[str, str]]] = {}
         self._top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
         self._path = root.relative_to(self._top).as_posix()
         if not (self._top / ".git").exists():

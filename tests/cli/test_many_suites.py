@@ -20,7 +20,8 @@ from mcptest_engine.reporting.registry import FORMATS
 from mcptest_engine.running.worker import files
 from tests.permissions import unreadable
 
-SERVER = json.dumps([sys.executable, "-S", str(Path(__file__).parents[1] / "servers" / "shop.py")])
+SERVERS = Path(__file__).parents[1] / "servers"
+SERVER = json.dumps([sys.executable, "-S", str(SERVERS / "shop.py")])
 SUITE = """\
 servers: {{ shop: {{ command: {command} }} }}
 tools:
@@ -217,3 +218,33 @@ def test_one_report_has_the_mutation_score_of_each_suite_and_of_all_together() -
     assert (page.exit_code, markdown.exit_code) == (0, 0)
     for told in (text, page, markdown):
         assert "price (b/deep/mcptest.yml)" in told.stdout
+
+
+def test_suites_that_share_a_server_list_its_tools_once_until_it_says_that_they_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that is not in the list is looked up in a new one, as within one suite."""
+    monkeypatch.chdir(tmp_path)
+    schema = {"inputSchema": {"type": "object"}}
+    look, turn = ({"name": name, **schema, "annotations": {"readOnlyHint": True}} for name in ("look", "turn"))
+    changed = {"list": [{"name": "look", **schema}], "result": {"content": []}}
+    Path("script.json").write_text(json.dumps({"tools": [look, turn], "answers": {"turn": [changed]}}), "utf-8")
+    suites = {
+        "a.yml": ("recorder", "log", ["get_page"]),
+        "b.yml": ("recorder", "log", ["get_page"]),
+        "c.yml": ("recorder", "log", ["get_pages"]),
+        "d.yml": ("scripted", "script.json", ["look", "turn"]),
+        "e.yml": ("scripted", "script.json", ["look"]),
+    }
+    for path, (server, argument, tools) in suites.items():
+        command = [sys.executable, str(SERVERS / f"{server}.py"), argument]
+        tests = [{"name": tool, "tool": tool, "args": {"text": path}} for tool in tools]
+        Path(path).write_text(json.dumps({"servers": {server: {"command": command}}, "tools": tests}), "utf-8")
+    ran = invoke(run.command, *suites, "--workers", "1", "--reporter", "json")
+    record = RunRecord.from_json(json.loads(ran.stdout))
+    asked = Path("log").read_text(encoding="utf-8").splitlines()
+    assert sorted(asked[:3]) == ["tools/call get_page", "tools/call get_page", "tools/list"]
+    assert sorted(asked[3:]) == ["tools/call get_pages", "tools/list"]
+    assert record.effects is not None
+    classes = {call.server: call.tool_class for call in record.effects.calls if call.tool == "look"}
+    assert classes == {"scripted (d.yml)": "read_only", "scripted (e.yml)": "read_only_presumed"}
