@@ -6,6 +6,9 @@ STAMP := $(VENV)/.ready
 E2E := tests/e2e
 NPM_STAMP := $(E2E)/node_modules/.ready
 DOCS_STAMP := $(VENV)/.ready-docs
+MCP1_STAMP := build/mcp1/.ready
+# The last SDK before 2.0, which many servers need, and what runs the tests of such a server.
+MCP1 := mcp==1.30.0 pytest pytest-xdist
 # What the tests of `make lowest` need beside mcptest, in their newest versions that fit.
 LOWEST_TOOLS := hypothesis hypothesis-jsonschema junitparser lxml more-itertools pytest pytest-rerunfailures pytest-timeout \
 	pytest-xdist tap.py
@@ -18,7 +21,7 @@ WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 2)")
 # the laws of sample values, which take long.
 QUICK := core/test_*.py suite suite_edit judging safety/changes reporting workspace themes tui/state faults
 
-.PHONY: help demo test check bench soak docs dist lowest npm setup clean lint types layers quick unit compiled tested
+.PHONY: help demo test check bench soak docs dist lowest npm mcp1 setup clean lint types layers quick unit compiled tested
 
 demo: setup  ## run the example suite on the embedded mock server
 	@$(BIN)/mcptest demo
@@ -53,8 +56,10 @@ lowest: setup  ## run the fast tests with the lowest version of each dependency
 
 npm: $(NPM_STAMP)  ## install the public servers and the conformance suite that the tests run against, from npm
 
+mcp1: $(MCP1_STAMP)  ## install mcptest beside the 1.x of the MCP SDK into build/mcp1, where the tests run servers that need it
+
 help:  ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
+	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
 
 lint: setup
 	@$(BIN)/ruff check .
@@ -94,6 +99,13 @@ $(DOCS_STAMP): $(STAMP)
 	@echo "installing the documentation generator into $(VENV) (once)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
 	@touch $(DOCS_STAMP)
+
+$(MCP1_STAMP): $(STAMP)
+	@echo "installing mcptest beside the MCP SDK 1.x into build/mcp1 (once)"
+	@$(BIN)/python -m venv --clear --without-pip build/mcp1
+	@grep -v '^mcp' constraints.txt > build/mcp1/constraints.txt
+	@$(BIN)/python -m pip --python build/mcp1/bin/python install --quiet --no-compile --disable-pip-version-check --constraint build/mcp1/constraints.txt --editable . $(MCP1)
+	@touch $(MCP1_STAMP)
 
 # No lock file, because one names the registry that it was written with; the versions are exact. No install scripts: none of these
 # packages needs one. Without npm nothing is installed, and the tests that need it are skipped (and fail under CI).

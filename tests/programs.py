@@ -1,7 +1,8 @@
 """Programs from elsewhere that some tests run: found, or the test is skipped with the reason; under CI it fails instead.
 
 `make setup` installs those from PyPI, `make npm` those from npm (into `tests/e2e/node_modules`, with a Node of their own,
-because the conformance suite needs a newer one than many systems have), and the system's package manager the rest.
+because the conformance suite needs a newer one than many systems have), `make mcp1` the MCP SDK 1.x (into `build/mcp1`),
+and the system's package manager the rest.
 """
 
 from __future__ import annotations
@@ -45,6 +46,14 @@ def needs_npm(program: str) -> str:
         unavailable(f"{program} is not installed; run `make npm`")
     needs("node", hint="run `make npm`, which brings one for Linux and macOS")
     return found
+
+
+def needs_mcp1(program: str = "python") -> str:
+    """The path of a program of the environment that `make mcp1` makes, in which the MCP SDK is 1.x."""
+    found = ROOT / "build" / "mcp1" / "bin" / program
+    if not found.exists():
+        unavailable("mcptest is not installed beside mcp 1.x; run `make mcp1`")
+    return str(found)
 
 
 def search_path() -> str:
