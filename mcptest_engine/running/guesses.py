@@ -154,7 +154,7 @@ def _is_unknown(asked: Asked, envelope: Mapping[str, Any]) -> bool:
         return True
     if not name:
         return False
-    called = rf"\W{{0,2}}{re.escape(name)}\W{{0,2}}"
+    called = rf"\W{{0,2}}{re.escape(name)}[^\w\s:]?"  # what comes after "tool price: " is of its own
     unknown = (
         rf"\b(unknown|no such) (tool|prompt)\b|\b(tool|prompt) {called} ?(is |was )?(not found|unknown|does not exist)"
     )

@@ -137,8 +137,8 @@ def many_tests(bench: Bench) -> Iterator[Row]:
 def many_suites(bench: Bench) -> Iterator[Row]:
     """Many suites of one server in one command, over one suite with the same tests; the quickest of the turns."""
     suites, tests = 20, 10
-    paths = [bench.suite(f"many-{at}", tests, "echo") for at in range(suites)]
-    whole = bench.suite("many-in-one", suites * tests, "echo")
+    paths = [bench.suite(f"many-{at}", tests, "echo", "listed") for at in range(suites)]
+    whole = bench.suite("many-in-one", suites * tests, "echo", "listed")
     many, one = in_turns(
         7,
         lambda: bench.mcptest("run", *paths, "--reporter", "minimal"),

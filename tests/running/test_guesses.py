@@ -153,6 +153,25 @@ def test_a_tool_that_the_server_does_not_have_fails_also_a_guess(record_of: RunO
     )
 
 
+def test_a_server_of_the_sdk_that_names_the_tool_before_its_own_words_has_the_tool(
+    record_of: RunOf, tmp_path: Path
+) -> None:
+    """FastMCP puts `Error executing tool NAME: ` in front of what the tool raised, such as `unknown item`."""
+    names = ("unknown item", "not found")
+    script = {
+        "tools": [{"name": f"tool{at}", "inputSchema": {"type": "object"}} for at in range(len(names))],
+        "answers": {
+            f"tool{at}": [{"result": {"isError": True, "content": [{"type": "text", "text": text}]}}]
+            for at, text in enumerate(f"Error executing tool tool{at}: {name}" for at, name in enumerate(names))
+        },
+    }
+    (tmp_path / "script.json").write_text(json.dumps(script), encoding="utf-8")
+    command = [sys.executable, str(SERVERS / "scripted.py"), str(tmp_path / "script.json")]
+    tests = [{"name": f"test{at}", "tool": f"tool{at}", "guess": True} for at in range(len(names))]
+    record = record_of(json.dumps({"servers": {"s": {"command": command}}, "tools": tests}))
+    assert [test.verdict.value for test in record.tests] == ["inconclusive", "inconclusive"]
+
+
 @pytest.mark.parametrize("outcome", ["any", "success"])
 def test_no_outcome_lets_a_guess_pass_on_an_error(record_of: RunOf, outcome: str) -> None:
     """Nor an assertion that looks at the error, nor `run_options`."""

@@ -1,4 +1,7 @@
-"""A trivial MCP server on stdio: one blocking loop, the standard library, nothing between a request and its answer."""
+"""A trivial MCP server on stdio: one blocking loop, the standard library, nothing between a request and its answer.
+
+It has no list of its tools, except as `echo.py listed`.
+"""
 
 import json
 import sys
@@ -11,6 +14,10 @@ RESULTS: dict[str, dict[str, object]] = {
     },
     "ping": {},
 }
+
+if sys.argv[1:] == ["listed"]:
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+    RESULTS["tools/list"] = {"tools": [{"name": "echo", "inputSchema": schema}]}
 
 for line in sys.stdin.buffer:
     request = json.loads(line)
