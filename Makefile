@@ -105,6 +105,7 @@ $(MCP1_STAMP): $(STAMP)
 	@$(BIN)/python -m venv --clear --without-pip build/mcp1
 	@grep -v '^mcp' constraints.txt > build/mcp1/constraints.txt
 	@$(BIN)/python -m pip --python build/mcp1/bin/python install --quiet --no-compile --disable-pip-version-check --constraint build/mcp1/constraints.txt --editable . $(MCP1)
+	@build/mcp1/bin/python -c 'import mcp.server.fastmcp, xdist.plugin'  # what is used is compiled once, and not by each server
 	@touch $(MCP1_STAMP)
 
 # No lock file, because one names the registry that it was written with; the versions are exact. No install scripts: none of these

@@ -113,7 +113,7 @@ def record_of(*options: str) -> RunRecord:
 
 
 def execute(*argv: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(argv, capture_output=True, encoding="utf-8", timeout=120, check=False)
+    return subprocess.run(argv, capture_output=True, encoding="utf-8", timeout=280, check=False)
 
 
 def test_one_command_beside_an_old_sdk_runs_the_suites_of_every_folder_and_gives_one_report(paths: list[str]) -> None:
@@ -141,7 +141,7 @@ def test_one_command_beside_an_old_sdk_runs_the_suites_of_every_folder_and_gives
 
 
 def test_shards_share_the_tests_of_all_suites(paths: list[str]) -> None:
-    shards = [[(test.file, test.name) for test in record_of("--shard", f"{number}/3").tests] for number in (1, 2, 3)]
+    shards = [[(test.file, test.name) for test in record_of("--shard", f"{number}/2").tests] for number in (1, 2)]
     assert all(shards)
     found = [test for shard in shards for test in shard]
     assert len(found) == len(set(found)) == 2 * len(paths)

@@ -36,7 +36,7 @@ def test_the_client_of_the_old_sdk_runs_a_suite_over_the_mcp_server_beside_it(
     (tmp_path / ".mcptest").mkdir()
     argv = [needs_mcp1(), "-c", CLIENT, needs_mcp1("mcptest"), SUITE.replace("degraded", "operational")]
     ran = subprocess.run(
-        argv, cwd=tmp_path, env=clean_environ, capture_output=True, encoding="utf-8", timeout=120, check=False
+        argv, cwd=tmp_path, env=clean_environ, capture_output=True, encoding="utf-8", timeout=280, check=False
     )
     assert ran.returncode == 0, ran.stderr
     version, tools, is_error, answer = json.loads(ran.stdout)
