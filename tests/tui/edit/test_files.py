@@ -236,6 +236,26 @@ def test_the_search_goes_around_the_end() -> None:
     assert next_of([], 0, 0) is None
 
 
+@pytest.mark.parametrize("newer", ["here", "at home"])
+def test_of_two_drafts_of_a_file_the_newer_is_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, newer: str
+) -> None:
+    """Where the folder of the workspace could not be written for a time, another has one, too."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    path = str(tmp_path / "mcptest.yml")
+    for at, where in ((1.0, {"here": "at home", "at home": "here"}[newer]), (2.0, newer)):
+        written = Drafts(tmp_path).put(Draft(path, where, "", at))
+        assert written is not None
+        if where == "at home":
+            other = tmp_path / "state" / "mcptest" / "drafts"
+            other.mkdir(parents=True)
+            written.rename(other / written.name)
+    found = Drafts(tmp_path).find(path)
+    assert found is not None
+    assert found.text == newer
+    assert Drafts(tmp_path).left_behind(tmp_path) == [found]
+
+
 def test_a_draft_that_another_user_may_have_planted_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

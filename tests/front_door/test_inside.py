@@ -1,0 +1,52 @@
+"""What a verb of the MCP server may open by its name."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcptest_engine.core.errors import UsageError
+from mcptest_engine.front_door.inside import named_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A workspace with a suite, a pipe, and links: to the suite, and out of it; beside it lies a file."""
+    (tmp_path / "outside.yml").write_text("secret: 1")
+    (root := tmp_path / "work").mkdir()
+    (root / "mcptest.yml").write_text("servers: {}")
+    (root / "link.yml").symlink_to("mcptest.yml")
+    (root / "out.yml").symlink_to("../outside.yml")
+    (root / "out").symlink_to("..")
+    os.mkfifo(root / "pipe.yml")
+    return root
+
+
+@pytest.mark.parametrize("named", ["mcptest.yml", "./mcptest.yml", "link.yml", "{root}/mcptest.yml"])
+def test_a_file_of_the_workspace_is_opened(root: Path, named: str) -> None:
+    path = named_file(root, named.format(root=root))
+    assert path.samefile(root / "mcptest.yml")
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("../outside.yml", "lies outside of this workspace"),
+        ("{root}/../outside.yml", "lies outside of this workspace"),
+        ("out.yml", "lies outside of this workspace"),
+        ("out/outside.yml", "lies outside of this workspace"),
+        ("/etc/passwd", "lies outside of this workspace"),
+        ("nowhere.yml", "there is no file"),
+        ("a\0b", "there is no file"),
+        ("pipe.yml", "is not a file"),
+        (".", "is not a file"),
+    ],
+)
+def test_what_is_no_file_of_the_workspace_is_refused_with_the_reason(root: Path, named: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        named_file(root, named.format(root=root))
