@@ -106,7 +106,7 @@ def _file_of(path: str, data: bytes) -> EditorFile:
     bom = text.startswith(BOM)
     text = text.removeprefix(BOM)
     lines = text.count("\n") + 1
-    why = f"it has {lines:,} lines, and above {MOST_LINES:,} each key would be slow" if lines > MOST_LINES else ""
+    why = f"its {lines:,} lines would make each key slow" if lines > MOST_LINES else ""
     return EditorFile(path, text, bom, disk, why)
 
 
