@@ -155,11 +155,12 @@ def _is_stronger(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
 
 def _holds(matcher: Mapping[str, Any], value: Any) -> bool:
     """Whether a matcher holds for a value, both as a suite has them."""
-    from mcptest_engine.authoring.review_runs import LITERAL, Templated, as_judged
+    from mcptest_engine.authoring.review_runs import Templated, as_judged
     from mcptest_engine.judging.matchers import Context, compile_judge
+    from mcptest_engine.suite.templates import LITERAL_KEYS
 
     try:
-        return compile_judge(as_judged(matcher, LITERAL), Context())(as_judged(value)) is None
+        return compile_judge(as_judged(matcher, LITERAL_KEYS), Context())(as_judged(value)) is None
     except Templated:
         return False
     except Exception:  # noqa: BLE001 - a suite is checked by the loader: what no judge can be made of holds for nothing here

@@ -21,6 +21,7 @@ from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import Absent, Spread, TargetSyntaxError, parse_target, render, resolve_answer
 from mcptest_engine.core.words import time_shown
 from mcptest_engine.suite.short_assertions import block_of_step, written_assertions
+from mcptest_engine.suite.templates import LITERAL_KEYS
 from mcptest_engine.suite.text_edits import EditRefused
 from mcptest_engine.suite.yaml_text import Unwritable
 from mcptest_engine.workspace.files import file_state
@@ -44,8 +45,8 @@ _HEAD_BYTES = 16 * 1024
 _SUITE = '"suite":'
 _BLOCKS = {"tool": "tools", "resource": "resources", "prompt": "prompts"}
 _CLIPPED = re.compile(r"… \((?:\d+ characters|clipped[^)]*)\)\Z")
-LITERAL = frozenset({"schema", "regex", "jq"})
 _DATA = frozenset({"exact", "contains", "icontains", "contains-all", "contains-any", "one-of", "subset"})
+"""Matchers whose argument is data, in which a key such as `schema` is a key like any other."""
 _NUMBERED = re.compile(r"(.*) #(\d+)", re.DOTALL)
 _WHY = 400
 _MOST_PARTS = 50
@@ -325,7 +326,7 @@ class _Failed(NamedTuple):
     def _suggests_the_same(self, row: Mapping[str, Any]) -> bool:
         judged = row.get("matcher")
         found = restated(judged, row.get("actual")) if isinstance(judged, dict) else None
-        wanted = None if found is None else as_written(found.matcher, LITERAL)
+        wanted = None if found is None else as_written(found.matcher, LITERAL_KEYS)
         return found is not None and _equal(value_at(wanted, self.inner), value_at(self.matcher, self.inner))
 
 
@@ -491,7 +492,7 @@ def _restated(
     if not isinstance(judged, dict) or "actual" not in row or not isinstance(target, str):
         return None
     try:
-        written = as_judged(item.get("matcher"), LITERAL)
+        written = as_judged(item.get("matcher"), LITERAL_KEYS)
         if as_judged(item.get("target")) != target:
             return None
     except Templated:
@@ -505,7 +506,7 @@ def _restated(
     if written != judged and (written == found.matcher or not _is_partly_changed(judged, written, found.matcher)):
         return None
     error = _accepts_error(target, judged, actual, output, result)
-    return {**item, "matcher": as_written(found.matcher, LITERAL)}, error or found.loosens, error is not None
+    return {**item, "matcher": as_written(found.matcher, LITERAL_KEYS)}, error or found.loosens, error is not None
 
 
 def _accepts_error(

@@ -195,7 +195,7 @@ def _read_lines(text: str, file: str) -> Tree:
         try:
             inner = read_tree(line, file=file)
         except SuiteError as wrong:
-            number = tree.span_of(start).line
+            number = tree.line_of(start)
             problems += (
                 replace(problem, span=Span(number, problem.span.column if problem.span else 1), pointer="")
                 for problem in wrong.problems

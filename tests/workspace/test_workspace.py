@@ -186,6 +186,18 @@ def test_the_newest_runs_are_kept_and_older_ones_go_with_their_side_files(tmp_pa
     assert not aside.exists()
 
 
+def test_the_runs_of_a_command_are_listed_once_and_anew_by_the_next(tmp_path):
+    """Each suite of a command asks for its earlier runs: none of those of the same command is among them."""
+    workspace = Workspace(tmp_path)
+    first, other = workspace.save_run(record()), workspace.save_run(record("other.yml"))
+    with workspace.remembered_runs():
+        assert list(workspace.run_files_of("s.yml")) == [first]
+        second = workspace.save_run(record())
+        assert list(workspace.run_files_of("s.yml")) == [first]
+        assert list(workspace.run_files_of("other.yml")) == [other]
+    assert list(workspace.run_files_of("s.yml")) == [second, first]
+
+
 def test_what_killed_runs_left_is_cleared_away(tmp_path):
     workspace = Workspace(tmp_path)
     kept = workspace.save_run(record())
