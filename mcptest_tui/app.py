@@ -306,12 +306,12 @@ class Workbench(AppActions, inherit_bindings=False):
     def _parse_action(
         self, action: Any, default_namespace: DOMNode, namespaces: Mapping[str, DOMNode] | None = None
     ) -> tuple[Any, str, tuple[object, ...]]:
-        """As the base class; `saving.save` is done by the controller that the node has as `saving`."""
+        """As the base class; `saving.save` is done by the node's `saving`, `screen.calls.save` by the screen's `calls`."""
         owner, name, parameters = parse(action) if isinstance(action, str) else action
         if owner not in ("", "app", "screen", "focused"):
-            controller = getattr(default_namespace, owner, None)
-            if isinstance(controller, Controller):
-                return controller, name, parameters
+            node = self.screen if owner.startswith("screen.") else default_namespace
+            controller = getattr(node, owner.removeprefix("screen."), None)
+            return controller if isinstance(controller, Controller) else node, name, parameters
         return super()._parse_action(action, default_namespace, namespaces)
 
     async def run_action(

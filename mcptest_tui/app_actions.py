@@ -40,7 +40,7 @@ class AppActions(AppInterface):
         """One level back; never out."""
         screen = self.screen
         told = self.tips.take_away()
-        if not isinstance(screen, WorkScreen) or screen.back() or screen.leave_zoom() or told:
+        if not isinstance(screen, WorkScreen) or screen.back() or screen.panes.leave_zoom() or told:
             return
         places = self.places
         if len(self.screen_stack) > 1:

@@ -178,7 +178,7 @@ class Action:
     @property
     def controller(self) -> str:
         """What does it instead of the node itself, by its name there; "" for the node."""
-        owner = self.action.partition("(")[0].rpartition(".")[0]
+        owner = self.action.partition("(")[0].rpartition(".")[0].removeprefix("screen.")
         return "" if owner in ("app", "screen", "focused") else owner
 
 

@@ -67,10 +67,19 @@ ACTIONS: tuple[Action, ...] = (
         "Focus the previous pane.",
         show=False,
     ),
-    Action("pane.zoom", "Zoom", "zoom", "screen.zoom", "Show the focused pane alone, or all.", show=False),
-    Action("pane.grow", "Wider", "wider", "screen.resize(4)", "Make the focused pane larger.", show=False),
-    Action("pane.shrink", "Narrower", "narrower", "screen.resize(-4)", "Make the focused pane smaller.", show=False),
-    Action("pane.reset", "Reset sizes", "reset sizes", "screen.resize(0)", "Reset the sizes of all panes.", show=False),
+    Action("pane.zoom", "Zoom", "zoom", "screen.panes.zoom", "Show the focused pane alone, or all.", show=False),
+    Action("pane.grow", "Wider", "wider", "screen.panes.resize(4)", "Make the focused pane larger.", show=False),
+    Action(
+        "pane.shrink", "Narrower", "narrower", "screen.panes.resize(-4)", "Make the focused pane smaller.", show=False
+    ),
+    Action(
+        "pane.reset",
+        "Reset sizes",
+        "reset sizes",
+        "screen.panes.resize(0)",
+        "Reset the sizes of all panes.",
+        show=False,
+    ),
     Action("view.theme", "Theme", "", "pick_theme", "Choose colours, with a live preview.", show=False),
     Action("app.settings", "Settings", "settings", "settings", "Themes, keys, files, versions.", show=False),
     Action(

@@ -62,7 +62,7 @@ ACTIONS: tuple[Action, ...] = (
         "Read the file from disk again; undo restores your text.",
         show=False,
     ),
-    Action("edit.line", "Go to line", "", "go_to_line", "By its number.", show=False),
+    Action("edit.line", "Go to line", "", "files.go_to_line", "By its number.", show=False),
     Action(
         "edit.test", "Show result", "", "diagnostics.show_test", "Show the test under the cursor in Tests.", show=False
     ),
@@ -83,7 +83,7 @@ ACTIONS: tuple[Action, ...] = (
         "Tidy indentation, quotes, spaces and empty lines.",
         show=False,
     ),
-    Action("edit.wrap", "Wrap lines", "wrap", "wrap", "Wrap long lines, or cut them at the edge.", show=False),
+    Action("edit.wrap", "Wrap lines", "wrap", "files.wrap", "Wrap long lines, or cut them at the edge.", show=False),
     Action("find.close", "Close", "back", "leave", "Back to the text.", where="find", priority=True, palette=False),
     Action("find.replace", "Replace all", "replace", "replace_all", "Replace every hit.", where="find", palette=False),
     *(

@@ -5,13 +5,15 @@ from __future__ import annotations
 from mcptest_tui.actions import Action
 
 _SCREEN: tuple[Action, ...] = (
-    Action("run.this", "Run", "run", "run", "Run the test, block or suite under the cursor, or the marked ones."),
-    Action("run.all", "All", "run all", "run_all", "Run every test that is shown."),
+    Action(
+        "run.this", "Run", "run", "running.this", "Run the test, block or suite under the cursor, or the marked ones."
+    ),
+    Action("run.all", "All", "run all", "running.all", "Run every test that is shown."),
     Action(
         "run.failed",
         "Failed",
         "run failed",
-        "run_failed",
+        "running.failed",
         "Run only the failed tests.",
         idle="no test has failed",
     ),
@@ -32,13 +34,13 @@ _SCREEN: tuple[Action, ...] = (
         "Go to the next test that failed, is inconclusive or was stopped.",
         idle="no test has failed",
     ),
-    Action("open.edit", "Edit", "edit", "edit", "Open the editor at the test."),
-    Action("review.open", "Review", "review", "review", "Review the proposals for this test, or all."),
+    Action("open.edit", "Edit", "edit", "opening.edit", "Open the editor at the test."),
+    Action("review.open", "Review", "review", "opening.review", "Review the proposals for this test, or all."),
     Action(
         "run.stop",
         "Stop run",
         "stop",
-        "stop",
+        "running.stop",
         "Stop the active run and end its servers; the next run starts.",
         idle="nothing is running",
     ),
@@ -46,7 +48,7 @@ _SCREEN: tuple[Action, ...] = (
         "run.stop.all",
         "Stop all runs",
         "stop all",
-        "stop_all",
+        "running.stop_all",
         "Stop the active run and all waiting runs.",
         show=False,
         idle="nothing is running",
@@ -67,9 +69,11 @@ _SCREEN: tuple[Action, ...] = (
         "failures_only",
         "Show only tests that did not pass, or all.",
     ),
-    Action("run.again", "Again", "run the last again", "run_again", "Repeat the last run.", show=False),
-    Action("run.alike", "Run alike", "all alike", "run_alike", "Run the tests that failed for this cause.", show=False),
-    Action("run.bail", "Bail", "bail", "bail", "Stop runs at the first failure, or not.", show=False),
+    Action("run.again", "Again", "run the last again", "running.again", "Repeat the last run.", show=False),
+    Action(
+        "run.alike", "Run alike", "all alike", "running.alike", "Run the tests that failed for this cause.", show=False
+    ),
+    Action("run.bail", "Bail", "bail", "running.bail", "Stop runs at the first failure, or not.", show=False),
     Action("list.order", "Order", "order", "order", "File order, slowest first, failed first.", show=False),
     Action("suites.again", "Rescan", "reload", "look_again", "Look for new suites.", show=False),
     Action("list.follow", "Follow", "follow", "follow", "Move the cursor to each new failure, or not.", show=False),
@@ -82,21 +86,23 @@ _SCREEN: tuple[Action, ...] = (
         "matrix.open",
         "Matrix",
         "matrix",
-        "matrix",
+        "opening.matrix",
         "Show tests by models, if the suite has several.",
         idle="this suite has no test with several models",
     ),
-    Action("copy.menu", "Copy", "copy", "copy_menu", "Copy its command, name, text, request, response.", show=False),
+    Action("copy.menu", "Copy", "copy", "copying.pick", "Copy its command, name, text, request, response.", show=False),
     Action(
         "copy.repro",
         "Copy command",
         "copy the command",
-        "copy_repro",
+        "copying.command",
         "Copy the command that runs this test.",
         show=False,
     ),
-    Action("open.server", "Server", "go to the server", "server", "The server that this test calls.", show=False),
-    Action("open.external", "Edit outside", "$EDITOR", "edit_outside", "The test in $EDITOR.", show=False),
+    Action(
+        "open.server", "Server", "go to the server", "opening.server", "The server that this test calls.", show=False
+    ),
+    Action("open.external", "Edit outside", "$EDITOR", "opening.external", "The test in $EDITOR.", show=False),
 )
 _LIST: tuple[Action, ...] = (
     Action(

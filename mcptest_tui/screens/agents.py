@@ -19,7 +19,7 @@ from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.base import WorkScreen
-from mcptest_tui.screens.working import Working
+from mcptest_tui.screens.working import in_background
 from mcptest_tui.state.agent_rows import detail_lines, repro_of, whole_repro
 from mcptest_tui.state.agents import INLINE, PROPOSAL, RUN
 from mcptest_tui.widgets.agent_list import HELP, AgentDetail, AgentList
@@ -53,7 +53,7 @@ EMPTY_HINTS = (
 )
 
 
-class AgentsScreen(Working, WorkScreen):
+class AgentsScreen(WorkScreen):
     """The list, and beside it what is under the cursor."""
 
     MODE = "agents"
@@ -133,7 +133,7 @@ class AgentsScreen(Working, WorkScreen):
         if self.view.failures_only:
             self.action_failures()
             return True
-        if not self.listed.has_focus and not self._zoomed and not self.has_class("-empty"):
+        if not self.listed.has_focus and not self.panes.zoomed and not self.has_class("-empty"):
             self.listed.focus()
             return True
         return False
@@ -179,7 +179,7 @@ class AgentsScreen(Working, WorkScreen):
             self.detail.show(detail_lines(row, told), keep=row.id == self._shown)
             self._shown = row.id
             if told is None and row.kind == RUN and self.is_detail_open:
-                self.in_background(partial(self._fetch, row.id), "agents.run")
+                in_background(self, partial(self._fetch, row.id), "agents.run")
         self.refresh_bindings()
 
     async def _fetch(self, run_id: str) -> None:

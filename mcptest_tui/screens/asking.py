@@ -1,4 +1,4 @@
-"""The smaller requests: ping, log level, subscriptions, completion of arguments. Part of the servers' screen.
+"""The smaller requests: ping, log level, subscriptions, completion of arguments.
 
 None of them is sent to a server that did not say it can do it; each is said in the notification that tells what came of it.
 """
@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.safe import one_line
-from mcptest_tui.screens.servers_base import ServersBase
+from mcptest_tui.screens.base import Controller, WorkScreen
+from mcptest_tui.screens.working import in_background
 from mcptest_tui.state.forms import completion_of, completion_values
 from mcptest_tui.words import key_of, took_shown
 
 if TYPE_CHECKING:
+    from mcptest_tui.screens.browser import Browser
+    from mcptest_tui.screens.calling import Calls
+    from mcptest_tui.screens.connecting import Connections
     from mcptest_tui.state.fields import Field
     from mcptest_tui.state.servers import Server
 
@@ -22,8 +26,23 @@ WAITS = frozenset(f"servers.{name}" for name in ("ping", "level", "subscribe", "
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
-class Asking(ServersBase):
-    """A mixin of `ServersScreen`."""
+class Requests(Controller):
+    """Sends a connected server what is neither a call nor a list."""
+
+    def __init__(self, screen: WorkScreen, browser: Browser, calls: Calls, connections: Connections) -> None:
+        super().__init__(screen)
+        self._browser, self._calls, self._connections = browser, calls, connections
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What the server did not say that it can do is dim in the footer."""
+        server = self._browser.server if self.screen.is_mounted else None
+        if action == "ping":
+            return True if server is not None and server.connected else None
+        if action == "log_level":
+            return True if server is not None and server.connected and server.offers("logging") else None
+        if action == "subscribe":
+            return True if server is not None and server.offers("resources", "subscribe") else None
+        return super().check_action(action, parameters)
 
     async def _asked(self, server: Server, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
         """What the engine tells of a request that was answered by a result; None, and said, where it was not."""
@@ -45,7 +64,7 @@ class Asking(ServersBase):
 
     def _able(self, capability: str, member: str = "") -> Server | None:
         """The current server, if it is connected and said that it can do this; None, and said, where not."""
-        server = self.server
+        server = self._browser.server
         if server is None or not server.connected:
             self.workbench.say(f"no server is connected here: {key_of('server.connect')} connects it")
             return None
@@ -60,27 +79,31 @@ class Asking(ServersBase):
     @property
     def is_waiting(self) -> bool:
         """Whether a person waits for something here that Escape gives up."""
-        server, call = self.server, self.call
-        is_called = call is not None and call.started is not None and self.is_calling
+        server, call = self._browser.server, self._calls.call
+        is_called = call is not None and call.started is not None and self._calls.is_shown
         return is_called or (server is not None and server.state == "starting") or bool(self._asks())
 
     def _asks(self) -> set[str]:
         """The groups of the workers whose answers are waited for."""
-        server = self.server
+        server = self._browser.server
         groups = WAITS | {f"catalog {server.key}"} if server is not None else WAITS
-        return {one.group for one in self.workers if one.node is self and one.group in groups and not one.is_finished}
+        return {
+            one.group
+            for one in self.screen.workers
+            if one.node is self.screen and one.group in groups and not one.is_finished
+        }
 
-    def give_up_wait(self) -> bool:
+    def give_up(self) -> bool:
         """Wait no longer for what a server was asked; False when nothing was."""
-        server, asks = self.server, self._asks()
+        server, asks = self._browser.server, self._asks()
         for group in asks:
-            self.workers.cancel_group(self, group)
+            self.screen.workers.cancel_group(self.screen, group)
         if server is not None and f"catalog {server.key}" in asks:
             server.catalog_problem = f"not listed; {key_of('servers.refresh')} asks again"
-            self.show_catalog()
+            self._browser.show_catalog()
         if asks:
             self.workbench.say("cancelled")
-            self.refresh_bindings()
+            self.screen.refresh_bindings()
         return bool(asks)
 
     # Is it there, and what does it log
@@ -89,7 +112,7 @@ class Asking(ServersBase):
         """Whether it answers, and how fast."""
         server = self._able("")
         if server is not None:
-            self.in_background(partial(self._ping, server), "servers.ping")
+            in_background(self.screen, partial(self._ping, server), "servers.ping")
 
     async def _ping(self, server: Server) -> None:
         called = await self._asked(server, "ping", {})
@@ -108,9 +131,9 @@ class Asking(ServersBase):
 
         def answered(level: str | None) -> None:
             if level is not None:
-                self.in_background(partial(self._set_level, server, level), "servers.level")
+                in_background(self.screen, partial(self._set_level, server, level), "servers.level")
 
-        self.app.push_screen(
+        self.workbench.push_screen(
             Picker(f"Log messages of {one_line(server.name, 30)}", lambda typed: (choices, typed), start=server.level),
             answered,
         )
@@ -118,21 +141,21 @@ class Asking(ServersBase):
     async def _set_level(self, server: Server, level: str) -> None:
         if await self._asked(server, "logging/setLevel", {"level": level}) is not None:
             server.level = level
-            self.show_about(keep=True)
+            self._browser.show_about(keep=True)
             self.workbench.say(f"{server.name} logs from {level} on: {key_of('servers.traffic')} shows its messages")
 
     # Resources that are watched
 
     def action_subscribe(self) -> None:
         """Be told when a resource is updated, or no longer."""
-        item = self.catalog_list.item()
+        item = self._browser.catalog_list.item()
         if item is None or item.kind != "resources":
             tab = key_of("servers.tab.next")
             self.workbench.say(f"only a resource can be subscribed to: {tab} goes to the resources")
             return
         server = self._able("resources", "subscribe")
         if server is not None:
-            self.in_background(partial(self._subscribe, server, item.name), "servers.subscribe")
+            in_background(self.screen, partial(self._subscribe, server, item.name), "servers.subscribe")
 
     async def _subscribe(self, server: Server, uri: str) -> None:
         on = uri not in server.watched
@@ -142,42 +165,42 @@ class Asking(ServersBase):
             server.watched[uri] = "subscribed"
         else:
             server.watched.pop(uri, None)
-        self.catalog_list.refresh()
+        self._browser.catalog_list.refresh()
         self.workbench.say(f"{'subscribed to' if on else 'no longer subscribed to'} {one_line(uri, 80)}")
 
-    def server_news(self, events: list[dict[str, Any]]) -> None:
+    def take_news(self, events: list[dict[str, Any]]) -> None:
         """Other lists, and updated resources."""
         for event in events:
-            server = self.servers.by_key.get(str(event.get("session", "")))
+            server = self._browser.servers.by_key.get(str(event.get("session", "")))
             if event.get("event") != "server.news" or server is None or not server.connected:
                 continue
             for uri in event.get("updated", ()):
                 if uri in server.watched:
                     server.watched[uri] = "updated"
                     self.workbench.say(f"{server.name} updated {one_line(uri, 80)}: {key_of('catalog.open')} reads it")
-            self.catalog_list.refresh()
+            self._browser.catalog_list.refresh()
             if event.get("lists"):
-                self.load_again(server)
+                self._connections.load_again(server)
 
     # What an argument could be
 
-    def action_complete_argument(self) -> None:
+    def action_complete(self) -> None:
         """Ask the server what could stand in the field."""
-        call = self.call
-        found = call.form.named(self.call_pane.form.at) if call is not None else None
+        call = self._calls.call
+        found = call.form.named(self._calls.pane.form.at) if call is not None else None
         asked = completion_of(call.form, found) if call is not None and found is not None else None
         if asked is None:
             self.workbench.say("only arguments of prompts and of templates can be completed by a server")
             return
         server = self._able("completions")
         if server is not None and found is not None:
-            self.in_background(partial(self._complete, server, found, asked), "servers.complete")
+            in_background(self.screen, partial(self._ask_values, server, found, asked), "servers.complete")
 
-    async def _complete(self, server: Server, found: Field, asked: dict[str, Any]) -> None:
+    async def _ask_values(self, server: Server, found: Field, asked: dict[str, Any]) -> None:
         from mcptest_tui.screens.picker import Choice, Picker
 
         called = await self._asked(server, "completion/complete", asked)
-        if called is None or not self.is_calling:
+        if called is None or not self._calls.is_shown:
             return
         values, more = completion_values(called["answer"].get("result"))
         if not values:
@@ -187,10 +210,12 @@ class Asking(ServersBase):
         choices = [Choice(str(at), value) for at, value in enumerate(values)]
 
         def answered(chosen: str | None) -> None:
-            call = self.call
+            call = self._calls.call
             if chosen is not None and call is not None:
                 found.put(values[int(chosen)])
-                self.show_form_again(found.name)
+                self._calls.show_again(found.name)
 
         about = "there are more: type a beginning in the field first" if more else ""
-        self.app.push_screen(Picker(one_line(found.name, 40), lambda typed: (choices, typed), about=about), answered)
+        self.workbench.push_screen(
+            Picker(one_line(found.name, 40), lambda typed: (choices, typed), about=about), answered
+        )

@@ -21,10 +21,11 @@ from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.widgets.status_bar import Status, StatusBar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from textual.app import ComposeResult
     from textual.dom import DOMNode
+    from textual.message import Message
     from textual.widget import Widget
 
     from mcptest_tui.interface import AppInterface
@@ -34,18 +35,21 @@ class WorkScreen(ModeScreen):
     """One mode. Subclasses set `MODE`, `BINDINGS = bindings_for(MODE)`, and yield their panes in `compose_body`."""
 
     HELP: ClassVar[str | None] = None
-    _zoomed: Widget | None = None
+    controllers: tuple[Controller, ...] = ()
     _memory: dict[str, Any] | None = None
     _focused_before: Widget | None = None
-    _splitters: tuple[Splitter, ...] = ()
 
-    @property
-    def splitters(self) -> tuple[Splitter, ...]:
-        """The gaps between the panes, which stay as they were composed."""
-        found = self._splitters or tuple(self.query(Splitter))
-        if self.is_mounted:
-            self._splitters = found
-        return found
+    def __init__(self) -> None:
+        super().__init__()
+        self.panes = Panes(self)
+
+    def _get_dispatch_methods(self, method_name: str, message: Message) -> Iterator[tuple[type, Any]]:
+        """As the base class, and the handlers of the controllers."""
+        yield from super()._get_dispatch_methods(method_name, message)
+        for controller in self.controllers:
+            handler = getattr(controller, method_name, None)
+            if handler is not None:
+                yield type(controller), handler
 
     @property
     def workbench(self) -> AppInterface:
@@ -73,31 +77,32 @@ class WorkScreen(ModeScreen):
 
     def on_mount(self) -> None:
         """First sizes and the session's memory."""
-        self._fit()
+        self.fit()
         self._memory = self.workbench.session.get(self.MODE)
         if isinstance(self._memory, dict):
             self.call_after_refresh(self._restore)
 
     def on_resize(self) -> None:
         """Another layout; Textual's own breakpoints allow only one class a direction."""
-        self._fit()
+        self.fit()
 
     def on_screen_resume(self) -> None:
         """Shown again: the terminal may have changed meanwhile, and so may everything else."""
-        self._fit()
+        self.fit()
         self.workbench.screen_shown(self)
 
     def on_screen_suspend(self) -> None:
         """Covered, perhaps by a dialog."""
         self.query_one(FittedFooter).refresh()
 
-    def _fit(self) -> None:
+    def fit(self) -> None:
+        """Lay out for the size of the terminal."""
         wanted = size_classes(self.app.size)
         self._focused_before = self.focused or self._focused_before
         self.call_after_refresh(self._focus_again)
         if any(self.has_class(name) != on for name, on in wanted.items()):
             self.update_classes(wanted, animate=False)
-        for splitter in self.splitters:
+        for splitter in self.panes.splitters:
             splitter.apply()
 
     def _focus_again(self) -> None:
@@ -113,7 +118,7 @@ class WorkScreen(ModeScreen):
         memory, self._memory = self._memory, None
         if isinstance(memory, dict):
             sizes = memory.get("sizes")
-            for splitter in self.splitters:
+            for splitter in self.panes.splitters:
                 splitter.take(sizes.get(splitter.id) if isinstance(sizes, dict) else None)
             with self.workbench.problems.kept("the session"):
                 self.restore(memory)
@@ -122,7 +127,7 @@ class WorkScreen(ModeScreen):
         """`remember` and the sizes of the panes. A screen that was never restored gives back what it was given."""
         if self._memory is not None:
             return self._memory
-        sizes = {splitter.id: splitter.percent for splitter in self.splitters if splitter.percent is not None}
+        sizes = {splitter.id: splitter.percent for splitter in self.panes.splitters if splitter.percent is not None}
         return {**self.remember(), **({"sizes": sizes} if sizes else {})}
 
     def show_status(self, status: Status, badges: dict[str, str], title: str) -> None:
@@ -131,68 +136,9 @@ class WorkScreen(ModeScreen):
             self.query_one(StatusBar).show(status)
             self.query_one(ModeBar).show(badges, title)
 
-    # Panes
-
-    def pane_of(self, widget: Widget | None) -> Widget | None:
-        """The pane that holds a widget: the nearest with class `pane`, beside a splitter, or directly in the body."""
-        while widget is not None and widget.parent is not None:
-            parent = widget.parent
-            siblings = parent.children
-            if widget.has_class("pane") or getattr(parent, "id", "") == "body":
-                return widget
-            if any(isinstance(sibling, Splitter) for sibling in siblings):
-                return widget
-            widget = parent if parent is not self else None  # type: ignore[assignment]
-        return None
-
     def key_title(self, action: str) -> str | None:  # noqa: ARG002 - of the modes that need it
         """The footer's word for a key that does another thing now; "" for its usual one, None to leave it out."""
         return ""
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's
-        """There is nothing to resize where one pane is shown at a time."""
-        if action == "resize":
-            return True if any(splitter.display for splitter in self.splitters) else None
-        return True
-
-    def action_zoom(self) -> None:
-        """The focused pane alone, or all of them again."""
-        if self._zoomed is not None:
-            self.leave_zoom()
-            return
-        pane = self.pane_of(self.focused)
-        node: DOMNode | None = pane
-        while node is not None and node.id != "body" and node.parent is not None:
-            for sibling in node.parent.children:
-                sibling.add_class("-zoomed-in" if sibling is node else "-zoomed-away")
-            node = node.parent
-        self._fit()
-        if pane is not None:
-            self._zoomed = pane
-            pane.add_class("-zoomed")
-
-    def leave_zoom(self) -> bool:
-        """All panes again; False when none was zoomed."""
-        if self._zoomed is None:
-            return False
-        self._zoomed.remove_class("-zoomed")
-        self.query(".-zoomed-away, .-zoomed-in").remove_class("-zoomed-away", "-zoomed-in")
-        self._zoomed = None
-        self._fit()
-        return True
-
-    def action_resize(self, amount: int) -> None:
-        """Make the focused pane wider by `amount` columns; 0 gives all panes their first sizes."""
-        pane = self.pane_of(self.focused)
-        splitters = self.splitters
-        for splitter in splitters:
-            if amount == 0:
-                splitter.reset()
-            elif pane is not None and pane.parent is not None and splitter.parent is pane.parent:
-                siblings = pane.parent.children
-                before = siblings.index(pane) < siblings.index(splitter)
-                splitter.grow(amount if before else -amount)
-                return
 
     def action_next_pane(self) -> None:
         """Focus what comes next."""
@@ -206,12 +152,14 @@ class WorkScreen(ModeScreen):
 class Controller:
     """One concern of a screen, with a state of its own; the screen composes widgets and controllers.
 
-    The registry names it before its action: `saving.save` is the method `action_save` of what the screen has as `saving`. It
-    knows its screen only as any mode's screen; what else it needs is given to it when it is made.
+    The registry names it before its action: `saving.save` is the method `action_save` of what the screen has as `saving`. What
+    widgets post comes to its handlers as to those of the screen. It knows its screen only as any mode's screen; what else it
+    needs is given to it when it is made.
     """
 
     def __init__(self, screen: WorkScreen) -> None:
         self.screen = screen
+        screen.controllers += (self,)
 
     @property
     def workbench(self) -> AppInterface:
@@ -221,3 +169,77 @@ class Controller:
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - of those that need it
         """Whether there is anything to do, as of a widget: False leaves a key out of the footer, None dims it."""
         return True
+
+
+class Panes(Controller):
+    """The panes of a screen: one of them alone, and their sizes."""
+
+    def __init__(self, screen: WorkScreen) -> None:
+        super().__init__(screen)
+        self.zoomed: Widget | None = None
+        self._splitters: tuple[Splitter, ...] = ()
+
+    @property
+    def splitters(self) -> tuple[Splitter, ...]:
+        """The gaps between the panes, which stay as they were composed."""
+        found = self._splitters or tuple(self.screen.query(Splitter))
+        if self.screen.is_mounted:
+            self._splitters = found
+        return found
+
+    def pane_of(self, widget: Widget | None) -> Widget | None:
+        """The pane that holds a widget: the nearest with class `pane`, beside a splitter, or directly in the body."""
+        while widget is not None and widget.parent is not None:
+            parent = widget.parent
+            siblings = parent.children
+            if widget.has_class("pane") or getattr(parent, "id", "") == "body":
+                return widget
+            if any(isinstance(sibling, Splitter) for sibling in siblings):
+                return widget
+            widget = parent if parent is not self.screen else None  # type: ignore[assignment]
+        return None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """There is nothing to resize where one pane is shown at a time."""
+        if action == "resize":
+            return True if any(splitter.display for splitter in self.splitters) else None
+        return super().check_action(action, parameters)
+
+    def action_zoom(self) -> None:
+        """The focused pane alone, or all of them again."""
+        if self.zoomed is not None:
+            self.leave_zoom()
+            return
+        pane = self.pane_of(self.screen.focused)
+        node: DOMNode | None = pane
+        while node is not None and node.id != "body" and node.parent is not None:
+            for sibling in node.parent.children:
+                sibling.add_class("-zoomed-in" if sibling is node else "-zoomed-away")
+            node = node.parent
+        self.screen.fit()
+        if pane is not None:
+            self.zoomed = pane
+            pane.add_class("-zoomed")
+
+    def leave_zoom(self) -> bool:
+        """All panes again; False when none was zoomed."""
+        if self.zoomed is None:
+            return False
+        self.zoomed.remove_class("-zoomed")
+        self.screen.query(".-zoomed-away, .-zoomed-in").remove_class("-zoomed-away", "-zoomed-in")
+        self.zoomed = None
+        self.screen.fit()
+        return True
+
+    def action_resize(self, amount: int) -> None:
+        """Make the focused pane wider by `amount` columns; 0 gives all panes their first sizes."""
+        pane = self.pane_of(self.screen.focused)
+        splitters = self.splitters
+        for splitter in splitters:
+            if amount == 0:
+                splitter.reset()
+            elif pane is not None and pane.parent is not None and splitter.parent is pane.parent:
+                siblings = pane.parent.children
+                before = siblings.index(pane) < siblings.index(splitter)
+                splitter.grow(amount if before else -amount)
+                return

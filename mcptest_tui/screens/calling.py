@@ -1,4 +1,4 @@
-"""Calling what a server offers by hand: the form, sending, the answer, keeping it as a test. Part of the servers' screen.
+"""Calling what a server offers by hand: the form, sending, the answer, keeping it as a test.
 
 The form and the answer of everything that was opened are kept, so that going back and forth loses nothing.
 """
@@ -7,34 +7,37 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import dataclass, field
 from functools import partial
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.screens.servers_base import Call, ServersBase
-from mcptest_tui.screens.tree_actions import fetch_up_to, find_everywhere
+from mcptest_tui.screens.base import Controller, WorkScreen
+from mcptest_tui.screens.tree_values import TreeValues
+from mcptest_tui.screens.working import in_background
 from mcptest_tui.state.about import answer_line
 from mcptest_tui.state.catalog import VERBS, unlisted
 from mcptest_tui.state.forms import as_json, completion_of, form_of
-from mcptest_tui.state.json_rows import whole
 from mcptest_tui.state.saving import saving_of
+from mcptest_tui.widgets.call_pane import CallPane
 from mcptest_tui.widgets.choice import Choice, plain
 from mcptest_tui.widgets.filter_line import FilterLine
 from mcptest_tui.widgets.frame import show_titles
-from mcptest_tui.widgets.json_tree import text_of
 from mcptest_tui.words import key_of, took_shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from mcptest_tui.screens.tree_actions import AskPart
+    from mcptest_tui.screens.browser import Browser
+    from mcptest_tui.screens.tree_values import Ask
     from mcptest_tui.state.catalog import Item
     from mcptest_tui.state.fields import Field
+    from mcptest_tui.state.forms import Form
     from mcptest_tui.state.servers import Server
-    from mcptest_tui.widgets.call_pane import CallPane
     from mcptest_tui.widgets.json_tree import JsonTree
+    from mcptest_tui.widgets.lines import Lines
     from mcptest_tui.widgets.schema_form import SchemaForm
 
 KEPT_CALLS = 50
@@ -42,13 +45,55 @@ STDERR_SHOWN = 8
 METHODS = {"tools/call": "tools", "resources/read": "resources", "prompts/get": "prompts"}
 
 
-class Calling(ServersBase):
-    """A mixin of `ServersScreen`."""
+@dataclass(slots=True, eq=False)
+class Call:
+    """A form and what came of sending it. `params` are those that were sent last."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    server: Server
+    form: Form
+    params: dict[str, Any] = field(default_factory=dict)
+    called: dict[str, Any] | None = None
+    refused: str = ""
+    hint: str = ""
+    stderr: str = ""
+    started: float | None = None
+    warning: str = ""
+
+    @property
+    def answer(self) -> dict[str, Any] | None:
+        """What the server answered: `{result}` or `{error}`."""
+        return self.called["answer"] if self.called is not None else None
+
+    @property
+    def invalid(self) -> str:
+        """What is wrong with the answer by the protocol or the tool's `outputSchema`."""
+        return str((self.called or {}).get("invalid", {}).get("message", ""))
+
+
+class Calls(Controller):
+    """The form that is filled in, and the answer to it, in the pane of the call."""
+
+    def __init__(self, screen: WorkScreen, browser: Browser) -> None:
+        super().__init__(screen)
+        self._browser = browser
+        self.pane = CallPane(id="call-pane", classes="pane -unsent")
+        self.call: Call | None = None
         self._calls: dict[tuple[str, str, str], Call] = {}
+        self._values = TreeValues(screen)
         self._agreed_tools: set[tuple[str, str]] = set()
+        self.began: Callable[[], None] = lambda: None
+        """Called when an answer is waited for."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A call can be saved once it was made."""
+        if action == "save":
+            return self.screen.is_mounted and self.is_shown and self.call is not None and bool(self.call.params)
+        return super().check_action(action, parameters)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the form is shown."""
+        return self.screen.has_class("-calling")
 
     @property
     def waiting(self) -> bool:
@@ -57,9 +102,9 @@ class Calling(ServersBase):
 
     # Opening
 
-    def open_call(self, item: Item, arguments: dict[str, Any] | None = None, *, send: bool = False) -> None:
+    def open(self, item: Item, arguments: dict[str, Any] | None = None, *, send: bool = False) -> None:
         """The form for an item, as it was left; with `arguments` filled with these, and sent at once where that is wanted."""
-        server = self.server
+        server = self._browser.server
         if server is None:
             return
         key = (server.key, item.kind, item.name)
@@ -75,58 +120,58 @@ class Calling(ServersBase):
             call.form.fill(arguments)
         self.call = call
         call.warning = ""
-        self.in_background(partial(self._show_call, call, send=send), "servers.form")
+        in_background(self.screen, partial(self._show_call, call, send=send), "servers.form")
 
-    def arrive_at_call(self, server: Server, where: dict[str, Any]) -> None:
+    def arrive(self, server: Server, where: dict[str, Any]) -> None:
         """From elsewhere: a tool by its name, or a whole request to send again."""
         wanted = where.get("call") if isinstance(where.get("call"), dict) else {}
         params = wanted.get("params") if isinstance(wanted, dict) else None
         params = params if isinstance(params, dict) else {}
         kind = METHODS.get(str((wanted or {}).get("method") or "tools/call"), "tools")
         name = str(where.get("tool") or params.get("name") or params.get("uri") or "")
-        catalog = self.catalogs[server.key]
+        catalog = self._browser.catalogs[server.key]
         item = catalog.find(kind, name)
         if item is None:
             self.workbench.say(f"{server.name} lists no {one_line(name, 60)}", "warning")
             if not wanted:
-                self.go_to("catalog")
+                self._browser.go_to("catalog")
                 return
             item = unlisted(kind, name)
         else:
             catalog.search("")
             catalog.use(kind)
-            self.show_catalog()
-            self.catalog_list.move_to(catalog.shown.index(item), tell=False)
+            self._browser.show_catalog()
+            self._browser.catalog_list.move_to(catalog.shown.index(item), tell=False)
         arguments = params.get("arguments")
         send = bool(where.get("sends") or (wanted or {}).get("send"))
-        self.open_call(item, arguments if isinstance(arguments, dict) else None, send=send)
+        self.open(item, arguments if isinstance(arguments, dict) else None, send=send)
 
     async def _show_call(self, call: Call, *, at: str = "", send: bool = False) -> None:
-        pane = self.call_pane
-        self.add_class("-calling")
-        self.go_to("about", focus=False)
+        pane = self.pane
+        self.screen.add_class("-calling")
+        self._browser.go_to("about", focus=False)
         item = call.form.item
         show_titles(pane, shown(one_line(f"{VERBS[item.kind]} {item.name}", 60)), shown("  ".join(item.badges)))
         self._tell_help("")
         await pane.form.show(call.form, at=at)
         pane.form.tell(call.form.problems)
         self._show_answer(call)
-        self.refresh_bindings()
+        self.screen.refresh_bindings()
         if send:
             pane.action_send()
 
-    def show_form_again(self, at: str) -> None:
+    def show_again(self, at: str) -> None:
         """The form with what was put into it, typing at a field."""
         if self.call is not None:
             self.call.form.check()
-            self.in_background(partial(self._show_call, self.call, at=at), "servers.form")
+            in_background(self.screen, partial(self._show_call, self.call, at=at), "servers.form")
 
-    def leave_call(self) -> None:
+    def leave(self) -> None:
         """Back to the list. A form that is still being drawn would take the focus, although it is not shown."""
-        self.workers.cancel_group(self, "servers.form")
-        self.remove_class("-calling")
-        self.go_to("catalog")
-        self.show_about()
+        self.screen.workers.cancel_group(self.screen, "servers.form")
+        self.screen.remove_class("-calling")
+        self._browser.go_to("catalog")
+        self._browser.show_about()
 
     # Typing
 
@@ -141,7 +186,7 @@ class Calling(ServersBase):
             self._tell_help(event.name)
         if event.name in call.form.problems:
             call.form.check()
-            self.call_pane.form.tell(call.form.problems)
+            self.pane.form.tell(call.form.problems)
 
     def on_schema_form_entered(self, event: SchemaForm.Entered) -> None:
         """Help for the field."""
@@ -152,9 +197,9 @@ class Calling(ServersBase):
         call = self.call
         found = call.form.named(name) if call is not None else None
         if call is not None and call.warning:
-            self.call_pane.help(call.warning, problem=True)
+            self.pane.help(call.warning, problem=True)
         else:
-            self.call_pane.help(self._help_of(call, found) if call is not None and found is not None else "")
+            self.pane.help(self._help_of(call, found) if call is not None and found is not None else "")
 
     def _help_of(self, call: Call, found: Field) -> str:
         asks = call.server.offers("completions") and completion_of(call.form, found) is not None
@@ -176,7 +221,7 @@ class Calling(ServersBase):
         call.form.problems = {**before, event.name: now} if now else before
         if not now:
             call.form.problems.pop(event.name, None)
-        self.call_pane.form.tell(call.form.problems)
+        self.pane.form.tell(call.form.problems)
 
     def on_schema_form_pasted(self, event: SchemaForm.Pasted) -> None:
         """The form is filled from what was pasted."""
@@ -190,17 +235,17 @@ class Calling(ServersBase):
         else:
             part.put(dict(event.value))
         self.call.form.check()
-        self.in_background(partial(self._show_call, self.call, at=event.name), "servers.form")
+        in_background(self.screen, partial(self._show_call, self.call, at=event.name), "servers.form")
         told = f"; no field for {', '.join(unknown[:3])}" if unknown else ""
         self.workbench.say(f"filled from what was pasted{told}", "warning" if unknown else "information")
 
     def on_schema_form_reshaped(self, event: SchemaForm.Reshaped) -> None:
         """Other rows: a box, other items, other members."""
         event.stop()
-        if self.call is not None and self.is_calling:
+        if self.call is not None and self.is_shown:
             if self.call.form.problems:
                 self.call.form.check()
-            self.in_background(partial(self._show_call, self.call, at=event.name), "servers.form")
+            in_background(self.screen, partial(self._show_call, self.call, at=event.name), "servers.form")
 
     def on_choice_asked(self, event: Choice.Asked) -> None:
         """Too many values for a row."""
@@ -210,7 +255,7 @@ class Calling(ServersBase):
 
         choice = event.choice
         choices = [Listed(option, plain(option)) for option in choice.options]
-        self.app.push_screen(
+        self.workbench.push_screen(
             Picker("Values", lambda typed: (choices, typed), start=choice.value),
             lambda answer: choice.put(answer) if answer is not None else None,
         )
@@ -224,16 +269,16 @@ class Calling(ServersBase):
         try:
             call.form = as_json(call.form)
         except ValueError as wrong:
-            self.call_pane.help(str(wrong), problem=True)
+            self.pane.help(str(wrong), problem=True)
             return
-        self.in_background(partial(self._show_call, call), "servers.form")
+        in_background(self.screen, partial(self._show_call, call), "servers.form")
 
     # Sending
 
     def on_call_pane_sent(self, event: CallPane.Sent) -> None:
         """Check, ask where it destroys, send."""
         event.stop()
-        call, pane = self.call, self.call_pane
+        call, pane = self.call, self.pane
         if call is None or call.started is not None:
             return
         if not call.server.connected:
@@ -273,14 +318,16 @@ class Calling(ServersBase):
             "This tool destroys something, according to its annotations or its name.",
             f"Server: {call.server.name}",
         ]
-        self.app.push_screen(Question(f"Call {item.name}?", lines, [("n", "no"), ("y", "yes, call it")]), answered)
+        self.workbench.push_screen(
+            Question(f"Call {item.name}?", lines, [("n", "no"), ("y", "yes, call it")]), answered
+        )
 
     def _send(self, call: Call) -> None:
         call.started, call.refused, call.hint, call.stderr = time.monotonic(), "", "", ""
         call.params = call.form.params()
         self.tell_waiting()
-        self.wake()
-        self.in_background(partial(self._ask, call), "servers.call")
+        self.began()
+        in_background(self.screen, partial(self._ask, call), "servers.call")
 
     async def _ask(self, call: Call) -> None:
         try:
@@ -297,15 +344,15 @@ class Calling(ServersBase):
             raise
         finally:
             call.started = None
-            if self.call is call and self.is_mounted:
+            if self.call is call and self.screen.is_mounted:
                 self._show_answer(call)
-                self.refresh_bindings()
+                self.screen.refresh_bindings()
 
-    def give_up_call(self) -> bool:
+    def give_up(self) -> bool:
         """Do not wait any longer; false when nothing is waited for."""
-        if self.call is None or self.call.started is None or not self.is_calling:
+        if self.call is None or self.call.started is None or not self.is_shown:
             return False
-        self.workers.cancel_group(self, "servers.call")
+        self.screen.workers.cancel_group(self.screen, "servers.call")
         return True
 
     # The answer
@@ -316,10 +363,10 @@ class Calling(ServersBase):
         if call is None or call.started is None:
             return
         seconds = time.monotonic() - call.started
-        self.call_pane.line([(f"waiting {seconds:.0f} s", "hint"), (f"{key_of('app.back')} cancels", "dim")])
+        self.pane.line([(f"waiting {seconds:.0f} s", "hint"), (f"{key_of('app.back')} cancels", "dim")])
 
     def _show_answer(self, call: Call) -> None:
-        pane = self.call_pane
+        pane = self.pane
         if call.started is not None:
             self.tell_waiting()
         elif call.refused:
@@ -337,7 +384,7 @@ class Calling(ServersBase):
 
     def server_moved(self, server: Server) -> None:
         """Connected again, or gone: what can be done about a call without an answer is another thing now."""
-        if self.call is not None and self.call.server is server and self.call.refused and self.is_calling:
+        if self.call is not None and self.call.server is server and self.call.refused and self.is_shown:
             self._show_answer(self.call)
 
     def _tell_slow(self, call: Call) -> None:
@@ -346,9 +393,15 @@ class Calling(ServersBase):
         if took > 10_000:
             self.workbench.say(f"{call.form.title} answered after {took_shown(took)}")
 
+    def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
+        """Say where the cursor is in the answer."""
+        if event.lines is self.pane.result:
+            event.stop()
+            self.told_path()
+
     def told_path(self) -> None:
         """Where the cursor is in the answer."""
-        pane = self.call_pane
+        pane = self.pane
         if self.call is not None and self.call.called is not None and pane.result.has_focus:
             told = "   ".join(filter(None, (pane.result.searching, pane.result.target)))
             show_titles(pane, subtitle=shown(one_line(told, 80)))
@@ -356,80 +409,36 @@ class Calling(ServersBase):
     def on_json_tree_wanted(self, event: JsonTree.Wanted) -> None:
         """Do it here, or have a worker ask the engine for what is not here."""
         event.stop()
-        tree, call = event.tree, self.call
+        call = self.call
         if call is None or call.called is None:
             return
         if event.what == "search":
             self._search_line.open()
-        elif event.what == "target":
-            self.workbench.copy(tree.target, "the target")
-        elif event.what == "reach":
-            self.in_background(partial(self._reach, call, event), "servers.reach")
-        elif event.what == "more" or event.what == "text" or not tree.is_whole():
-            self.in_background(partial(self._fetch, call, event), "servers.value")
         else:
-            self._use(event, text_of(tree.value()))
+            self._values.take(event, self._part_of(call))
 
-    def _part_of(self, call: Call) -> AskPart:
+    def _part_of(self, call: Call) -> Ask:
         """Asks for something in the answer."""
         called, ask = call.called or {}, self.workbench.engine.ask
         member = "error" if "error" in called.get("answer", {}) else "result"
         return lambda do, path, **more: ask(do, id=called["id"], path=[member, *path], **more)
 
-    async def _find(self, call: Call, text: str) -> None:
-        await find_everywhere(self.call_pane.result, text, self._part_of(call))
-        if call is self.call:
-            self.told_path()
-
-    async def _reach(self, call: Call, event: JsonTree.Wanted) -> None:
-        try:
-            await fetch_up_to(event.tree, event.path, self._part_of(call))
-        except EngineError as wrong:
-            self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
-
-    async def _fetch(self, call: Call, event: JsonTree.Wanted) -> None:
-        ask, path = self._part_of(call), list(event.path)
-        try:
-            if event.what == "more":
-                event.tree.extend(event.path, await ask("expand", path, start=event.start))
-            else:
-                self._use(event, str(await ask("value", path)))
-        except EngineError as wrong:
-            self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
-
-    def _use(self, event: JsonTree.Wanted, text: str) -> None:
-        workbench = self.workbench
-        if event.what == "text":
-            event.tree.show_text(text)
-        elif event.what == "copy":
-            workbench.copy(text, "the value")
-        else:
-            from mcptest_tui.screens.value import ValueWindow
-
-            self.app.push_screen(
-                ValueWindow(event.tree.target or "value", text),
-                lambda answer: workbench.copy(text, "the value") if answer == "copy" else None,
-            )
-
     # Searching in it
 
     @property
     def _search_line(self) -> FilterLine:
-        return self.call_pane.query_one("#call-search", FilterLine)
+        return self.pane.query_one("#call-search", FilterLine)
 
-    def search_answer(self, text: str, *, done: bool) -> None:
-        """As it is typed."""
-        tree, call = self.call_pane.result, self.call
-        tree.search(text)
-        if (
-            text
-            and call is not None
-            and call.called is not None
-            and tree.nodes is not None
-            and not whole(tree.nodes.value)
-        ):
-            self.in_background(partial(self._find, call, text), "servers.search")
-        if done:
+    def on_filter_line_filtered(self, event: FilterLine.Filtered) -> None:
+        """Search the answer as it is typed."""
+        if event.line is not self._search_line:
+            return
+        event.stop()
+        text = event.text
+        tree, call = self.pane.result, self.call
+        if call is not None and call.called is not None:
+            self._values.find(tree, text, self._part_of(call), lambda: self.told_path() if call is self.call else None)
+        if event.done:
             tree.focus()
 
     def close_search(self) -> bool:
@@ -438,15 +447,11 @@ class Calling(ServersBase):
         if not line.has_class("-on"):
             return False
         line.put("")
-        self.call_pane.result.search("")
-        self.call_pane.result.focus()
+        self.pane.result.search("")
+        self.pane.result.focus()
         return True
 
     # Keeping it
-
-    def can_save(self) -> bool:
-        """Whether there is a call to keep."""
-        return self.is_calling and self.call is not None and bool(self.call.params)
 
     def action_save(self) -> None:
         """The call as a test: shown first, then written."""
@@ -468,9 +473,9 @@ class Calling(ServersBase):
             destructive=call.form.item.destructive,
         )
         saving.invalid = call.invalid if (call.called or {}).get("invalid", {}).get("fails") else ""
-        if self.call_pane.result.has_focus:
-            chosen_leaf(saving, self.call_pane.result)
-        self.app.push_screen(SaveTest(saving))
+        if self.pane.result.has_focus:
+            chosen_leaf(saving, self.pane.result)
+        self.workbench.push_screen(SaveTest(saving))
 
 
 def _refusal(call: Call, width: int) -> Iterator[str]:

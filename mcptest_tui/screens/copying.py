@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcptest_tui.engine_client import EngineError
-from mcptest_tui.screens.tests_base import TestsBase
+from mcptest_tui.places import path_here
+from mcptest_tui.screens.base import Controller, WorkScreen
+from mcptest_tui.screens.detail import place_of
 from mcptest_tui.state.run_view import repro_command
 from mcptest_tui.state.store import TestRow
 
 if TYPE_CHECKING:
     from mcptest_tui.screens.detail import DetailFeed
+    from mcptest_tui.widgets.row_list import RowList
 
 MEMBERS = {"request": "request", "response": "output"}
 _CHOICES = (
@@ -28,18 +31,20 @@ _CHOICES = (
 )
 
 
-class Copying(TestsBase):
-    """A mixin of `TestsScreen`."""
+class Copying(Controller):
+    """Copies something of what is under the cursor of the list."""
 
-    feed: DetailFeed
+    def __init__(self, screen: WorkScreen, tests: RowList, feed: DetailFeed) -> None:
+        super().__init__(screen)
+        self._tests, self._feed = tests, feed
 
-    def action_copy_menu(self) -> None:
+    def action_pick(self) -> None:
         """Choose what; of a group there is only the command."""
         from mcptest_tui.screens.picker import Choice, Picker
 
-        row = self.test()
+        row = self._tests.test()
         if row is None:
-            self.action_copy_repro()
+            self.action_command()
             return
         ran = row.verdict not in ("new", "skip")
         failed = bool((row.result or {}).get("message"))
@@ -51,29 +56,30 @@ class Copying(TestsBase):
             if name:
                 self._copy(name, row)
 
-        self.app.push_screen(Picker("Copy", lambda typed: (choices, typed)), answered)
+        self.workbench.push_screen(Picker("Copy", lambda typed: (choices, typed)), answered)
 
-    def action_copy_repro(self) -> None:
+    def action_command(self) -> None:
         """The command that runs this again."""
-        entry = self.test_list.entry()
+        entry = self._tests.entry()
         if isinstance(entry, TestRow):
             self._copy("command", entry)
         elif entry is not None:
-            command = re.sub(r" --filter (''|\"\")", "", repro_command(self.relative(entry.path), ""))
+            command = re.sub(r" --filter (''|\"\")", "", repro_command(path_here(entry.path), ""))
             self.workbench.copy(command, "the command that runs this suite")
 
     def _copy(self, what: str, row: TestRow) -> None:
         copy = self.workbench.copy
         if what in MEMBERS:
-            self.run_worker(partial(self._copy_member, what, row), group="value", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+            work = partial(self._copy_member, what, row)
+            self.screen.run_worker(work, group="value", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
         elif what == "command":
-            copy(repro_command(self.relative(row.path), row.name), "the command that runs this test")
+            copy(repro_command(path_here(row.path), row.name), "the command that runs this test")
         elif what == "yaml":
             self._copy_lines(row)
         elif what == "message":
             copy(str((row.result or {}).get("message", "")), "the message")
         else:
-            copy({"name": row.name, "id": row.id}.get(what, self.place(row)), f"the {what}")
+            copy({"name": row.name, "id": row.id}.get(what, place_of(row)), f"the {what}")
 
     def _copy_lines(self, row: TestRow) -> None:
         try:
@@ -86,7 +92,7 @@ class Copying(TestsBase):
     async def _copy_member(self, what: str, row: TestRow) -> None:
         bench = self.workbench
         try:
-            text = await self.feed.ask("value", id=row.id, run_id=row.run_id or None, path=[MEMBERS[what]])
+            text = await self._feed.ask("value", id=row.id, run_id=row.run_id or None, path=[MEMBERS[what]])
         except EngineError as wrong:
             bench.tell(wrong.message, severity="warning", hint=wrong.hint)
             return

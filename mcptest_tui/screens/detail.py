@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.words import counted
 from mcptest_tui.engine_client import EngineError
+from mcptest_tui.places import path_here
+from mcptest_tui.screens.base import Controller
 from mcptest_tui.state.conversation_rows import entries_of, live_entries, missing_parts
 from mcptest_tui.state.diff_rows import diff_of
 from mcptest_tui.state.graph_rows import GraphNode, first_to_see, looked_into, nodes_of_trace, running_nodes
@@ -31,12 +33,16 @@ from mcptest_tui.state.store import TestRow
 from mcptest_tui.state.text_lines import line, safe
 from mcptest_tui.state.tree_rows import TO_SEE, Group, Note, suite_title
 from mcptest_tui.widgets.detail import OF_AGENTS, OF_CALLS, OF_COMPOSITIONS, OF_EVALS, OF_TALKING_EVALS
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from mcptest_tui.screens.tests_base import TestsBase
-    from mcptest_tui.state.tree_rows import Entry
+    from mcptest_tui.screens.base import WorkScreen
+    from mcptest_tui.screens.tree_values import Ask
+    from mcptest_tui.state.conversation_rows import Entry as SaidEntry
+    from mcptest_tui.state.run_view import RunView
+    from mcptest_tui.state.tree_rows import Entry, TreeRows
     from mcptest_tui.widgets.detail import Detail
     from mcptest_tui.widgets.json_tree import JsonTree
 
@@ -45,11 +51,15 @@ MOST_TURNS = 5_000
 PAST = 20
 
 
-class DetailFeed:
+class DetailFeed(Controller):
     """Keeps the detail about one entry of the list."""
 
-    def __init__(self, screen: TestsBase) -> None:
-        self._screen = screen
+    def __init__(
+        self, screen: WorkScreen, detail: Detail, rows: TreeRows, run_view: RunView, arrived: Callable[[], None]
+    ) -> None:
+        """`arrived` is called when a whole result has come."""
+        super().__init__(screen)
+        self._detail, self._rows, self._run_view, self._result_arrived = detail, rows, run_view, arrived
         self.entry: Entry | None = None
         self._whole: OrderedDict[tuple[str, str], dict[str, Any] | str] = OrderedDict()
         self._past: dict[str, list[dict[str, Any]] | str] = {}
@@ -62,10 +72,6 @@ class DetailFeed:
         self._shut: dict[str, set[int]] = {}
         self._shown: tuple[str, str, str] = ("", "", "")
         self._asked = ""
-
-    @property
-    def _detail(self) -> Detail:
-        return self._screen.detail
 
     def show(self, entry: Entry | None) -> None:
         """Be about something else."""
@@ -108,13 +114,14 @@ class DetailFeed:
     # Pages without tabs
 
     def _page(self, entry: Group | Note | None) -> None:
-        screen, detail = self._screen, self._detail
-        store, keep = screen.workbench.store, self._shown[0] == (entry.id if entry is not None else "")
+        detail, store = self._detail, self.workbench.store
+        keep = self._shown[0] == (entry.id if entry is not None else "")
         self._shown = (entry.id if entry is not None else "", "", "")
         if entry is None:
-            title = "Tests" if store.documents else screen.workbench.suites.nothing
+            title = "Tests" if store.documents else self.workbench.suites.nothing
             detail.head(title)
-            detail.page.show(key_lines(screen.nothing_keys()))
+            keys = [(key_of("app.settings"), "settings"), (key_of("app.palette"), "everything else")]
+            detail.page.show(key_lines([(key_of("app.back"), "clears the filter")] if self._rows.filter else keys))
             return
         document = store.documents.get(entry.path)
         if document is not None and not document.sound and (isinstance(entry, Note) or not entry.block):
@@ -123,22 +130,22 @@ class DetailFeed:
             return
         if not isinstance(entry, Group):
             return
-        rows = screen.rows.tests_of(entry.id, store)
-        summary = screen.run_view.summary
+        rows = self._rows.tests_of(entry.id, store)
+        summary = self._run_view.summary
         if summary is not None and (entry.depth or summary.path != entry.path or any(row.busy for row in rows)):
             summary = None
         detail.head(f"{entry.title}" if not entry.depth else f"{entry.path.rpartition('/')[2]}  {entry.title}")
         detail.page.show(group_lines(rows, self._group_keys(entry, rows), summary), keep=keep)
 
     def _group_keys(self, entry: Group, rows: list[TestRow]) -> list[tuple[str, str]]:
-        store = self._screen.workbench.store
-        everything = self._screen.rows.shown_tests(store)
+        store = self.workbench.store
+        everything = self._rows.shown_tests(store)
         starting = f"{counted(len({(row.path, row.server) for row in everything}), 'server')} will start"
         if any(row.kind in ("agent", "composition") for row in everything):
             starting = "their servers will start"  # of what has several, only the first is known here
         keys = [("r", f"runs {'this' if len(rows) == 1 else 'these'} {counted(len(rows), 'test')}")]
         if len(everything) != len(rows) or not entry.depth:
-            shown = "all" if not self._screen.rows.filter else "the"
+            shown = "all" if not self._rows.filter else "the"
             keys.append(("a", f"runs {shown} {len(everything)} ({starting})"))
         keys += [("f", "runs the failed ones")] if any(row.standing == "fail" for row in everything) else []
         if any(row.standing in TO_SEE for row in everything):
@@ -158,13 +165,12 @@ class DetailFeed:
         getattr(self, f"_tab_{detail.tab}")(row, keep)
 
     def _tab_result(self, row: TestRow, keep: bool) -> None:
-        screen = self._screen
-        repro = repro_command(screen.relative(row.path), row.name)
+        repro = repro_command(path_here(row.path), row.name)
         result = row.result or self._known(row)
         if row.result is None and row.standing in ("new", "stopped"):
             keys = [("x", "stops the run")] if row.busy else [("r", "runs it"), ("a", "runs all that is shown")]
             keys.append(("e", "opens it in the editor"))
-            lines = new_lines(row, screen.place(row), keys, repro)
+            lines = new_lines(row, place_of(row), keys, repro)
         elif result is None:
             self._fetch(row)
             lines = [line(("reading the last result …", "dim"))]
@@ -173,7 +179,7 @@ class DetailFeed:
         else:
             server = self._server(row)
             server = None if server is None else server.of_run(row.run_id)
-            lines = result_lines(row, result, server, repro, self._screen.run_view.hooks_around(row.id))
+            lines = result_lines(row, result, server, repro, self._run_view.hooks_around(row.id))
         self._detail.text("result").show(lines, keep=keep)
 
     def _tab_graph(self, row: TestRow, keep: bool) -> None:
@@ -347,10 +353,46 @@ class DetailFeed:
 
     def _subtitle(self, row: TestRow) -> str:
         tree = self._detail.json_tree
-        return tree.target if tree is not None and tree.target else self._screen.place(row)
+        return tree.target if tree is not None and tree.target else place_of(row)
 
     def _server(self, row: TestRow) -> Any:
-        return self._screen.run_view.servers.get((row.path, row.server))
+        return self._run_view.servers.get((row.path, row.server))
+
+    # What else is asked of it
+
+    def part_of(self, tree: JsonTree) -> Ask | None:
+        """What asks for something in a tree of the test that is shown; None where no test is."""
+        row = self.entry
+        if not isinstance(row, TestRow):
+            return None
+        member: list[str | int] = [{"agent": "trace", "eval": "judgement"}.get(row.kind, "output")]
+        if tree.id == "detail-request" and row.kind in ("agent", "eval"):
+            member = list(self.call)
+        elif tree.id == "detail-request":
+            member = ["trace", "nodes", self.node] if row.kind == "composition" else ["request"]
+        return lambda do, path, **more: self.ask(
+            do, id=row.id, run_id=row.run_id or None, path=[*member, *path], **more
+        )
+
+    def look_into(self, entry: SaidEntry, show: Callable[[str, str], None]) -> None:
+        """A part of a conversation: the call as a tree, the whole of a text by `show`, one of several runs."""
+        row = self.entry
+        if entry.kind == "run" and entry.outcome:
+            self.fold_run(entry.number)
+        elif entry.kind == "call" and entry.path:
+            self.call = entry.path
+            self._detail.use_tab("request")
+        elif entry.kind == "say" and entry.path and isinstance(row, TestRow):
+            work = partial(self._ask_text, row, entry, show)
+            self.screen.run_worker(work, group="value", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+
+    async def _ask_text(self, row: TestRow, entry: SaidEntry, show: Callable[[str, str], None]) -> None:
+        try:
+            text = await self.ask("value", id=row.id, run_id=row.run_id or None, path=list(entry.path))
+        except EngineError as wrong:
+            self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            return
+        show(f"{entry.label} {entry.number or ''}".rstrip(), str(text))
 
     # Asking the engine
 
@@ -362,7 +404,7 @@ class DetailFeed:
 
     def _work(self, asking: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Made only once it begins: a coroutine of a worker that is given up before that would be told as forgotten."""
-        self._screen.run_worker(asking, group="detail", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+        self.screen.run_worker(asking, group="detail", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
     async def _ask_detail(self, test: str, run_id: str) -> None:
         found: dict[str, Any] | str
@@ -373,7 +415,7 @@ class DetailFeed:
         self._whole[(test, run_id)] = found
         while len(self._whole) > KEPT:
             self._whole.popitem(last=False)
-        self._screen.entitle()
+        self._result_arrived()
         self._arrived(test)
 
     async def _ask_graph(self, path: str, test: str) -> None:
@@ -431,7 +473,7 @@ class DetailFeed:
 
     async def ask(self, do: str, **arguments: Any) -> Any:
         """Ask the engine, once there is one."""
-        bench = self._screen.workbench
+        bench = self.workbench
         await bench.engine_ready.wait()
         return await bench.engine.ask(do, **arguments)
 
@@ -444,6 +486,12 @@ class DetailFeed:
         self._whole = OrderedDict((key, told) for key, told in self._whole.items() if not isinstance(told, str))
         self._calls.clear()
         self._past = {test: told for test, told in self._past.items() if not isinstance(told, str)}
+
+
+def place_of(row: TestRow) -> str:
+    """`weather.yml:12`."""
+    file, line = row.own_place
+    return f"{path_here(file)}:{line}"
 
 
 def _shut_first(result: dict[str, Any]) -> set[int]:

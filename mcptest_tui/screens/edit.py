@@ -50,7 +50,7 @@ MOST_RESTORED = 20
 HOLD_SECONDS = 0.5
 SETTLE_SECONDS = 0.06
 """What needs a look at the word under the cursor waits until the cursor rests."""
-_NEEDS_FILE = frozenset({"find", "replace", "go_to_line", "wrap"})
+_NEEDS_FILE = frozenset({"find", "replace"})
 
 
 class WideSplitter(Splitter):
@@ -359,15 +359,6 @@ class EditScreen(WorkScreen):
             self._settle_soon()
             self.workbench.refresh_status()
 
-    def on_popup_chosen(self, event: Popup.Chosen) -> None:
-        """A completion, by the mouse."""
-        self.assistance.completing.take(event.at)
-
-    def on_file_tabs_chosen(self, event: FileTabs.Chosen) -> None:
-        """A file, by the mouse."""
-        if event.path in self.files.docs:
-            self.files.show(self.files.docs[event.path])
-
     def on_find_bar_replaced(self, event: FindBar.Replaced) -> None:
         """All hits have other words."""
         self.workbench.say(f"replaced {counted(event.count, 'place')}; {key_of('edit.undo')} takes it back")
@@ -396,32 +387,8 @@ class EditScreen(WorkScreen):
         """Open it with its second field."""
         self.query_one(FindBar).open(replacing=True)
 
-    def action_go_to_line(self) -> None:
-        """Ask for a number."""
-        from mcptest_tui.widgets.modals import Ask
-
-        doc = self.current
-        if doc is None:
-            return
-        last = len(doc.area.lines)
-
-        def check(typed: str) -> str | None:
-            return None if typed.isdigit() and 0 < int(typed) <= last else f"a number from 1 to {last}"
-
-        def answered(typed: str | None) -> None:
-            if typed is not None:
-                self.files.open(doc.file.path, int(typed), 1)
-
-        self.workbench.push_screen(Ask("Go to line", counted(last, "line"), check=check), answered)
-
-    def action_wrap(self) -> None:
-        """Long lines over several rows, or not."""
-        self.files.wraps = not self.files.wraps
-        for doc in self.files.docs.values():
-            doc.area.soft_wrap = self.files.wraps
-
-    def _fit(self) -> None:
-        super()._fit()
+    def fit(self) -> None:
+        super().fit()
         if self.current is not None:
             self.diagnostics.show_list(self.current)
             self.call_after_refresh(self.files.refresh_tabs)  # as much of its name as there is room for

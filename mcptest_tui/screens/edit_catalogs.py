@@ -58,7 +58,8 @@ class Catalogs(FileController):
     def _connected(self, suite: str) -> list[tuple[str, Catalog]]:
         """What the servers' screen has read already."""
         screen = next((screen for screen in self.workbench.work_screens() if screen.MODE == "servers"), None)
-        by_key = getattr(getattr(screen, "servers", None), "by_key", {})
+        servers = getattr(getattr(screen, "browser", None), "servers", None)
+        by_key = getattr(servers, "by_key", {})
         known = [
             server
             for server in by_key.values()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from mcptest_engine.core.words import counted
 from mcptest_tui.config import TEMPLATE as CONFIG_TEMPLATE
 from mcptest_tui.config import config_file
 from mcptest_tui.keymap import keymap_file, keymap_template
@@ -133,6 +134,40 @@ class OpenFiles(Controller):
         """A file's path as it is typed here."""
         here = path_here(doc.file.path)
         return doc.file.name if here == doc.file.path else here
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Without a file there is no line to go to, and none to wrap."""
+        needs_file = action in ("go_to_line", "wrap")
+        return None if needs_file and self.current is None else super().check_action(action, parameters)
+
+    def on_file_tabs_chosen(self, event: FileTabs.Chosen) -> None:
+        """A file, by the mouse."""
+        if event.path in self.docs:
+            self.show(self.docs[event.path])
+
+    def action_go_to_line(self) -> None:
+        """Ask for a number."""
+        from mcptest_tui.widgets.modals import Ask
+
+        doc = self.current
+        if doc is None:
+            return
+        last = len(doc.area.lines)
+
+        def check(typed: str) -> str | None:
+            return None if typed.isdigit() and 0 < int(typed) <= last else f"a number from 1 to {last}"
+
+        def answered(typed: str | None) -> None:
+            if typed is not None:
+                self.open(doc.file.path, int(typed), 1)
+
+        self.workbench.push_screen(Ask("Go to line", counted(last, "line"), check=check), answered)
+
+    def action_wrap(self) -> None:
+        """Long lines over several rows, or not."""
+        self.wraps = not self.wraps
+        for doc in self.docs.values():
+            doc.area.soft_wrap = self.wraps
 
     def action_next(self, step: int) -> None:
         """The next of the open files, around the end."""

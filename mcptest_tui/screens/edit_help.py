@@ -97,6 +97,10 @@ class Assistance(FileController):
             self.completing.look(explicit=self._awaits_server or self.completing.is_open)
             self._awaits_server = False
 
+    def on_popup_chosen(self, event: Popup.Chosen) -> None:
+        """A completion, by the mouse."""
+        self.completing.take(event.at)
+
     def action_complete(self) -> None:
         """What could stand here; nothing is said of it when something is on its way."""
         if self.files.writable is not None and not self.completing.look(explicit=True):

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.screens.working import Working
+from mcptest_tui.screens.working import in_background
 from mcptest_tui.state.about import size_shown
 from mcptest_tui.state.processes import ABOUT, OURS, RESTARTED, Process, processes_of, uptime_shown
 from mcptest_tui.widgets.lines import Lines
@@ -124,7 +124,7 @@ def _fit(text: str, width: int) -> str:
     return told + " " * (width - cell_len(told))
 
 
-class ProcessesWindow(Modal[None], Working):
+class ProcessesWindow(Modal[None]):
     """Asks the engine once a second as long as it is open."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.process")
@@ -166,7 +166,7 @@ class ProcessesWindow(Modal[None], Working):
     def look(self) -> None:
         """Ask again, unless the last answer is still awaited."""
         if not any(worker.group == "processes" and worker.is_running for worker in self.workers):
-            self.in_background(self._look, "processes")
+            in_background(self, self._look, "processes")
 
     async def _look(self) -> None:
         try:
@@ -251,4 +251,4 @@ class ProcessesWindow(Modal[None], Working):
                 self._say(f"{wrong.message}; {wrong.hint}" if wrong.hint else wrong.message)
             self.look()
 
-        self.in_background(ask, "processes.do")
+        in_background(self, ask, "processes.do")

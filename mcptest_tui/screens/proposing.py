@@ -1,7 +1,4 @@
-"""A test proposed for a tool: the engine calls it under the policy, and what comes of it goes to the review.
-
-Part of the servers' screen.
-"""
+"""A test proposed for a tool: the engine calls it under the policy, and what comes of it goes to the review."""
 
 from __future__ import annotations
 
@@ -12,57 +9,68 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.words import counted
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.safe import one_line
-from mcptest_tui.screens.servers_base import ServersBase
+from mcptest_tui.screens.base import Controller, WorkScreen
+from mcptest_tui.screens.working import in_background
 from mcptest_tui.state.forms import form_of
 from mcptest_tui.state.saving import proposed_saving, saving_of
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
+    from mcptest_tui.screens.browser import Browser
+    from mcptest_tui.screens.calling import Calls
     from mcptest_tui.state.catalog import Item
     from mcptest_tui.state.saving import Saving
     from mcptest_tui.state.servers import Server
 
 
-class Proposing(ServersBase):
-    """A mixin of `ServersScreen`."""
+class Proposing(Controller):
+    """Proposes a test of the tool that is looked at, or called."""
 
-    def can_propose(self) -> bool:
-        """Whether the focus is on a tool of a connected server."""
-        item = self._proposed_item()
-        return self.server is not None and self.server.connected and item is not None and item.kind == "tools"
+    def __init__(self, screen: WorkScreen, browser: Browser, calls: Calls) -> None:
+        super().__init__(screen)
+        self._browser, self._calls = browser, calls
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """For a tool of a connected server."""
+        if action != "propose":
+            return super().check_action(action, parameters)
+        if not self.screen.is_mounted:
+            return None
+        item, server = self._proposed_item(), self._browser.server
+        return server is not None and server.connected and item is not None and item.kind == "tools"
 
     def action_propose(self) -> None:
         """Propose a test of the tool with the arguments of its form; one that has to be filled is opened first."""
         item = self._proposed_item()
-        server = self.server
+        server = self._browser.server
         if server is None or not server.connected or item is None or item.kind != "tools":
             self.workbench.say("a test is proposed for a tool of a connected server")
             return
-        call = self.call if self.is_calling else None
+        call = self._calls.call if self._calls.is_shown else None
         form = call.form if call is not None else form_of(item)
         problems = form.check_whole()
         if problems:
             if call is None:
-                self.open_call(item)
+                self._calls.open(item)
                 self.workbench.say(
                     f"it needs arguments: fill them in, and {key_of('test.propose', typing=True)} proposes a test"
                 )
             else:
-                self.call_pane.form.tell(problems)
-                self.call_pane.form.focus_field(next(iter(problems)))
+                self._calls.pane.form.tell(problems)
+                self._calls.pane.form.focus_field(next(iter(problems)))
                 self.workbench.say("a test is proposed for arguments that the schema allows", "warning")
             return
         arguments = form.params().get("arguments")
         self._propose(server, item, arguments if isinstance(arguments, dict) else {})
 
     def _proposed_item(self) -> Item | None:
-        if self.is_calling and self.call is not None:
-            return self.call.form.item
-        return self.catalog_list.item() if self.looks_at_item else None
+        if self._calls.is_shown and self._calls.call is not None:
+            return self._calls.call.form.item
+        return self._browser.item
 
     def _propose(self, server: Server, item: Item, arguments: dict[str, Any], *, confirmed: bool = False) -> None:
         self.workbench.say(f"calling {one_line(item.name, 40)} to propose a test …")
-        self.in_background(partial(self._ask_proposal, server, item, arguments, confirmed), "servers.propose")
+        in_background(self.screen, partial(self._ask_proposal, server, item, arguments, confirmed), "servers.propose")
 
     async def _ask_proposal(self, server: Server, item: Item, arguments: dict[str, Any], confirmed: bool) -> None:
         from mcptest_tui.state.new_suite import free_path
@@ -101,7 +109,7 @@ class Proposing(ServersBase):
             said += f"; left out what changes: {', '.join(told['left_out'][:2])}"
         bench.say("; ".join([said, *told["notes"][:1]]))
         if saving.place.new:
-            self.app.push_screen(SaveTest(proposed_saving(saving, told["mapping"])))
+            self.workbench.push_screen(SaveTest(proposed_saving(saving, told["mapping"])))
             return
         await bench.reviews.refresh()
         bench.go("review", suite=saving.place.path, test=str(told["name"]))
@@ -117,4 +125,4 @@ class Proposing(ServersBase):
         told = one_line(json.dumps(arguments, ensure_ascii=False), 200)
         lines = [f"{why[:1].upper()}{why[1:]}.", f"Server: {server.name}", f"It is called once, with {told}"]
         choices = [("n", "no"), ("y", "yes, call it once")]
-        self.app.push_screen(Question(f"Call {one_line(item.name, 40)} once anyway?", lines, choices), answered)
+        self.workbench.push_screen(Question(f"Call {one_line(item.name, 40)} once anyway?", lines, choices), answered)

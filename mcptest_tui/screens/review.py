@@ -19,7 +19,7 @@ from mcptest_tui.keymap import bindings_for
 from mcptest_tui.places import path_here
 from mcptest_tui.safe import name_among, one_line, shown
 from mcptest_tui.screens.base import WorkScreen
-from mcptest_tui.screens.working import Working
+from mcptest_tui.screens.working import in_background
 from mcptest_tui.state.review_rows import decision_pieces, item_lines, written_lines
 from mcptest_tui.state.reviewing import ACCEPT, REJECT, RISK_MARKS, SKIP, rest_question, told_files
 from mcptest_tui.state.text_lines import BLANK, line, safe
@@ -98,7 +98,7 @@ class _ItemPane(Vertical):
             self.screen.show_item(keep=True)
 
 
-class ReviewScreen(Working, WorkScreen):
+class ReviewScreen(WorkScreen):
     """The list at the left, the proposal beside it; at narrow sizes the proposal alone."""
 
     MODE = "review"
@@ -325,8 +325,8 @@ class ReviewScreen(Working, WorkScreen):
         elif self._editing is None:
             (self.view if self.has_class("-narrow") or self.has_class("-alone") else self.listed).focus()
 
-    def _fit(self) -> None:
-        super()._fit()
+    def fit(self) -> None:
+        super().fit()
         if self.is_mounted and self.state.items and self.focused is self.listed and self.has_class("-narrow"):
             self.view.focus()
 
@@ -543,7 +543,7 @@ class ReviewScreen(Working, WorkScreen):
         """The whole file."""
         item = self.state.current
         if item is not None:
-            self.in_background(partial(self._whole, item), "review.whole")
+            in_background(self, partial(self._whole, item), "review.whole")
 
     async def _whole(self, item: Item) -> None:
         from mcptest_tui.screens.difference import Difference
@@ -603,7 +603,7 @@ class ReviewScreen(Working, WorkScreen):
         event.stop()
         item = self._edited()
         if item is not None:
-            self.in_background(partial(self._take, item, self.editor.text), "review.take")
+            in_background(self, partial(self._take, item, self.editor.text), "review.take")
 
     async def _take(self, item: Item, text: str) -> None:
         problem = await self._problem_of(item, text)
@@ -625,7 +625,7 @@ class ReviewScreen(Working, WorkScreen):
     def _check(self) -> None:
         item = self._edited()
         if item is not None:
-            self.in_background(partial(self._tell_check, item, self.editor.text), "review.check")
+            in_background(self, partial(self._tell_check, item, self.editor.text), "review.check")
 
     async def _tell_check(self, item: Item, text: str) -> None:
         problem = await self._problem_of(item, text)

@@ -10,14 +10,17 @@ from textual.content import Content
 from mcptest_engine.core.words import counted
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
+from mcptest_tui.screens.add_assertion import NewAssertions
+from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.copying import Copying
 from mcptest_tui.screens.detail import DetailFeed
-from mcptest_tui.screens.test_actions import TestActions
-from mcptest_tui.screens.tree_actions import TreeActions
-from mcptest_tui.state.filters import Known
+from mcptest_tui.screens.running import Opening, Running
+from mcptest_tui.screens.tree_values import TreeValues
+from mcptest_tui.state.filters import Known, toggled
 from mcptest_tui.state.result_rows import busy_words, reason_of
+from mcptest_tui.state.run_view import RunView
 from mcptest_tui.state.store import TestRow
-from mcptest_tui.state.tree_rows import ORDER_WORDS, group_id
+from mcptest_tui.state.tree_rows import ORDER_WORDS, ORDERS, TO_SEE, Group, Note, TreeRows, group_id
 from mcptest_tui.widgets.detail import Detail
 from mcptest_tui.widgets.diff_view import DiffView
 from mcptest_tui.widgets.filter_bar import FilterBar
@@ -33,14 +36,17 @@ if TYPE_CHECKING:
     from textual.timer import Timer
     from textual.widget import Widget
 
+    from mcptest_tui.widgets.json_tree import JsonTree
     from mcptest_tui.widgets.lines import Lines
 
+FAILURES = "is:failed,inconclusive,stopped"
+"""What `TO_SEE` names, as a filter."""
 FOLLOW_SECONDS = 0.06
 PAGE_SECONDS = 0.25
 CURRENT_WIDTH = 30
 
 
-class TestsScreen(TestActions, TreeActions, Copying):
+class TestsScreen(WorkScreen):
     """The list, the filter above it, the detail beside it; on narrow terminals one of both."""
 
     MODE = "tests"
@@ -51,7 +57,19 @@ class TestsScreen(TestActions, TreeActions, Copying):
 
     def __init__(self) -> None:
         super().__init__()
-        self.feed = DetailFeed(self)
+        self.rows = TreeRows()
+        self.run_view = RunView()
+        self.known = Known()
+        self.following = False
+        self.test_list = RowList(self.rows, id="list")
+        self.filter_bar = FilterBar()
+        self.detail = Detail(id="detail")
+        self.feed = DetailFeed(self, self.detail, self.rows, self.run_view, self.entitle)
+        self.values = TreeValues(self)
+        self.assertions = NewAssertions(self)
+        self.running = Running(self, self.rows, self.test_list, self.detail)
+        self.opening = Opening(self, self.rows, self.test_list)
+        self.copying = Copying(self, self.test_list, self.feed)
         self._settling: Timer | None = None
         self._wanted: str | None = None
         self._missed = False
@@ -63,10 +81,20 @@ class TestsScreen(TestActions, TreeActions, Copying):
         """Two panes."""
         with Horizontal(id="tests"):
             with Vertical(id="list-pane", classes="pane"):
-                yield FilterBar()
-                yield RowList(self.rows, id="list")
+                yield self.filter_bar
+                yield self.test_list
             yield Splitter(id="list-detail", percent=45)
-            yield Detail(id="detail")
+            yield self.detail
+
+    @property
+    def one_pane(self) -> bool:
+        """Whether list and detail are shown one at a time."""
+        return self.has_class("-narrow")
+
+    @property
+    def detail_open(self) -> bool:
+        """Whether the detail is on the screen."""
+        return not self.one_pane or self.has_class("-detail")
 
     def on_mount(self) -> None:
         """What there is already."""
@@ -85,7 +113,7 @@ class TestsScreen(TestActions, TreeActions, Copying):
         if summary is not None and summary.unchecked and any(event.get("event") == "run.finished" for event in events):
             self.workbench.say(summary.unchecked, "warning")
         self._missed = True
-        self.bail_out(events)
+        self.running.bail_out(events)
 
     def events_applied(self, delta: Any) -> None:
         """Results: count, keep the place, follow."""
@@ -112,7 +140,7 @@ class TestsScreen(TestActions, TreeActions, Copying):
 
     def _show_summary(self) -> None:
         """Of a run of all: from the test under the cursor to the page of its suite, unless a person has moved meanwhile."""
-        test, stayed_at, self.stayed_at = self.test(), self.stayed_at, None
+        test, stayed_at, self.running.stayed_at = self.test_list.test(), self.running.stayed_at, None
         if test is not None and self.detail_open and stayed_at == (test.id, self.detail.tab):
             self.test_list.select(group_id(test.path))
 
@@ -210,7 +238,28 @@ class TestsScreen(TestActions, TreeActions, Copying):
             self.feed.node = self.detail.graph.selected.id
             self.detail.use_tab("request")
         elif event.lines is self.detail.conversation and self.detail.conversation.selected is not None:
-            self.look_into(self.detail.conversation.selected)
+            self.feed.look_into(self.detail.conversation.selected, self.values.show)
+
+    def on_json_tree_wanted(self, event: JsonTree.Wanted) -> None:
+        """Search it, assert what it shows, or more of its value."""
+        event.stop()
+        row = self.feed.entry
+        if event.what == "search":
+            self.detail.open_search()
+        elif event.what == "assert" and isinstance(row, TestRow):
+            self.assertions.add(row, event.tree)
+        elif isinstance(row, TestRow):
+            self.values.take(event, self.feed.part_of(event.tree))
+
+    def on_detail_searched(self, event: Detail.Searched) -> None:
+        """As it is typed."""
+        tree, row = self.detail.json_tree, self.feed.entry
+        ask = self.feed.part_of(tree) if tree is not None else None
+        if tree is not None and ask is not None:
+            self.values.find(
+                tree, event.text, ask, lambda: self.feed.told_path(tree) if row is self.feed.entry else None
+            )
+            self.feed.told_path(tree)
 
     def on_row_list_folded(self, event: RowList.Folded) -> None:
         """A group, or all of them."""
@@ -229,10 +278,10 @@ class TestsScreen(TestActions, TreeActions, Copying):
         self.feed.fill()
         self.refresh_bindings()
 
-    def _fit(self) -> None:
+    def fit(self) -> None:
         """A detail that comes to be shown, or goes, when the terminal is resized."""
         before = self.one_pane
-        super()._fit()
+        super().fit()
         if before != self.one_pane:
             self._settle()
 
@@ -244,7 +293,7 @@ class TestsScreen(TestActions, TreeActions, Copying):
             self.refresh_bindings()
         if self.detail_open and self.is_mounted:
             self.feed.show(self.test_list.entry())
-        elif self.is_mounted and (test := self.test()) is not None:
+        elif self.is_mounted and (test := self.test_list.test()) is not None:
             self.feed.read_stored(test)
 
     def _refresh_detail(self, delta: Any) -> None:
@@ -307,13 +356,84 @@ class TestsScreen(TestActions, TreeActions, Copying):
             return [] if self.workbench.store.rows else [f"{self.workbench.suites.nothing}."]
         return [f"No test matches {self.rows.filter.text}", "", f"{key_of('app.back')} clears the filter"]
 
+    def action_look_again(self) -> None:
+        """Suites that were made since they were looked for last."""
+        known = len(self.workbench.store.documents)
+
+        async def look() -> None:
+            await self.workbench.suites.search_again()
+            more = len(self.workbench.store.documents) - known
+            self.workbench.say(f"found {counted(more, 'suite')} more" if more > 0 else "there is no other suite here")
+
+        self.run_worker(look, group="look", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+
+    def action_filter(self) -> None:
+        """Type one."""
+        if self.one_pane:
+            self.remove_class("-detail")
+        self.filter_bar.open(self.known)
+
+    def action_failures_only(self) -> None:
+        """Only what failed, is inconclusive or was stopped, which is where `action_failure` goes; and back."""
+        self.apply_filter(toggled(self.rows.filter.text, FAILURES))
+
+    def action_order(self) -> None:
+        """Another order."""
+        rows = self.rows
+        rows.order = ORDERS[(ORDERS.index(rows.order) + 1) % len(ORDERS)]
+        self.rebuild()
+        self.workbench.say(ORDER_WORDS[rows.order])
+
+    def action_follow(self) -> None:
+        """Whether the cursor goes to each new failure."""
+        self.following = not self.following
+        self.workbench.say("the cursor follows failures" if self.following else "the cursor stays where it is")
+
+    def action_failure(self, step: int) -> None:
+        """The next test that failed, is inconclusive or was stopped."""
+        row = self.rows.next_failure(self.test_list.current, step, self.workbench.store)
+        if row is None:
+            self.workbench.say("no test that is shown has failed, is inconclusive or was stopped")
+        else:
+            self.show_test(row)
+
+    # Opening
+
+    def action_open_detail(self) -> None:
+        """The detail of a test, a suite or a block; what is folded is opened first. A problem is shown in the editor."""
+        entry = self.test_list.entry()
+        if isinstance(entry, Note):
+            self.opening.action_edit()
+        elif isinstance(entry, Group) and self.rows.fold(entry.id, closed=False):
+            self.rebuild()
+        elif entry is not None:
+            self.add_class("-detail")
+            self.feed.show(entry)
+            self.call_after_refresh(self.detail.view.focus)
+
+    def action_tab(self, step: int) -> None:
+        """Another tab of the detail."""
+        self.detail.step_tab(step)
+
+    def action_sides(self) -> None:
+        """The difference in another way."""
+        self.detail.diff.action_sides()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What there is nothing to do for is left out of the footer."""
+        if action == "failure":
+            return self.running.has_any(*TO_SEE)
+        if action == "sides":
+            return self.is_mounted and self.detail_open and self.detail.view is self.detail.diff
+        return super().check_action(action, parameters)
+
     def entitle(self) -> None:
         """Show on the list's frame what is listed, and where there is no detail why the test under the cursor failed."""
         rows = self.rows
         title = "Tests" if not rows.filter else f"Tests {rows.shown} of {rows.total}"
         if rows.order != "file":
             title += f"  {ORDER_WORDS[rows.order]}"
-        pane, test = self.query_one("#list-pane"), self.test()
+        pane, test = self.query_one("#list-pane"), self.test_list.test()
         if self.one_pane and test is not None and test.status in ("fail", "inconclusive", "skip"):
             title += f"   {reason_of(test, self.feed.stored(test))}"
         elif self.one_pane and test is not None and test.busy and test.answered:
@@ -331,7 +451,7 @@ class TestsScreen(TestActions, TreeActions, Copying):
     def hints_first(self) -> dict[str, str]:
         """Stop what runs; turn to another tab in the detail; review what is proposed for the failed test."""
         first = {"run.stop": ""} if self.workbench.runs.progress.busy else {}
-        test = self.test()
+        test = self.test_list.test()
         if (
             test is not None
             and test.verdict == "fail"
@@ -364,7 +484,7 @@ class TestsScreen(TestActions, TreeActions, Copying):
             self.apply_filter("")
             self.test_list.focus()
             return True
-        if not self.test_list.has_focus and not self._zoomed:
+        if not self.test_list.has_focus and not self.panes.zoomed:
             self.test_list.focus()
             return True
         return False

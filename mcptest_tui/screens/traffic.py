@@ -17,14 +17,15 @@ from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.base import WorkScreen
-from mcptest_tui.screens.working import Working
+from mcptest_tui.screens.tree_values import TreeValues
+from mcptest_tui.screens.working import in_background
 from mcptest_tui.state.about import size_shown
 from mcptest_tui.state.json_rows import whole
 from mcptest_tui.state.saving import BLOCKS, saving_of
 from mcptest_tui.state.traffic import Traffic
 from mcptest_tui.widgets.filter_line import FilterLine
 from mcptest_tui.widgets.frame import show_titles
-from mcptest_tui.widgets.json_tree import JsonTree, text_of
+from mcptest_tui.widgets.json_tree import JsonTree
 from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.widgets.traffic_list import TrafficList
 from mcptest_tui.words import key_of, took_told
@@ -58,7 +59,7 @@ def nothing_said() -> tuple[str, ...]:
 OF_A_MESSAGE = ("again", "copy", "headers", "save", "other")
 
 
-class TrafficScreen(Working, WorkScreen):
+class TrafficScreen(WorkScreen):
     """The list; Enter opens the message below it, or over it where there is little room."""
 
     MODE = "traffic"
@@ -69,6 +70,7 @@ class TrafficScreen(Working, WorkScreen):
     def __init__(self) -> None:
         super().__init__()
         self.traffic = Traffic()
+        self.values = TreeValues(self)
         self.opened: Row | None = None
         self._is_empty = True
         self._side = "response"
@@ -97,7 +99,7 @@ class TrafficScreen(Working, WorkScreen):
 
     def on_screen_resume(self) -> None:
         """Looked at: tell the rows."""
-        self.in_background(self._listen, "traffic.on")
+        in_background(self, self._listen, "traffic.on")
 
     def on_screen_suspend(self) -> None:
         """Not looked at: keep them."""
@@ -300,7 +302,7 @@ class TrafficScreen(Working, WorkScreen):
         if row.gone:
             self._put(row, row.text, "the engine that kept it is gone; this is its beginning")
             return
-        self.in_background(partial(self._fetch, row), "traffic.body")
+        in_background(self, partial(self._fetch, row), "traffic.body")
 
     def _side_of(self, row: Row | None) -> Row | None:
         """The row whose body is shown: in pairs the response, or the request."""
@@ -353,21 +355,10 @@ class TrafficScreen(Working, WorkScreen):
     def on_json_tree_wanted(self, event: JsonTree.Wanted) -> None:
         """All of it is here."""
         event.stop()
-        tree = event.tree
         if event.what == "search":
             self.query_one("#message-search", FilterLine).open()
-        elif event.what == "target":
-            self.workbench.copy(tree.target, "the target")
-        elif event.what == "copy":
-            self.workbench.copy(text_of(tree.value()), "the value")
-        elif event.what == "value":
-            from mcptest_tui.screens.value import ValueWindow
-
-            text = text_of(tree.value())
-            self.app.push_screen(
-                ValueWindow(tree.target or "value", text),
-                lambda answer: self.workbench.copy(text, "the value") if answer == "copy" else None,
-            )
+        else:
+            self.values.take(event)
 
     # What is done with it
 
@@ -375,7 +366,7 @@ class TrafficScreen(Working, WorkScreen):
         """The whole message."""
         row = self._side_of(self.rows.row())
         if row is not None:
-            self.in_background(partial(self._copy, row), "traffic.copy")
+            in_background(self, partial(self._copy, row), "traffic.copy")
 
     async def _copy(self, row: Row) -> None:
         try:
@@ -392,25 +383,20 @@ class TrafficScreen(Working, WorkScreen):
         if answer is None or answer.status is None:
             self.workbench.say("it came in no HTTP response")
         else:
-            self.in_background(partial(self._headers, answer), "traffic.headers")
+            in_background(self, partial(self._headers, answer), "traffic.headers")
 
     async def _headers(self, row: Row) -> None:
-        from mcptest_tui.screens.value import ValueWindow
-
         try:
             http = await self.workbench.engine.ask("traffic_http", n=row.n) or {}
         except EngineError as wrong:
             self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
             return
         text = "\n".join(f"{name}: {value}" for name, value in (http.get("headers") or {}).items())
-        self.app.push_screen(
-            ValueWindow(f"HTTP {row.status}", text or "its headers are not kept any more"),
-            lambda answer: self.workbench.copy(text, "the headers") if answer == "copy" else None,
-        )
+        self.values.show(f"HTTP {row.status}", text or "its headers are not kept any more", "the headers")
 
     def action_again(self) -> None:
         """The same call once more, in the form of the servers' screen."""
-        self.in_background(self._again, "traffic.again")
+        in_background(self, self._again, "traffic.again")
 
     async def _again(self) -> None:
         found = await self._request(self.rows.row())
@@ -420,7 +406,7 @@ class TrafficScreen(Working, WorkScreen):
 
     def action_save(self) -> None:
         """A test of a suite."""
-        self.in_background(self._save, "traffic.save")
+        in_background(self, self._save, "traffic.save")
 
     async def _save(self) -> None:
         found = await self._request(self.rows.row())
@@ -443,7 +429,7 @@ class TrafficScreen(Working, WorkScreen):
 
         screen = next((one for one in self.workbench.work_screens() if isinstance(one, ServersScreen)), None)
         documents = [document for document in self.workbench.store.documents.values() if document.sound]
-        server = screen.servers.named(row.server) if screen is not None else _server_of(row.server, documents)
+        server = screen.browser.servers.named(row.server) if screen is not None else _server_of(row.server, documents)
         saving = saving_of(method, params, answer, server, documents, str(free_path(self.workbench.folder)))
         self.app.push_screen(SaveTest(saving))
 

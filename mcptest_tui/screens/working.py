@@ -1,18 +1,18 @@
-"""Work beside the handlers: a coroutine is made only when its turn comes, so that one given up before leaves nothing."""
+"""Work beside the handlers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from textual.screen import Screen
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from textual.screen import Screen
 
-class Working(Screen[None]):
-    """A mixin."""
 
-    def in_background(self, make: Callable[[], Coroutine[Any, Any, None]], group: str) -> None:
-        """Do it; what is still going on in this group is given up."""
-        self.run_worker(make, group=group, exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+def in_background(screen: Screen[Any], make: Callable[[], Coroutine[Any, Any, object]], group: str) -> None:
+    """Do it as a worker of a screen; what is still going on in this group is given up.
+
+    The coroutine is made only when its turn comes, so that one given up before leaves nothing.
+    """
+    screen.run_worker(make, group=group, exclusive=True, exit_on_error=False)  # type: ignore[arg-type]

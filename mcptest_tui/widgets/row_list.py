@@ -164,6 +164,11 @@ class RowList(Lines):
         entries = self.rows.entries
         return entries[self.cursor] if self.cursor < len(entries) else None
 
+    def test(self) -> TestRow | None:
+        """The test under the cursor."""
+        entry = self.entry()
+        return entry if isinstance(entry, TestRow) else None
+
     def cursor_moved(self) -> None:
         """Remember by id, and mark on the way when a range is on."""
         entry = self.entry()

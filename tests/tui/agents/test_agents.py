@@ -176,8 +176,8 @@ async def test_a_proposal_leads_to_review_and_a_run_to_its_test(workbench, place
         await until(pilot, lambda: app.current_mode == "agents")
         await told(pilot, screen)
         await pilot.press("J")
-        await until(pilot, lambda: app.current_mode == "tests" and app.screen.test() is not None)
-        assert app.screen.test().name == "echo"
+        await until(pilot, lambda: app.current_mode == "tests" and app.screen.test_list.test() is not None)
+        assert app.screen.test_list.test().name == "echo"
         await pilot.press("escape")
         await until(pilot, lambda: app.current_mode == "agents")
         await pilot.press("exclamation_mark")

@@ -124,7 +124,7 @@ async def test_every_kind_of_judgement_tells_its_reasons_and_its_costs(workbench
         assert view.test is row(pilot, "told [claude-sonnet-4-5]")
         await pilot.press("j", "l", "enter")
         await until(pilot, lambda: pilot.app.screen is screen)
-        assert screen.test() is row(pilot, "told [gpt-5.4]: mcp_task_completion")
+        assert screen.test_list.test() is row(pilot, "told [gpt-5.4]: mcp_task_completion")
 
 
 ONE = """\
@@ -146,7 +146,7 @@ async def test_a_conversation_is_followed_while_it_runs(workbench, judged, place
     judged.when("number 41", Reply("One more.", uses=[Use("echo", {"text": "number 42"})], fault="hold"))
     async with workbench() as pilot:
         screen = pilot.app.screen
-        assert screen.check_action("matrix", ()) is False
+        assert screen.opening.check_action("matrix", ()) is False
         await looked_at(pilot, "it counts", "conversation", "not run yet")
         await pilot.press("r")
         await until(pilot, lambda: any(event["turn"] >= 21 for event in row(pilot, "it counts").talk or ()))

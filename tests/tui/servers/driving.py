@@ -30,9 +30,11 @@ async def at_servers(pilot: Any, name: str = "") -> Any:
     """Mode 3, everything found, the cursor on the server called `name`."""
     app = pilot.app
     await pilot.press("f3")
-    await until(pilot, lambda: app.current_mode == "servers" and app.screen.servers.searched, what="the servers")
+    await until(
+        pilot, lambda: app.current_mode == "servers" and app.screen.browser.servers.searched, what="the servers"
+    )
     if name:
-        assert app.screen.server_list.select(app.screen.servers.named(name).key)
+        assert app.screen.browser.server_list.select(app.screen.browser.servers.named(name).key)
         await pilot.pause()
     return app.screen
 
@@ -41,7 +43,9 @@ async def connected(pilot: Any, name: str) -> Any:
     """The server is connected, its catalog there, and the focus in it."""
     screen = await at_servers(pilot, name)
     await pilot.press("enter")
-    await until(pilot, lambda: screen.catalog_list.has_focus and screen.catalog_list.count(), what="the catalog")
+    await until(
+        pilot, lambda: screen.browser.catalog_list.has_focus and screen.browser.catalog_list.count(), what="the catalog"
+    )
     return screen
 
 
@@ -51,10 +55,10 @@ async def at_list(pilot: Any, name: str) -> Any:
     while isinstance(app.screen, ModalScreen):
         await pilot.press("escape")
     screen = await at_servers(pilot)
-    while not screen.server_list.has_focus:
+    while not screen.browser.server_list.has_focus:
         await pilot.press("escape")
     app.say("")
-    screen._calls.clear()
+    screen.calls._calls.clear()
     return await at_servers(pilot, name)
 
 
@@ -66,25 +70,25 @@ async def connected_anew(pilot: Any, name: str) -> Any:
 
 async def form_of(pilot: Any, screen: Any, tool: str) -> Any:
     """The form of a tool, its first field focused."""
-    catalog = screen.catalog
-    screen.catalog_list.move_to(catalog.shown.index(catalog.find("tools", tool)))
-    screen.catalog_list.focus()
+    catalog = screen.browser.catalog
+    screen.browser.catalog_list.move_to(catalog.shown.index(catalog.find("tools", tool)))
+    screen.browser.catalog_list.focus()
     await pilot.press("enter")
-    await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within, what="the form")
-    return screen.call
+    await until(pilot, lambda: screen.calls.is_shown and screen.calls.pane.form.has_focus_within, what="the form")
+    return screen.calls.call
 
 
 async def at_catalog(pilot: Any, screen: Any) -> None:
     """Back from whatever a check has opened, with the tools in the list and nothing typed into any form."""
     app = pilot.app
     await until(pilot, lambda: all(one.is_finished for one in app.workers if one.group == "servers.form"))
-    while app.screen is not screen or screen.is_calling:
+    while app.screen is not screen or screen.calls.is_shown:
         await pilot.press("escape")
     app.say("")
-    screen._calls.clear()
-    screen.catalog.use("tools")
-    screen.show_catalog()
-    screen.catalog_list.focus()
+    screen.calls._calls.clear()
+    screen.browser.catalog.use("tools")
+    screen.browser.show_catalog()
+    screen.browser.catalog_list.focus()
     await pilot.pause()
 
 
@@ -97,5 +101,5 @@ async def fresh_form(pilot: Any, screen: Any, tool: str) -> Any:
 async def sent(pilot: Any, screen: Any) -> Any:
     """The call was made and has an answer, or has none and it is said."""
     await pilot.press("ctrl+r")
-    await until(pilot, lambda: screen.call.params and screen.call.started is None, what="the answer")
-    return screen.call
+    await until(pilot, lambda: screen.calls.call.params and screen.calls.call.started is None, what="the answer")
+    return screen.calls.call

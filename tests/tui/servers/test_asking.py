@@ -18,13 +18,13 @@ pytestmark = pytest.mark.anyio
 async def talking(pilot, place):
     """Connected to the server that can do all of this."""
     screen = await connected(pilot, "talks")
-    assert screen.server.offers("resources", "subscribe")
+    assert screen.browser.server.offers("resources", "subscribe")
     return screen
 
 
 async def kind(pilot, screen, wanted):
     """One of the lists."""
-    while screen.catalog.kind != wanted:
+    while screen.browser.catalog.kind != wanted:
         await pilot.press("right_square_bracket")
         await pilot.pause()
 
@@ -41,7 +41,7 @@ async def test_a_server_that_is_not_connected_is_not_asked(workbench, place):
     suite_of(place, talks=odd("talks"))
     async with workbench() as pilot:
         screen = await at_servers(pilot, "talks")
-        screen.action_ping()
+        screen.requests.action_ping()
         await until(pilot, lambda: "no server is connected here" in text_of(pilot.app))
 
 
@@ -49,7 +49,7 @@ async def test_what_a_server_cannot_do_is_not_asked_of_it(workbench, place):
     suite_of(place, slow=odd("slow"))
     async with workbench() as pilot:
         screen = await connected(pilot, "slow")
-        screen.action_log_level()
+        screen.requests.action_log_level()
         await until(pilot, lambda: "no capability `logging`" in text_of(pilot.app))
 
 
@@ -57,12 +57,12 @@ async def test_the_log_level_is_chosen_from_a_list(workbench, place):
     suite_of(place, talks=odd("talks"))
     async with workbench() as pilot:
         screen = await talking(pilot, place)
-        screen.action_log_level()
+        screen.requests.action_log_level()
         await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
         await pilot.press(*"warn")
         await until(pilot, lambda: "warning" in text_of(pilot.app))
         await pilot.press("enter")
-        await until(pilot, lambda: screen.server.level == "warning")
+        await until(pilot, lambda: screen.browser.server.level == "warning")
 
 
 async def test_a_subscribed_resource_is_marked_when_it_is_updated(workbench, place):
@@ -72,19 +72,19 @@ async def test_a_subscribed_resource_is_marked_when_it_is_updated(workbench, pla
         screen = await talking(pilot, place)
         await kind(pilot, screen, "resources")
         await pilot.press("F")
-        await until(pilot, lambda: screen.server.watched == {"memo:/a": "subscribed"})
+        await until(pilot, lambda: screen.browser.server.watched == {"memo:/a": "subscribed"})
         assert "subscribed" in text_of(pilot.app)
         await kind(pilot, screen, "tools")
         await form_shown(pilot, screen, "touch")
         await sent(pilot, screen)
-        await until(pilot, lambda: screen.server.watched == {"memo:/a": "updated"})
+        await until(pilot, lambda: screen.browser.server.watched == {"memo:/a": "updated"})
         await pilot.press("escape")
         await kind(pilot, screen, "resources")
         await until(pilot, lambda: "updated" in text_of(pilot.app))
         await pilot.press("enter")
-        await until(pilot, lambda: screen.is_calling and screen.call.form.method == "resources/read")
+        await until(pilot, lambda: screen.calls.is_shown and screen.calls.call.form.method == "resources/read")
         await sent(pilot, screen)
-        assert screen.server.watched == {"memo:/a": "subscribed"}
+        assert screen.browser.server.watched == {"memo:/a": "subscribed"}
 
 
 async def test_a_list_that_changes_is_read_again(workbench, place):
@@ -93,8 +93,8 @@ async def test_a_list_that_changes_is_read_again(workbench, place):
         screen = await talking(pilot, place)
         await form_shown(pilot, screen, "add")
         await sent(pilot, screen)
-        await until(pilot, lambda: screen.catalog.find("tools", "added_0"))
-        assert screen.is_calling, "the form stays"
+        await until(pilot, lambda: screen.browser.catalog.find("tools", "added_0"))
+        assert screen.calls.is_shown, "the form stays"
 
 
 async def test_the_cursor_stays_on_its_tool_when_the_list_is_read_again(workbench, place):
@@ -103,11 +103,11 @@ async def test_the_cursor_stays_on_its_tool_when_the_list_is_read_again(workbenc
     async with workbench() as pilot:
         screen = await talking(pilot, place)
         await pilot.press("down")
-        assert screen.catalog_list.item().name == "touch"
-        before = screen.catalog
+        assert screen.browser.catalog_list.item().name == "touch"
+        before = screen.browser.catalog
         await pilot.press("R")
-        await until(pilot, lambda: screen.catalog is not before and screen.catalog.told)
-        assert screen.catalog_list.item().name == "touch"
+        await until(pilot, lambda: screen.browser.catalog is not before and screen.browser.catalog.told)
+        assert screen.browser.catalog_list.item().name == "touch"
 
 
 async def test_arguments_are_completed_by_the_server(workbench, place):
@@ -124,8 +124,8 @@ async def test_arguments_are_completed_by_the_server(workbench, place):
         assert "[red]php[/]" in text_of(pilot.app)
         assert "\x1b" not in text_of(pilot.app)
         await pilot.press("down", "down", "enter")
-        await until(pilot, lambda: screen.call.form.named("language").raw == "prolog")
-        await until(pilot, lambda: screen.call_pane.form.at == "language")
+        await until(pilot, lambda: screen.calls.call.form.named("language").raw == "prolog")
+        await until(pilot, lambda: screen.calls.pane.form.at == "language")
         assert "prolog" in text_of(pilot.app)
 
 

@@ -53,10 +53,10 @@ async def alt_and_a_letter_is_a_key_and_no_text(pilot, path):
     await alt_and(pilot, "c")  # clears the form
     await until(pilot, lambda: not any(one.raw for one in call.form.rows()), what="the form to be empty")
     await pilot.press("ctrl+t")
-    await until(pilot, lambda: screen.call.form.whole is not None)
-    before = screen.call.form.whole.raw
+    await until(pilot, lambda: screen.calls.call.form.whole is not None)
+    before = screen.calls.call.form.whole.raw
     await alt_and(pilot, "x")
-    assert screen.call.form.whole.raw == before
+    assert screen.calls.call.form.whole.raw == before
     await pilot.press("ctrl+o")
     await alt_and(pilot, "x")
     assert app.screen.query_one("Input").value == ""
@@ -115,7 +115,7 @@ async def what_is_wrong_is_told_and_can_be_sent_all_the_same(pilot, screen):
     await fresh_form(pilot, screen, "get_record")
     await pilot.press(*"seven", "ctrl+r")
     await until(pilot, lambda: "`seven` is not a whole number" in text_of(pilot.app))
-    assert screen.call.params == {}
+    assert screen.calls.call.params == {}
     assert "^r again sends it anyway" in text_of(pilot.app)
     call = await sent(pilot, screen)
     assert call.params["arguments"] == {"id": "seven"}
@@ -139,8 +139,8 @@ async def a_problem_goes_when_it_is_put_right(pilot, screen):
     await pilot.press("ctrl+r")
     await until(pilot, lambda: "required" in text_of(pilot.app))
     await pilot.press("7")
-    assert screen.call.form.problems == {}
-    await until(pilot, lambda: not screen.call_pane.form.query(".field-problem.-on"), what="the problem to go")
+    assert screen.calls.call.form.problems == {}
+    await until(pilot, lambda: not screen.calls.pane.form.query(".field-problem.-on"), what="the problem to go")
     call = await sent(pilot, screen)
     assert call.params["arguments"] == {"id": 7}
 
@@ -149,14 +149,14 @@ async def json_that_is_pasted_fills_the_form(pilot, screen):
     """Forgiving JSON; an argument that is not known has a field of its own, and the nearest name."""
     await fresh_form(pilot, screen, "get_weather")
     await paste(pilot, "{city: 'Oslo', unit: 'farenheit', // x\n}")
-    await until(pilot, lambda: screen.call.form.named("city").raw == "Oslo")
-    assert screen.call.form.problems["unit"].endswith("did you mean `fahrenheit`?")
+    await until(pilot, lambda: screen.calls.call.form.named("city").raw == "Oslo")
+    assert screen.calls.call.form.problems["unit"].endswith("did you mean `fahrenheit`?")
     await until(pilot, lambda: 'not one of "celsius", "fahrenheit"' in text_of(pilot.app))
     await pilot.press("ctrl+t")
-    await until(pilot, lambda: screen.call.form.whole is not None)
+    await until(pilot, lambda: screen.calls.call.form.whole is not None)
     assert '"unit": "farenheit"' in text_of(pilot.app)
     await pilot.press("ctrl+t")
-    await until(pilot, lambda: screen.call.form.whole is None)
+    await until(pilot, lambda: screen.calls.call.form.whole is None)
 
 
 async def pasted_arguments_take_the_place_of_what_is_there(pilot, screen):
@@ -164,19 +164,19 @@ async def pasted_arguments_take_the_place_of_what_is_there(pilot, screen):
     await fresh_form(pilot, screen, "get_weather")
     await pilot.press(*"Rome")
     await paste(pilot, '{"city": "Oslo",\r"unit": "celsius"}')
-    await until(pilot, lambda: screen.call.form.named("city").raw == "Oslo")
+    await until(pilot, lambda: screen.calls.call.form.named("city").raw == "Oslo")
     await pilot.press("ctrl+t")
-    await until(pilot, lambda: screen.call.form.whole is not None and '"Oslo"' in text_of(pilot.app))
+    await until(pilot, lambda: screen.calls.call.form.whole is not None and '"Oslo"' in text_of(pilot.app))
     await paste(pilot, '{"arguments": {\r\n"city": "Bern"}}')
-    await until(pilot, lambda: "Bern" in screen.call.form.whole.raw)
-    assert screen.call.form.params()["arguments"] == {"city": "Bern"}
+    await until(pilot, lambda: "Bern" in screen.calls.call.form.whole.raw)
+    assert screen.calls.call.form.params()["arguments"] == {"city": "Bern"}
 
 
 async def keys_of_the_json_text_and_an_empty_form(pilot, screen):
     """To both ends, all of it, and away with all that was typed."""
     await fresh_form(pilot, screen, "get_weather")
     await pilot.press(*"Rome", "ctrl+t")
-    await until(pilot, lambda: screen.call.form.whole is not None)
+    await until(pilot, lambda: screen.calls.call.form.whole is not None)
     box = pilot.app.screen.focused
     await pilot.press("ctrl+end")
     assert box.cursor_location == box.document.end
@@ -185,17 +185,17 @@ async def keys_of_the_json_text_and_an_empty_form(pilot, screen):
     await pilot.press("ctrl+a")
     assert box.selected_text == box.text
     await pilot.press("ctrl+t")
-    await until(pilot, lambda: screen.call.form.whole is None)
-    assert screen.call.form.named("city").raw == "Rome"
+    await until(pilot, lambda: screen.calls.call.form.whole is None)
+    assert screen.calls.call.form.named("city").raw == "Rome"
     await pilot.press("alt+c")
-    await until(pilot, lambda: screen.call.form.named("city").raw == "" and "Rome" not in text_of(pilot.app))
+    await until(pilot, lambda: screen.calls.call.form.named("city").raw == "" and "Rome" not in text_of(pilot.app))
 
 
 async def a_text_of_several_lines_gets_a_box(pilot, screen):
     """Nothing of it is lost, and its controls are not obeyed."""
     await fresh_form(pilot, screen, "echo")
     await paste(pilot, "one\ntwo \x1b[2J")
-    await until(pilot, lambda: screen.call.form.named("text").kind == "json")
+    await until(pilot, lambda: screen.calls.call.form.named("text").kind == "json")
     await until(pilot, lambda: "\\u001b" in text_of(pilot.app))
     call = await sent(pilot, screen)
     assert call.params["arguments"] == {"text": "one\ntwo \x1b[2J"}
@@ -205,24 +205,24 @@ async def a_text_of_several_lines_gets_a_box(pilot, screen):
 async def objects_and_lists_are_filled_by_keys_alone(pilot, screen):
     """Members and items are rows; items are added and removed; the problem stands at its row; JSON and back loses nothing."""
     await fresh_form(pilot, screen, "place_order")
-    form = screen.call_pane.form
+    form = screen.calls.pane.form
     await pilot.press(*"Ada", "enter", "enter", *"Oslo", "enter", "plus")
     await until(pilot, lambda: form.at == "lines[0].sku")
     await pilot.press(*"ab", "alt+a")
     await until(pilot, lambda: form.at == "lines[1].sku")
     await pilot.press(*"C", "enter", "right", "right", "enter", *'red, "a, b"', "enter", "right")
-    await until(pilot, lambda: form.at == "payment" and screen.call.form.named("payment.number"))
+    await until(pilot, lambda: form.at == "payment" and screen.calls.call.form.named("payment.number"))
     await pilot.press("tab", "tab", *"42", "ctrl+r")
     await until(pilot, lambda: form.at == "lines[0].sku")
-    assert screen.call.params == {}
+    assert screen.calls.call.params == {}
     assert '"ab" does not match "^[A-Z]+$"' in text_of(pilot.app)
     for size in SIZES:
         await pilot.resize_terminal(*size)
         assert_picture(pilot.app, "call-nested", folder="servers")
     await pilot.press("backspace", "backspace", *"AB", "ctrl+t")
-    await until(pilot, lambda: screen.call.form.whole is not None and '"sku": "AB"' in text_of(pilot.app))
+    await until(pilot, lambda: screen.calls.call.form.whole is not None and '"sku": "AB"' in text_of(pilot.app))
     await pilot.press("ctrl+t")
-    await until(pilot, lambda: screen.call.form.whole is None and form.at == "customer.name")
+    await until(pilot, lambda: screen.calls.call.form.whole is None and form.at == "customer.name")
     call = await sent(pilot, screen)
     expected = {
         "customer": {"name": "Ada", "address": {"city": "Oslo"}},
@@ -234,34 +234,34 @@ async def objects_and_lists_are_filled_by_keys_alone(pilot, screen):
     form.focus_field("lines[1].sku")
     await pilot.press("alt+r")
     await until(pilot, lambda: form.at == "lines[0]")
-    assert screen.call.form.arguments()["lines"] == [{"sku": "AB"}]
+    assert screen.calls.call.form.arguments()["lines"] == [{"sku": "AB"}]
     await pilot.press("minus", "space")
     await until(pilot, lambda: form.at == "lines")
     await pilot.press("backspace")
-    await until(pilot, lambda: "lines" not in screen.call.form.arguments())
+    await until(pilot, lambda: "lines" not in screen.calls.call.form.arguments())
     await pilot.press("alt+c")
-    await until(pilot, lambda: screen.call.form.arguments() == {})
+    await until(pilot, lambda: screen.calls.call.form.arguments() == {})
 
 
 async def json_pasted_into_an_object_fills_that_object(pilot, screen):
     await fresh_form(pilot, screen, "place_order")
     await pilot.press(*"Ada", "enter", "enter")
     await paste(pilot, "{city: 'Oslo'}")
-    await until(pilot, lambda: screen.call.form.named("customer.address.city").raw == "Oslo")
-    assert screen.call.form.named("customer.name").raw == "Ada"
+    await until(pilot, lambda: screen.calls.call.form.named("customer.address.city").raw == "Oslo")
+    assert screen.calls.call.form.named("customer.name").raw == "Ada"
 
 
 async def escape_right_after_clear_leaves_the_focus_in_the_list(pilot, screen):
     """The form is still being drawn then; the next Enter opens it."""
     await fresh_form(pilot, screen, "place_order")
     await pilot.press(*"Ada")
-    screen.call_pane.action_clear()
+    screen.calls.pane.action_clear()
     screen.back()
-    await until(pilot, lambda: not screen.call.form.arguments())
+    await until(pilot, lambda: not screen.calls.call.form.arguments())
     await pilot.pause()
-    assert (screen.is_calling, screen.focused) == (False, screen.catalog_list)
+    assert (screen.calls.is_shown, screen.focused) == (False, screen.browser.catalog_list)
     await pilot.press("enter")
-    await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within)
+    await until(pilot, lambda: screen.calls.is_shown and screen.calls.pane.form.has_focus_within)
 
 
 async def a_tool_that_destroys_asks_once(pilot):
@@ -271,14 +271,14 @@ async def a_tool_that_destroys_asks_once(pilot):
     await pilot.press("ctrl+r")
     await until(pilot, lambda: isinstance(pilot.app.screen, Question))
     await pilot.press("n")
-    assert screen.call.params == {}
+    assert screen.calls.call.params == {}
     await pilot.press("ctrl+r")
     await until(pilot, lambda: isinstance(pilot.app.screen, Question))
     await pilot.press("y")
-    await until(pilot, lambda: screen.call.answer)
-    screen.call.called = None
+    await until(pilot, lambda: screen.calls.call.answer)
+    screen.calls.call.called = None
     await sent(pilot, screen)
-    assert screen.call.answer is not None
+    assert screen.calls.call.answer is not None
 
 
 async def errors_are_told_apart(pilot, screen):
@@ -296,7 +296,7 @@ async def an_answer_that_breaks_the_protocol_is_told_in_the_words_of_a_run(pilot
     """Of tools, resources, prompts and completions, and of a list."""
     output = "`structuredContent` does not match the tool's `outputSchema`"
     screen = await connected_anew(pilot, "bad")
-    errors = screen.server.catalog["errors"]
+    errors = screen.browser.server.catalog["errors"]
     assert errors == {
         "templates": 'the result is not valid MCP 2025-11-25: /resourceTemplates/0: "name" is a required property '
         "(server/resources#resource-templates)"
@@ -307,13 +307,13 @@ async def an_answer_that_breaks_the_protocol_is_told_in_the_words_of_a_run(pilot
         ("resources", "memo:/a", "is not valid MCP 2025-11-25: /contents/0"),
         ("prompts", "ask", "is not valid MCP 2025-11-25: /messages"),
     ):
-        screen.open_call(screen.catalog.find(kind, name))
-        await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within)
+        screen.calls.open(screen.browser.catalog.find(kind, name))
+        await until(pilot, lambda: screen.calls.is_shown and screen.calls.pane.form.has_focus_within)
         call = await sent(pilot, screen)
         assert told in call.invalid
         await until(pilot, lambda: "invalid answer" in text_of(pilot.app))
-    await until(pilot, lambda: screen.call_pane.form.has_focus_within)
-    screen.call_pane.form.focus_field("topic")
+    await until(pilot, lambda: screen.calls.pane.form.has_focus_within)
+    screen.calls.pane.form.focus_field("topic")
     await pilot.press("ctrl+@")
     await until(pilot, lambda: "/completion/values" in text_of(pilot.app))
 
@@ -326,8 +326,8 @@ async def a_call_that_hangs_is_given_up_with_escape(pilot):
     await until(pilot, lambda: re.search(r"waiting [1-9]\d* s", text_of(pilot.app)))
     await pilot.press("escape")
     await until(pilot, lambda: "cancelled" in text_of(pilot.app))
-    assert screen.is_calling
-    assert screen.server.connected
+    assert screen.calls.is_shown
+    assert screen.browser.server.connected
 
 
 async def a_form_keeps_what_was_typed_and_answered(pilot, screen):
@@ -348,7 +348,7 @@ async def odd_schemas_have_forms(pilot, screen):
     call = await fresh_form(pilot, screen, "odd")
     kinds = {field.name: field.kind for field in call.form.fields}
     assert (kinds["shape"], kinds["self"], kinds["any"]) == ("union", "json", "json")
-    many = next(row for row in screen.call_pane.form.rows() if row.field.name == "many")
+    many = next(row for row in screen.calls.pane.form.rows() if row.field.name == "many")
     many.editor.focus()
     await pilot.press("space")
     await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
@@ -359,7 +359,7 @@ async def odd_schemas_have_forms(pilot, screen):
         await pilot.press("escape")
         await form_of(pilot, screen, name)
         await pilot.press("ctrl+r", "ctrl+r")
-        await until(pilot, lambda: screen.call.params and screen.call.started is None)
+        await until(pilot, lambda: screen.calls.call.params and screen.calls.call.started is None)
 
 
 async def test_a_result_of_seven_megabytes(workbench, place):
@@ -371,7 +371,7 @@ async def test_a_result_of_seven_megabytes(workbench, place):
         call = await sent(pilot, screen)
         assert call.called["size"] > 7_000_000
         await until(pilot, lambda: "3,000,000 characters" in text_of(pilot.app))
-        tree = screen.call_pane.result
+        tree = screen.calls.pane.result
         tree.focus()
         tree.move_to(next(at for at, row in enumerate(tree.nodes.rows) if row.length == 20_000))
         await pilot.press("right", "G")
@@ -390,15 +390,15 @@ async def the_answer_is_searched_and_copied(pilot, screen):
     await fresh_form(pilot, screen, "get_weather")
     await pilot.press(*"Oslo")
     await sent(pilot, screen)
-    screen.call_pane.result.focus()
+    screen.calls.pane.result.focus()
     await pilot.press("slash", *"cloudy", "enter")
-    assert screen.call_pane.result.has_focus
-    assert screen.call_pane.result.searching.startswith('"cloudy" 1 of 2')
+    assert screen.calls.pane.result.has_focus
+    assert screen.calls.pane.result.searching.startswith('"cloudy" 1 of 2')
     await pilot.press("n", "Y")
     await until(pilot, lambda: "Copied the target" in text_of(pilot.app))
     await pilot.press("escape")
-    assert screen.is_calling
-    assert screen.call_pane.result.searching == ""
+    assert screen.calls.is_shown
+    assert screen.calls.pane.result.searching == ""
 
 
 async def resources_templates_and_prompts_go_through_the_same_form(pilot, screen):
@@ -409,18 +409,18 @@ async def resources_templates_and_prompts_go_through_the_same_form(pilot, screen
         ("templates", "resources/read"),
         ("prompts", "prompts/get"),
     ):
-        screen.catalog.use(kind)
-        screen.show_catalog()
-        screen.catalog_list.focus()
-        screen.catalog_list.move_to(0)
+        screen.browser.catalog.use(kind)
+        screen.browser.show_catalog()
+        screen.browser.catalog_list.focus()
+        screen.browser.catalog_list.move_to(0)
         await pilot.press("enter")
-        await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within)
-        for row in screen.call_pane.form.rows():
+        await until(pilot, lambda: screen.calls.is_shown and screen.calls.pane.form.has_focus_within)
+        for row in screen.calls.pane.form.rows():
             row.editor.focus()
             await pilot.press("1")
         await sent(pilot, screen)
-        assert screen.call.form.method == method
-        assert "result" in screen.call.answer, screen.call.answer
+        assert screen.calls.call.form.method == method
+        assert "result" in screen.calls.call.answer, screen.calls.call.answer
         await pilot.press("escape")
 
 
@@ -456,7 +456,7 @@ async def the_value_under_the_cursor_is_proposed(pilot, screen):
     await fresh_form(pilot, screen, "get_weather")
     await pilot.press(*"Oslo")
     await sent(pilot, screen)
-    tree = screen.call_pane.result
+    tree = screen.calls.pane.result
     tree.focus()
     tree.move_to(next(at for at, row in enumerate(tree.nodes.rows) if row.path == ("structuredContent", "conditions")))
     await pilot.press("s")
@@ -529,7 +529,9 @@ async def test_saving_without_a_suite_makes_one(workbench, place):
         await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
         pilot.app.screen.query_one("Input").value = "mcptest mock --preset demo"
         await pilot.press("enter")
-        await until(pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.catalog_list.has_focus)
+        await until(
+            pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.browser.catalog_list.has_focus
+        )
         screen = pilot.app.screen
         await form_of(pilot, screen, "status")
         await sent(pilot, screen)
@@ -553,7 +555,9 @@ async def test_a_secret_that_was_typed_lands_in_no_file(workbench, place):
         command = shlex.join([sys.executable, str(ODD), "any", "--api-key", "numbat-typed-secret", "--verbose"])
         pilot.app.screen.query_one("Input").value = command
         await pilot.press("enter")
-        await until(pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.catalog_list.has_focus)
+        await until(
+            pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.browser.catalog_list.has_focus
+        )
         screen = pilot.app.screen
         await form_of(pilot, screen, "echo")
         await sent(pilot, screen)

@@ -169,7 +169,7 @@ async def test_a_spare_server_is_ended_from_its_row(workbench, place, monkeypatc
         await pilot.press("x")
         await until(pilot, lambda: "spare" not in roles_of(pilot) and "shed has ended" in told, what="its end")
         await pilot.press("r")
-        await until(pilot, lambda: screen.server.connected)
+        await until(pilot, lambda: screen.browser.server.connected)
         await pilot.press("escape", "x")
         await until(pilot, lambda: told.count("shed has ended") == 2)
         assert [text for text in told if "shed" in text] == ["ending shed …", "shed has ended"] * 2
@@ -208,7 +208,7 @@ async def test_a_connected_server_is_restarted_and_ended_in_the_window(workbench
             pilot, lambda: pilot.app.screen.list.process.number > before.number, what="the cursor on the new one"
         )
         await pilot.press("x")
-        await until(pilot, lambda: screen.servers.named("demo").state == "off", what="the end of the session")
+        await until(pilot, lambda: screen.browser.servers.named("demo").state == "off", what="the end of the session")
         await until(pilot, lambda: "hand" not in roles_of(pilot), what="the end of the process")
 
 

@@ -174,7 +174,7 @@ async def names_from_a_server_are_shown_as_text(pilot):
     await at_list(pilot, "evil")
     await pilot.press("enter")
     screen = pilot.app.screen
-    await until(pilot, lambda: screen.catalogs)
+    await until(pilot, lambda: screen.browser.catalogs)
     await scaffolding(pilot)
     assert not {"\x1b", "\x07", "\u202e"} & set(text_of(pilot.app))
 
@@ -231,12 +231,12 @@ async def a_test_is_proposed_for_a_tool_and_accepted(pilot, demo):
 async def arguments_are_asked_for_first(pilot, demo):
     """The form opens; what the schema refuses is not sent."""
     screen = await connected_anew(pilot, "demo")
-    tools = screen.catalog.shown
-    screen.catalog_list.move_to(next(at for at, item in enumerate(tools) if item.name == "get_record"))
+    tools = screen.browser.catalog.shown
+    screen.browser.catalog_list.move_to(next(at for at, item in enumerate(tools) if item.name == "get_record"))
     await pilot.press("P")
-    await until(pilot, lambda: screen.is_calling and "alt+p proposes a test" in text_of(pilot.app))
+    await until(pilot, lambda: screen.calls.is_shown and "alt+p proposes a test" in text_of(pilot.app))
     await pilot.press(*"x", "alt+p")
-    await until(pilot, lambda: screen.call_pane.form.form.problems)
+    await until(pilot, lambda: screen.calls.pane.form.form.problems)
     assert pilot.app.current_mode == "servers"
 
 
@@ -265,16 +265,16 @@ async def test_without_a_suite_the_proposal_makes_one(workbench, place):
     async with workbench() as pilot:
         app = pilot.app
         await pilot.press("f3")
-        await until(pilot, lambda: app.current_mode == "servers" and app.screen.servers.searched)
+        await until(pilot, lambda: app.current_mode == "servers" and app.screen.browser.servers.searched)
         await pilot.press("plus")
         await until(pilot, lambda: isinstance(app.screen, Ask))
         app.screen.query_one(Input).value = f"{sys.executable} -m mcptest_engine.mock --preset demo"
         await pilot.press("enter")
-        await until(pilot, lambda: app.screen.MODE == "servers" and app.screen.catalogs)
+        await until(pilot, lambda: app.screen.MODE == "servers" and app.screen.browser.catalogs)
         screen = app.screen
-        await until(pilot, lambda: screen.catalog_list.has_focus)
-        names = [item.name for item in screen.catalog.shown]
-        screen.catalog_list.move_to(names.index("status"))
+        await until(pilot, lambda: screen.browser.catalog_list.has_focus)
+        names = [item.name for item in screen.browser.catalog.shown]
+        screen.browser.catalog_list.move_to(names.index("status"))
         await pilot.press("P")
         await until(pilot, lambda: isinstance(app.screen, SaveTest))
         await pilot.pause()
@@ -313,7 +313,7 @@ async def a_server_that_has_ended_is_told_where_the_text_would_be(pilot, path):
     app = pilot.app
     servers = await connected_anew(pilot, "mine")
     screen = await scaffolding(pilot)
-    await app.engine.ask("disconnect", session=servers.server.key)
+    await app.engine.ask("disconnect", session=servers.browser.server.key)
     tool(screen, screen.state.tools[0].name)
     await pilot.press("space")
     await made(pilot)

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import sys
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ async def nothing_is_started_on_its_own(pilot):
     for size in SIZES:
         await pilot.resize_terminal(*size)
         screen = await at_list(pilot, "demo")
-        assert screen.server.state == "off"
+        assert screen.browser.server.state == "off"
         assert "not started" in text_of(pilot.app)
         assert_picture(pilot.app, "servers-first", folder="servers", masks=MASKS)
 
@@ -43,7 +44,7 @@ async def what_a_server_offers(pilot):
     for size in SIZES:
         await pilot.resize_terminal(*size)
         screen = await connected_anew(pilot, "demo")
-        screen.catalog_list.move_to(2)
+        screen.browser.catalog_list.move_to(2)
         await until(pilot, lambda: "get_weather(city: str" in text_of(pilot.app))
         assert_picture(pilot.app, "servers-tools", folder="servers", masks=MASKS)
         if size[0] >= 100:
@@ -54,15 +55,15 @@ async def lists_are_changed_filtered_and_left(pilot):
     """], /, and Escape back through everything."""
     screen = await connected_anew(pilot, "demo")
     await pilot.press("right_square_bracket")
-    assert screen.catalog.kind == "resources"
+    assert screen.browser.catalog.kind == "resources"
     await pilot.press("left_square_bracket", "slash", *"record", "enter")
-    assert [item.name for item in screen.catalog.shown][:1] == ["search_records"]
-    assert screen.catalog_list.has_focus
+    assert [item.name for item in screen.browser.catalog.shown][:1] == ["search_records"]
+    assert screen.browser.catalog_list.has_focus
     assert "4 of 12" in text_of(pilot.app)
     await pilot.press("escape")
-    assert len(screen.catalog.shown) == 12
+    assert len(screen.browser.catalog.shown) == 12
     await pilot.press("escape")
-    assert screen.server_list.has_focus
+    assert screen.browser.server_list.has_focus
     await pilot.press("escape")
     assert pilot.app.current_mode == "servers"
 
@@ -80,14 +81,14 @@ async def disconnecting_and_restarting(pilot):
     """d and R; the words follow."""
     screen = await connected_anew(pilot, "demo")
     await pilot.press("escape", "x")
-    await until(pilot, lambda: screen.server.state == "off")
+    await until(pilot, lambda: screen.browser.server.state == "off")
     assert "not connected; r connects" in text_of(pilot.app)
     await pilot.press("r")
-    await until(pilot, lambda: screen.server.connected and screen.server.catalog)
-    before = screen.server.since
+    await until(pilot, lambda: screen.browser.server.connected and screen.browser.server.catalog)
+    before = screen.browser.server.since
     await pilot.press("r")
-    await until(pilot, lambda: screen.server.since > before)
-    await until(pilot, lambda: screen.server.connected and screen.server.catalog)
+    await until(pilot, lambda: screen.browser.server.since > before)
+    await until(pilot, lambda: screen.browser.server.connected and screen.browser.server.catalog)
 
 
 async def a_server_that_hangs_is_waited_for_and_given_up(pilot):
@@ -95,9 +96,9 @@ async def a_server_that_hangs_is_waited_for_and_given_up(pilot):
     screen = await at_list(pilot, "stuck")
     await pilot.press("r")
     await until(pilot, lambda: re.search(r"starting [1-9]\d* s", text_of(pilot.app)))
-    stuck = screen.server
+    stuck = screen.browser.server
     await pilot.press("down", "r")
-    await until(pilot, lambda: screen.servers.named("other").connected)
+    await until(pilot, lambda: screen.browser.servers.named("other").connected)
     assert stuck.state == "starting"
     await pilot.press("up", "x")
     await until(pilot, lambda: stuck.state == "off")
@@ -107,24 +108,24 @@ async def a_server_that_does_not_answer_in_time_says_so(pilot):
     """With what helps."""
     screen = await at_list(pilot, "late")
     await pilot.press("r")
-    await until(pilot, lambda: screen.server.state == "failed")
+    await until(pilot, lambda: screen.browser.server.state == "failed")
     assert "no answer in time" in text_of(pilot.app)
-    before = screen.server.since
+    before = screen.browser.server.since
     await pilot.press("r")
-    await until(pilot, lambda: screen.server.since > before)
-    await until(pilot, lambda: screen.server.state == "failed")
+    await until(pilot, lambda: screen.browser.server.since > before)
+    await until(pilot, lambda: screen.browser.server.state == "failed")
 
 
 async def a_server_that_dies_at_the_start_says_its_exit_code_and_last_words(pilot):
     """And the hint of the engine where it has one."""
     screen = await at_list(pilot, "dead")
     await pilot.press("r")
-    await until(pilot, lambda: screen.server.state == "failed")
+    await until(pilot, lambda: screen.browser.server.state == "failed")
     said = text_of(pilot.app)
     assert "exited 4" in said
     assert "no database" in said
     await pilot.press("down", "r")
-    await until(pilot, lambda: screen.server.state == "failed")
+    await until(pilot, lambda: screen.browser.server.state == "failed")
     assert "no such command" in text_of(pilot.app)
 
 
@@ -134,7 +135,7 @@ async def a_server_that_dies_while_it_is_looked_at(pilot):
     await form_of(pilot, screen, "echo")
     call = await sent(pilot, screen)
     assert "exited with code 7" in call.refused
-    await until(pilot, lambda: screen.server.state == "failed")
+    await until(pilot, lambda: screen.browser.server.state == "failed")
     said = text_of(pilot.app)
     assert "no answer" in said
     assert "exited 7" in said
@@ -148,7 +149,7 @@ async def a_server_that_dies_while_it_is_looked_at(pilot):
     assert "r  starts it again" in said
     assert "r start again" in said, "the footer"
     await pilot.press("r")
-    await until(pilot, lambda: screen.server.connected and "r reconnect" in text_of(pilot.app))
+    await until(pilot, lambda: screen.browser.server.connected and "r reconnect" in text_of(pilot.app))
 
 
 async def a_server_killed_from_outside_is_noticed(pilot):
@@ -156,23 +157,23 @@ async def a_server_killed_from_outside_is_noticed(pilot):
     screen = await connected_anew(pilot, "one")
     (process,) = started(pilot, "one")
     os.kill(process.pid, signal.SIGKILL)
-    await until(pilot, lambda: screen.server.state == "failed")
+    await until(pilot, lambda: screen.browser.server.state == "failed")
     assert "SIGKILL" in text_of(pilot.app)
 
 
 async def hostile_words_are_shown_and_not_obeyed(pilot):
     """Escapes become visible, markup stays text, in every pane."""
     screen = await connected_anew(pilot, "odd")
-    for at in range(screen.catalog_list.count()):
-        screen.catalog_list.move_to(at)
+    for at in range(screen.browser.catalog_list.count()):
+        screen.browser.catalog_list.move_to(at)
         await pilot.pause()
         said = "\n".join(rows_of(pilot.app))
         assert not any(char in said for char in "\x1b\x07\x9b\u202e")
-    screen.catalog_list.move_to(0)
+    screen.browser.catalog_list.move_to(0)
     await until(pilot, lambda: "[bold red]up[/]" in text_of(pilot.app))
     assert "␛[2J" in text_of(pilot.app)
     await pilot.press("enter")
-    await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within)
+    await until(pilot, lambda: screen.calls.is_shown and screen.calls.pane.form.has_focus_within)
     said = text_of(pilot.app)
     assert not any(char in said for char in "\x1b\x07\x9b\u202e")
 
@@ -181,27 +182,27 @@ async def the_evil_server_of_the_mock_is_browsed_and_called(pilot):
     """Every tool of it: the panes stay whole."""
     await pilot.resize_terminal(80, 24)
     screen = await connected_anew(pilot, "evil")
-    for at in range(len(screen.catalog.shown)):
-        screen.catalog_list.focus()
-        screen.catalog_list.move_to(at)
+    for at in range(len(screen.browser.catalog.shown)):
+        screen.browser.catalog_list.focus()
+        screen.browser.catalog_list.move_to(at)
         await pilot.press("enter")
-        await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within)
+        await until(pilot, lambda: screen.calls.is_shown and screen.calls.pane.form.has_focus_within)
         await sent(pilot, screen)
         said = text_of(pilot.app)
         assert not any(ord(char) < 32 and char != "\n" for char in said), said
         assert "\x9b" not in said
         await pilot.press("escape")
-        await until(pilot, lambda: screen.catalog_list.has_focus)
+        await until(pilot, lambda: screen.browser.catalog_list.has_focus)
 
 
 async def five_hundred_tools_are_there_at_once(pilot):
     """All of them, and filtered by a letter."""
     screen = await connected_anew(pilot, "wide")
-    assert screen.catalog_list.count() == 500
+    assert screen.browser.catalog_list.count() == 500
     await pilot.press("G")
-    assert screen.catalog_list.item().name == "tool_499"
+    assert screen.browser.catalog_list.item().name == "tool_499"
     await pilot.press("slash", *"tool_25", "enter")
-    assert [item.name for item in screen.catalog.shown] == [f"tool_{at}" for at in range(250, 260)]
+    assert [item.name for item in screen.browser.catalog.shown] == [f"tool_{at}" for at in range(250, 260)]
 
 
 async def a_typed_command_is_connected_and_remembered(pilot):
@@ -212,9 +213,16 @@ async def a_typed_command_is_connected_and_remembered(pilot):
     await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
     pilot.app.screen.query_one("Input").value = command
     await pilot.press("enter")
-    await until(pilot, lambda: screen.server is not None and screen.server.connected and screen.catalog_list.has_focus)
+    await until(
+        pilot,
+        lambda: (
+            screen.browser.server is not None
+            and screen.browser.server.connected
+            and screen.browser.catalog_list.has_focus
+        ),
+    )
     assert screen.remember()["recent"] == [command]
-    assert screen.server.group == "recent"
+    assert screen.browser.server.group == "recent"
 
 
 FOUND = {"mcpServers": {"mock": {"command": sys.executable, "args": ["-m", "mcptest_engine.mock", "--preset", "demo"]}}}
@@ -223,7 +231,7 @@ FOUND = {"mcpServers": {"mock": {"command": sys.executable, "args": ["-m", "mcpt
 async def a_found_server_is_asked_about_before_its_first_start(pilot, place):
     """Its command is shown; no is no; yes holds for this workbench."""
     (place / ".mcp.json").write_text(json.dumps(FOUND))
-    await pilot.app.screen.find()
+    await pilot.app.screen.connections.find()
     screen = await at_list(pilot, "mock")
     await pilot.press("r")
     await until(pilot, lambda: isinstance(pilot.app.screen, Question))
@@ -231,15 +239,15 @@ async def a_found_server_is_asked_about_before_its_first_start(pilot, place):
     assert "mcptest_engine.mock" in said
     assert ".mcp.json" in said
     await pilot.press("n")
-    assert screen.server.state == "off"
+    assert screen.browser.server.state == "off"
     await pilot.press("r")
     await until(pilot, lambda: isinstance(pilot.app.screen, Question))
     await pilot.press("y")
-    await until(pilot, lambda: screen.server.connected)
+    await until(pilot, lambda: screen.browser.server.connected)
     await pilot.press("x")
-    await until(pilot, lambda: screen.server.state == "off")
+    await until(pilot, lambda: screen.browser.server.state == "off")
     await pilot.press("r")
-    await until(pilot, lambda: screen.server.connected)
+    await until(pilot, lambda: screen.browser.server.connected)
 
 
 async def a_yes_to_what_has_changed_meanwhile_is_asked_for_again(pilot, place):
@@ -247,16 +255,16 @@ async def a_yes_to_what_has_changed_meanwhile_is_asked_for_again(pilot, place):
     settings = place / ".mcp.json"
     mock = FOUND["mcpServers"]["mock"]
     settings.write_text(json.dumps({"mcpServers": {"mock": {**mock, "env": {"B": "1"}}}}))
-    await pilot.app.screen.find()
+    await pilot.app.screen.connections.find()
     screen = await at_list(pilot, "mock")
     await pilot.press("r")
     await until(pilot, lambda: isinstance(pilot.app.screen, Question))
     first = pilot.app.screen
     settings.write_text(json.dumps({"mcpServers": {"mock": {**mock, "env": {"A": "1"}}}}))
-    await screen.find()
+    await screen.connections.find()
     await pilot.press("y")
     await until(pilot, lambda: isinstance(pilot.app.screen, Question) and pilot.app.screen is not first)
-    assert screen.server.state == "off"
+    assert screen.browser.server.state == "off"
     assert "with the variables A" in text_of(pilot.app)
     await pilot.press("n")
 
@@ -264,7 +272,7 @@ async def a_yes_to_what_has_changed_meanwhile_is_asked_for_again(pilot, place):
 async def settings_that_cannot_be_read_are_told(pilot, place):
     """In the list, with line and column beside it."""
     (place / ".mcp.json").write_text('{"mcpServers": {')
-    await pilot.app.screen.find()
+    await pilot.app.screen.connections.find()
     await until(pilot, lambda: "Claude Code: .mcp.json cannot be read" in text_of(pilot.app))
     await until(pilot, lambda: "this `{` is never closed" in text_of(pilot.app))
 
@@ -272,7 +280,7 @@ async def settings_that_cannot_be_read_are_told(pilot, place):
 async def a_suite_for_a_server_is_shown_before_it_is_written(pilot, place):
     """N."""
     screen = await at_list(pilot, "mock")
-    await until(pilot, lambda: screen.server.connected and screen.server.catalog)
+    await until(pilot, lambda: screen.browser.server.connected and screen.browser.server.catalog)
     await pilot.press("ctrl+n")
     await until(pilot, lambda: isinstance(pilot.app.screen, ScaffoldScreen) and pilot.app.screen.state.after)
     await until(pilot, lambda: not pilot.app.screen.asking)
@@ -286,11 +294,11 @@ async def a_suite_for_a_server_is_shown_before_it_is_written(pilot, place):
 async def coming_from_a_test_shows_its_server(pilot):
     """`app.go` with suite and server; with a tool it goes on once the server is connected."""
     pilot.app.go("servers", suite=next(iter(pilot.app.store.documents)), server="demo", tool="echo")
-    await until(pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.server is not None)
+    await until(pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.browser.server is not None)
     screen = pilot.app.screen
-    assert screen.server.name == "demo"
+    assert screen.browser.server.name == "demo"
     await pilot.press("r")
-    await until(pilot, lambda: screen.is_calling and screen.call.form.title == "echo")
+    await until(pilot, lambda: screen.calls.is_shown and screen.calls.call.form.title == "echo")
 
 
 async def the_engines_end_disconnects_everything(pilot):
@@ -298,11 +306,11 @@ async def the_engines_end_disconnects_everything(pilot):
     screen = await connected_anew(pilot, "demo")
     with contextlib.suppress(ProcessLookupError):
         os.kill(pilot.app.engine.pid, signal.SIGKILL)
-    await until(pilot, lambda: screen.server.state == "off")
+    await until(pilot, lambda: screen.browser.server.state == "off")
     await until(pilot, lambda: "r connect" in rows_of(pilot.app)[-1], what="the keys of a server that is off")
     assert "new suite" not in rows_of(pilot.app)[-1]
     await pilot.press("escape", "r")
-    await until(pilot, lambda: screen.server.connected and screen.server.catalog)
+    await until(pilot, lambda: screen.browser.server.connected and screen.browser.server.catalog)
 
 
 async def any_size(pilot):
@@ -324,7 +332,7 @@ async def the_list_has_all_rows_of_a_small_terminal(pilot):
     await pilot.resize_terminal(120, 30)
     screen = await at_list(pilot, "stuck")
     await pilot.resize_terminal(80, 24)
-    await until(pilot, lambda: screen.server_list.size.height > 15)
+    await until(pilot, lambda: screen.browser.server_list.size.height > 15)
     assert "server14" in text_of(pilot.app)
 
 
@@ -335,7 +343,7 @@ async def without_a_server_the_list_says_how_to_add_one(pilot):
         screen = await at_servers(pilot)
         await until(pilot, lambda: "+ adds one by its command or URL" in text_of(pilot.app))
         await pilot.press("down", "enter", "r", "x", "r", "i", "escape")
-        assert screen.server is None
+        assert screen.browser.server is None
 
 
 async def the_description_can_be_read_on_a_small_terminal(pilot):
@@ -345,20 +353,20 @@ async def the_description_can_be_read_on_a_small_terminal(pilot):
     await pilot.press("i")
     await until(pilot, lambda: "Say more" in text_of(pilot.app))
     await pilot.press("enter")
-    await until(pilot, lambda: screen.is_calling and screen.call.form.title == "status")
+    await until(pilot, lambda: screen.calls.is_shown and screen.calls.call.form.title == "status")
     await pilot.press("escape")
-    await until(pilot, lambda: screen.catalog_list.has_focus)
+    await until(pilot, lambda: screen.browser.catalog_list.has_focus)
     await pilot.press("escape", "i")
     await until(pilot, lambda: "What it says of itself" in text_of(pilot.app))
     await pilot.press("escape")
-    await until(pilot, lambda: screen.server_list.has_focus)
+    await until(pilot, lambda: screen.browser.server_list.has_focus)
 
 
 async def the_last_words_of_a_dead_server_can_be_read_on_a_small_terminal(pilot):
     """i."""
     await pilot.resize_terminal(80, 24)
     screen = await at_list(pilot, "dead")
-    assert screen.server.state == "failed"
+    assert screen.browser.server.state == "failed"
     await pilot.press("i")
     await until(pilot, lambda: "no database" in text_of(pilot.app))
 
@@ -370,14 +378,15 @@ async def escape_gives_up_a_server_that_does_not_answer(pilot):
     await until(pilot, lambda: started(pilot, "silent"), what="the process")
     assert "esc cancels" in text_of(pilot.app)
     await pilot.press("escape")
-    await until(pilot, lambda: screen.server.state == "off", what="the end of the wait")
+    await until(pilot, lambda: screen.browser.server.state == "off", what="the end of the wait")
     await until(pilot, lambda: not started(pilot, "silent"), what="its end")
 
 
 async def test_a_server_that_works(workbench, demo):
     """Begun on the smallest terminal; while the screen is being made none of its keys applies, and the footer asks for them."""
     async with workbench(size=(20, 5)) as pilot:
-        assert make_screen("servers").check_action("ping", ()) is None
+        being_made: Any = make_screen("servers")
+        assert being_made.requests.check_action("ping", ()) is None
         await at_servers(pilot, "demo")
         for check in (
             nothing_is_started_on_its_own,

@@ -13,6 +13,7 @@ import threading
 import pytest
 
 from mcptest_tui.screens.save_test import SaveTest
+from mcptest_tui.screens.working import in_background
 from tests.conftest import SERVERS
 from tests.tui.pictures import assert_picture, text_of
 from tests.tui.servers.driving import at_list, at_servers, connected, connected_anew, form_of, odd, sent, suite_of
@@ -153,11 +154,11 @@ async def one_key_makes_a_call_again(pilot):
     """With the same arguments, in the form; it took a second key, and a third for a server that was not connected."""
     await after_a_call(pilot, "get_weather", *"Oslo")
     await pilot.press("r")
-    await until(pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.is_calling)
+    await until(pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.calls.is_shown)
     screen = pilot.app.screen
-    await until(pilot, lambda: screen.call.form.named("city").raw == "Oslo")
-    await until(pilot, lambda: screen.call.answer is not None and screen.call.started is None)
-    assert screen.call.params == {"name": "get_weather", "arguments": {"city": "Oslo"}}
+    await until(pilot, lambda: screen.calls.call.form.named("city").raw == "Oslo")
+    await until(pilot, lambda: screen.calls.call.answer is not None and screen.calls.call.started is None)
+    assert screen.calls.call.params == {"name": "get_weather", "arguments": {"city": "Oslo"}}
     await pilot.press("escape")
     await pilot.press("escape", "escape")
     await until(pilot, lambda: pilot.app.current_mode == "traffic")
@@ -166,7 +167,7 @@ async def one_key_makes_a_call_again(pilot):
 async def one_key_makes_a_call_of_a_run_again_whose_server_is_connected_for_it(pilot):
     servers = await at_list(pilot, "demo")
     await pilot.press("x")
-    await until(pilot, lambda: servers.server.state == "off")
+    await until(pilot, lambda: servers.browser.server.state == "off")
     await pilot.press("f1")
     await until_mode(pilot, "tests")
     await ran(pilot)
@@ -174,9 +175,9 @@ async def one_key_makes_a_call_of_a_run_again_whose_server_is_connected_for_it(p
     await until(pilot, lambda: any(one.about == "status" for one in screen.traffic.shown))
     screen.rows.go_to(next(one for one in screen.traffic.shown if one.about == "status"))
     await pilot.press("r")
-    await until(pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.call is not None)
-    await until(pilot, lambda: pilot.app.screen.call.answer is not None)
-    assert "status" in pilot.app.screen.call.params["name"]
+    await until(pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.calls.call is not None)
+    await until(pilot, lambda: pilot.app.screen.calls.call.answer is not None)
+    assert "status" in pilot.app.screen.calls.call.params["name"]
 
 
 async def a_call_that_destroys_is_asked_about_before_it_is_made_again(pilot):
@@ -185,8 +186,8 @@ async def a_call_that_destroys_is_asked_about_before_it_is_made_again(pilot):
     screen.arrive(server="demo", call=call)
     await until(pilot, lambda: "Call delete_record?" in text_of(pilot.app))
     await pilot.press("n")
-    assert screen.call.started is None
-    assert screen.call.called is None
+    assert screen.calls.call.started is None
+    assert screen.calls.call.called is None
 
 
 async def test_a_call_is_made_again_only_as_long_as_its_connecting_goes_on(workbench, place):
@@ -196,21 +197,21 @@ async def test_a_call_is_made_again_only_as_long_as_its_connecting_goes_on(workb
     async with workbench() as pilot:
         screen = await at_servers(pilot, "demo")
         call = {"method": "tools/call", "params": {"name": "status", "arguments": {}}, "send": True}
-        screen.action_connect()
-        screen.action_disconnect()  # before the engine has heard of it
-        await until(pilot, lambda: screen.server.state == "off", what="the connecting that was not begun")
+        screen.connections.action_connect()
+        screen.connections.action_disconnect()  # before the engine has heard of it
+        await until(pilot, lambda: screen.browser.server.state == "off", what="the connecting that was not begun")
         screen.arrive(server="demo", call=call)
-        assert screen.server.state == "starting"
+        assert screen.browser.server.state == "starting"
         await pilot.press("escape")
-        await until(pilot, lambda: screen.server.state == "off", what="the cancelled connecting")
+        await until(pilot, lambda: screen.browser.server.state == "off", what="the cancelled connecting")
         path = suite_of(place, demo=demo)
         await pilot.app.run_worker(pilot.app.suites.read([str(path)])).wait()
-        assert "mock" in screen.server.shown
-        assert screen.server.state == "off"
+        assert "mock" in screen.browser.server.shown
+        assert screen.browser.server.state == "off"
         await pilot.press("r")
-        await until(pilot, lambda: screen.call is not None and screen.is_calling, what="the form")
-        await until(pilot, lambda: screen.call_pane.form.has_focus_within)
-        assert not screen.call.params, "it was not sent"
+        await until(pilot, lambda: screen.calls.call is not None and screen.calls.is_shown, what="the form")
+        await until(pilot, lambda: screen.calls.pane.form.has_focus_within)
+        assert not screen.calls.call.params, "it was not sent"
 
 
 async def test_a_search_in_an_answer_and_its_message_finds_what_was_not_loaded_yet(workbench, place):
@@ -223,10 +224,10 @@ async def test_a_search_in_an_answer_and_its_message_finds_what_was_not_loaded_y
         screen = await connected(pilot, "demo")
         await form_of(pilot, screen, "list")
         await sent(pilot, screen)
-        tree = screen.call_pane.result
+        tree = screen.calls.pane.result
         tree.focus()
         servers_found = asyncio.Event()
-        screen.in_background(servers_found.wait, "servers.find")
+        in_background(screen, servers_found.wait, "servers.find")
         await pilot.press("slash", *"19999", "enter")
         await until(pilot, lambda: tree.target == "result.structuredContent.list[19999]", what="the last item")
         assert tree.value() == 19_999
@@ -247,7 +248,7 @@ async def a_call_of_a_tool_that_is_not_listed_is_made_again(pilot):
     """Its arguments go into a field of their own, and the server says what it thinks of it."""
     screen = await connected_anew(pilot, "demo")
     screen.arrive(server="demo", call={"method": "tools/call", "params": {"name": "gone", "arguments": {"a": [1]}}})
-    await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within)
+    await until(pilot, lambda: screen.calls.is_shown and screen.calls.pane.form.has_focus_within)
     call = await sent(pilot, screen)
     assert call.params == {"name": "gone", "arguments": {"a": [1]}}
     assert call.answer["error"]["code"] == -32602
@@ -257,7 +258,7 @@ async def a_resource_of_a_template_is_read_again(pilot):
     """Its URI stands in no list."""
     screen = await connected_anew(pilot, "demo")
     screen.arrive(server="demo", call={"method": "resources/read", "params": {"uri": "demo://records/1"}})
-    await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within)
+    await until(pilot, lambda: screen.calls.is_shown and screen.calls.pane.form.has_focus_within)
     call = await sent(pilot, screen)
     assert call.params == {"uri": "demo://records/1"}
 
@@ -443,5 +444,5 @@ async def a_url_that_nobody_answers(pilot):
     """In two words, with the hint."""
     screen = await at_list(pilot, "nobody")
     await pilot.press("r")
-    await until(pilot, lambda: screen.server.state == "failed")
+    await until(pilot, lambda: screen.browser.server.state == "failed")
     assert "connection refused" in text_of(pilot.app)

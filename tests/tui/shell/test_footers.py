@@ -177,13 +177,17 @@ async def test_escape_gives_up_what_a_server_is_asked(workbench, place):
     async with workbench(size=(120, 40)) as pilot:
         app = pilot.app
         await pilot.press("f3")
-        await until(pilot, lambda: app.current_mode == "servers" and app.screen.servers.searched, what="the servers")
+        await until(
+            pilot, lambda: app.current_mode == "servers" and app.screen.browser.servers.searched, what="the servers"
+        )
         screen = app.screen
-        assert screen.server_list.select(screen.servers.named("slow").key)
+        assert screen.browser.server_list.select(screen.browser.servers.named("slow").key)
         await pilot.press("r")
-        await until(pilot, lambda: screen.server.connected and "listing tools" in text_of(app), what="the listing")
+        await until(
+            pilot, lambda: screen.browser.server.connected and "listing tools" in text_of(app), what="the listing"
+        )
         await until(pilot, lambda: footer(pilot).startswith("esc cancel"), what="the key")
         await pilot.press("escape")
         await until(pilot, lambda: "not listed; R asks again" in text_of(app), what="the end of the wait")
-        assert screen.server.connected
+        assert screen.browser.server.connected
         assert not footer(pilot).startswith("esc cancel")

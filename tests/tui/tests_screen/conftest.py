@@ -67,9 +67,9 @@ def mixed(place: Path) -> Path:
 async def ran(pilot: Any, key: str = "a") -> None:
     """Press a key that starts a run, or ends one, and wait for its end."""
     app, screen = pilot.app, pilot.app.screen
-    before = screen.last_asked
+    before = screen.running.last_asked
     await pilot.press(key)
-    await until(pilot, lambda: key == "x" or screen.last_asked is not before, what="the key")
+    await until(pilot, lambda: key == "x" or screen.running.last_asked is not before, what="the key")
     await until(pilot, lambda: not app.runs.progress.busy, what="the end of the run")
     await until(pilot, lambda: not any(row.busy for row in app.store.rows.values()))
     await until(

@@ -87,7 +87,7 @@ async def test_the_key_of_the_next_failure_stops_at_what_was_stopped(
         for _ in range(5):
             await pilot.press("n")
             await pilot.pause()
-            seen.append(screen.test().name)
+            seen.append(screen.test_list.test().name)
         assert seen == ["it differs", "it hangs", "it waits", "it waits too", "it differs"]
         screen.apply_filter("is:passed")
         await pilot.press("n")

@@ -95,7 +95,7 @@ async def on_a_narrow_terminal_enter_opens_it_and_escape_goes_back(pilot):
     assert "▾ tools" not in text_of(pilot.app)
     await pilot.press("escape")
     assert "▾ tools" in text_of(pilot.app)
-    assert pilot.app.screen.test().name == "the service is broken"
+    assert pilot.app.screen.test_list.test().name == "the service is broken"
 
 
 async def a_terminal_that_is_resized_shows_the_detail_or_the_reason_without_a_key(pilot):
@@ -362,7 +362,9 @@ async def e_opens_the_editor_at_the_test_and_s_its_server(pilot):
 async def a_test_can_be_gone_to_from_elsewhere(pilot):
     pilot.app.go("traffic")
     pilot.app.go("tests", id=row(pilot, "region").id)
-    await until(pilot, lambda: pilot.app.screen.MODE == "tests" and pilot.app.screen.test() is row(pilot, "region"))
+    await until(
+        pilot, lambda: pilot.app.screen.MODE == "tests" and pilot.app.screen.test_list.test() is row(pilot, "region")
+    )
 
 
 WORDS = [" ".join(f"w{row:02}{number:02}" for number in range(20)) for row in range(20)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.screen import Screen
 
-from mcptest_tui.screens.test_actions import FAILURES
+from mcptest_tui.screens.tests import FAILURES
 from mcptest_tui.state.tree_rows import TO_SEE
 from tests.tui.pictures import assert_picture, text_of
 from tests.tui.tests_screen.conftest import ran
@@ -149,7 +149,7 @@ async def test_a_filter_stays_over_a_run_and_a_restart(workbench, mixed):
         test = next(row for row in pilot.app.store.rows.values() if row.name.startswith("echo"))
         screen.show_test(test)
         await ran(pilot, "a")
-        await until(pilot, lambda: screen.test() is None and "6 tests" in text_of(pilot.app))
+        await until(pilot, lambda: screen.test_list.test() is None and "6 tests" in text_of(pilot.app))
         screen.show_test(test)
         await ran(pilot, "r")
-        assert screen.test() is test  # only a run of all has a summary to show
+        assert screen.test_list.test() is test  # only a run of all has a summary to show

@@ -89,7 +89,7 @@ async def n_goes_from_failure_to_failure_and_round(pilot):
     visited = []
     for key in ("n", "n", "n", "N"):
         await pilot.press(key)
-        visited.append(pilot.app.screen.test().name.split()[-1])
+        visited.append(pilot.app.screen.test_list.test().name.split()[-1])
     assert visited == ["broken", "another", "broken", "another"]
 
 
@@ -150,7 +150,7 @@ async def a_click_selects_and_two_open_the_detail(pilot):
     await pilot.resize_terminal(80, 24)
     at = next(number for number, text in enumerate(rows_of(pilot.app)) if "echo gives" in text)
     await pilot.click(offset=(20, at))
-    assert pilot.app.screen.test().name.startswith("echo")
+    assert pilot.app.screen.test_list.test().name.startswith("echo")
     assert not pilot.app.screen.detail_open
     await pilot.click(offset=(20, at), times=2)
     await until(pilot, lambda: pilot.app.screen.detail_open)
@@ -256,7 +256,7 @@ async def test_a_suite_that_does_not_load_is_left_out_of_a_run_and_named(workben
 async def following_goes_to_each_failure(pilot):
     await pilot.press("F")
     await ran(pilot, "a")
-    assert pilot.app.screen.test().verdict == "fail"
+    assert pilot.app.screen.test_list.test().verdict == "fail"
     await pilot.press("F")
 
 
@@ -268,7 +268,7 @@ async def test_verdicts_of_the_last_session_are_shown_dim_until_they_are_confirm
     async with workbench(size=(80, 24)) as pilot:
         await until(pilot, lambda: verdicts(pilot)["broken"] == "fail")
         assert row(pilot, "broken").remembered
-        assert pilot.app.screen.test().name.endswith("broken")
+        assert pilot.app.screen.test_list.test().name.endswith("broken")
         await until(pilot, lambda: "✗ failed: substring `broken`" in text_of(pilot.app), what="the stored reason")
         await ran(pilot, "a")
         assert not row(pilot, "broken").remembered
@@ -290,7 +290,7 @@ async def test_tests_that_failed_of_one_cause_are_run_together(workbench, place)
         assert "* on one of them runs these alone" in text_of(pilot.app)
         await on(pilot, "two")
         await pilot.press("asterisk")
-        assert screen.last_asked == (None, [row(pilot, name).id for name in ("one", "two")])
+        assert screen.running.last_asked == (None, [row(pilot, name).id for name in ("one", "two")])
         await until(pilot, lambda: not pilot.app.runs.progress.busy)
 
 

@@ -1,0 +1,100 @@
+"""What a JSON tree asks for beyond what it does itself: whole values, further entries, a search in all of a value."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mcptest_tui.engine_client import EngineError
+from mcptest_tui.screens.base import Controller
+from mcptest_tui.state.json_rows import value_at, whole
+from mcptest_tui.widgets.json_tree import JsonTree, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine
+
+    from mcptest_tui.state.json_rows import Path
+
+    Ask = Callable[..., Awaitable[Any]]
+    """Asks the engine for something below the root of a tree: (command, path, more arguments)."""
+
+
+class TreeValues(Controller):
+    """Shows and copies values of trees; what a tree has only a part of is asked of the engine."""
+
+    def take(self, event: JsonTree.Wanted, ask: Ask | None = None) -> None:
+        """Do what a tree wants; without `ask` it holds all of its value."""
+        tree = event.tree
+        if event.what == "target":
+            self.workbench.copy(tree.target, "the target")
+        elif event.what in ("copy", "value") and tree.is_whole():
+            self._use(event, text_of(tree.value()))
+        elif ask is not None and event.what == "reach":
+            self._later(partial(self._reach, event, ask), "value.reach")
+        elif ask is not None and event.what in ("copy", "value", "more", "text"):
+            self._later(partial(self._fetch, event, ask), "value")
+
+    def find(self, tree: JsonTree, text: str, ask: Ask, then: Callable[[], None]) -> None:
+        """Search a tree, and all of its value where it has only a part of that; `then` is called when more was found."""
+        tree.search(text)
+        if text and tree.nodes is not None and not whole(tree.nodes.value):
+            self._later(partial(self._find, tree, text, ask, then), "value.find")
+
+    def show(self, title: str, text: str, what: str = "the value") -> None:
+        """A text in a window, where it can be copied."""
+        from mcptest_tui.screens.value import ValueWindow
+
+        bench = self.workbench
+        bench.push_screen(ValueWindow(title, text), lambda answer: bench.copy(text, what) if answer == "copy" else None)
+
+    def _use(self, event: JsonTree.Wanted, text: str) -> None:
+        """The whole value has come."""
+        if event.what == "text":
+            event.tree.show_text(text)
+        elif event.what == "copy":
+            self.workbench.copy(text, "the value")
+        else:
+            self.show(event.tree.target or "value", text)
+
+    async def _fetch(self, event: JsonTree.Wanted, ask: Ask) -> None:
+        try:
+            if event.what == "more":
+                event.tree.extend(event.path, await ask("expand", list(event.path), start=event.start))
+            else:
+                self._use(event, str(await ask("value", list(event.path))))
+        except EngineError as wrong:
+            self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+
+    async def _find(self, tree: JsonTree, text: str, ask: Ask, then: Callable[[], None]) -> None:
+        try:
+            paths = await ask("search", [], text=text)
+        except EngineError:
+            return  # what is here has been searched
+        tree.found(text, [tuple(path) for path in paths])
+        then()
+
+    async def _reach(self, event: JsonTree.Wanted, ask: Ask) -> None:
+        try:
+            await fetch_up_to(event.tree, event.path, ask)
+        except EngineError as wrong:
+            self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+
+    def _later(self, asking: Callable[[], Coroutine[Any, Any, None]], group: str) -> None:
+        """What is asked last counts, in each group: going to a hit of fewer letters must not end the search for more."""
+        self.screen.run_worker(asking, group=group, exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+
+
+async def fetch_up_to(tree: JsonTree, path: Path, ask: Ask) -> None:
+    """Fetch the entries that lead to a hit, container by container, and go there. Raises: EngineError."""
+    for depth, key in enumerate(path):
+        held = value_at(tree.nodes.value, path[:depth]) if tree.nodes is not None else None
+        if not isinstance(held, (dict, list)):
+            return
+        if isinstance(key, int) and isinstance(held, list):
+            start = len(held) - (1 if held and isinstance(held[-1], dict) and "$more" in held[-1] else 0)
+            is_here = key < start
+        else:
+            start, is_here = len(held) - ("$more" in held), key in held
+        if not is_here:
+            tree.extend(path[:depth], await ask("expand", list(path[:depth]), start=start, key=key))
+    tree.reached(path)
