@@ -187,7 +187,7 @@ class Workbench(AppActions, inherit_bindings=False):
         left = Drafts(self.workspace.root).left_behind(self.workspace.root)
         if left:
             others = f" and {counted(len(left) - 1, 'other file')}" if len(left) > 1 else ""
-            told = f"unsaved text of {path_here(left[0].path)}{others} was put aside"
+            told = f"unsaved text of {path_here(left[0].path)}{others} is saved as a draft"
             self.tell(told, hint=f"the editor ({key_of('app.mode.2', typing=True)}) offers it", severity="warning")
 
     # What comes from the engine
@@ -224,7 +224,7 @@ class Workbench(AppActions, inherit_bindings=False):
             self.runs.progress.forget()
             self.store.interrupt()
             self.processes = ()
-            hint = "it is started again; results are kept" if state == "lost" else "quit and start mcptest again"
+            hint = "it is started again; results stay" if state == "lost" else "quit and start mcptest again"
             self.tell(f"the engine stopped ({message})", severity="error", hint=hint)
         for screen in self.work_screens():
             screen.engine_changed(state, message)

@@ -148,7 +148,7 @@ def _without_clashes(keys: dict[str, str], wrong: list[Wrong]) -> Keymap:
     known = by_id()
     while (clash := _first_clash(keys, known)) is not None:
         name, other, key = clash
-        told = f'"{name}" ({known[name][1].title}) and "{other}" ({known[other][1].title}) both want "{key_shown(key)}"'
+        told = f'"{name}" ({known[name][1].title}) and "{other}" ({known[other][1].title}) both have the key "{key_shown(key)}"'
         wrong.append(Wrong(name, told, f"{name} keeps {keys_shown(known[name][1].keys) or 'no key'}"))
         del keys[name]
     return Keymap(keys, tuple(wrong))

@@ -51,7 +51,7 @@ class Leaving:
         unsaved = [name for screen in self._app.work_screens() for name in screen.unsaved()]
         lines = [f"Unsaved: {', '.join(unsaved)} (a draft is kept)"] if unsaved else []
         if self._runs.progress.busy:
-            lines.append("A run is on; its servers are ended.")
+            lines.append("A run is active; its servers will be ended.")
         undecided = self._reviews.unwritten()
         lines += [undecided] if undecided else []
         if not lines:

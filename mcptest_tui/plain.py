@@ -203,7 +203,7 @@ class PlainWorkbench:
         if state in ("lost", "gone"):
             self.runs.progress.forget()
             self.store.interrupt()
-            hint = "it is started again; results are kept" if state == "lost" else "quit and start mcptest again"
+            hint = "it is started again; results stay" if state == "lost" else "quit and start mcptest again"
             self.tell(f"the engine stopped ({message})", hint=hint)
 
     # Lines out and in

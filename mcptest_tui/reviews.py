@@ -124,7 +124,7 @@ class Reviews:
         taken = [item for item in self.state.accepted() if item.kind == "snapshot" and item.id not in refused]
         self.state.written(refused)
         for one in done["refused"][:3]:
-            self._app.tell(f"{one['title']}: {one['reason']}", severity="warning", hint="it waits on")
+            self._app.tell(f"{one['title']}: {one['reason']}", severity="warning", hint="it stays open")
         self._app.say(_said(done))
         self.read()
         if done["written"]:
@@ -148,8 +148,8 @@ class Reviews:
             self.is_writing = False
         self.can_undo, self.written = bool(undone.get("can_undo")), []
         for path, reason in undone["refused"]:
-            self._app.tell(f"{path}: {reason}", severity="warning", hint="the others are as they were")
-        self._app.say(f"taken back: {counted(len(undone['restored']), 'file')} as before")
+            self._app.tell(f"{path}: {reason}", severity="warning", hint="the others are unchanged")
+        self._app.say(f"undone: {counted(len(undone['restored']), 'file')} as before")
         self.read()
         if undone["restored"]:
             root = self._app.workspace.root

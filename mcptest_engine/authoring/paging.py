@@ -70,7 +70,7 @@ def chosen_tools(
     names = sorted(named)
     after_tools = max(len(names), 1)  # of a server without tools the first page has cursor 0 too
     if options.cursor and options.cursor >= (after_tools + more if more else len(names)):
-        message = f"the cursor {options.cursor} is behind the last of {counted(len(names), 'tool')}"
+        message = f"the cursor {options.cursor} is past the last of {counted(len(names), 'tool')}"
         raise UsageError(message, hint="use the `next_cursor` of the previous page, or none")
     end = after_tools + more if options.all else options.cursor + options.page
     if end < len(names):

@@ -34,7 +34,7 @@ MOST_EXACT = 5
 MOST_LISTED = 200
 MOST_TOLD = 5
 _NOT_ERROR = "tool call must not signal an error"
-_STABLE = "seen, not known to be right; the same in both calls"
+_STABLE = "observed, not verified; the same in both calls"
 _ASSERTED = ("result.content", "result.structuredContent")
 
 
@@ -171,11 +171,11 @@ def _why_single(tool_class: ToolClass, *, single_call: bool) -> _Single:
     match tool_class:
         case ToolClass.MUTATING | ToolClass.DESTRUCTIVE:
             return _Single(
-                f"the tool is classified as {tool_class}, so it was called once: a second call would act again"
+                f"the tool is classified as {tool_class}, so it was called once: a second call would repeat the change"
             )
         case ToolClass.READ_ONLY | ToolClass.READ_ONLY_PRESUMED:
             assert single_call
-            return _Single("one call only was asked for")
+            return _Single("only one call was requested")
 
 
 def _head(
@@ -298,7 +298,7 @@ class _Proposal:
         target = "result.isError"
         flags = [one.get("isError") for one in self._results]
         if any(flag is not None and not isinstance(flag, bool) for flag in flags):
-            self._note("`result.isError` is not a boolean, which the protocol asks for")
+            self._note("`result.isError` is not a boolean, which the protocol requires")
         if all(flag is True for flag in flags):
             both = "both observed calls" if len(flags) == 2 else "the observed call"
             self._note(f"{both} signalled an error (`result.isError` is true), and the test expects just that")
@@ -322,7 +322,7 @@ class _Proposal:
             elif seen:
                 self._note(f"`{target}` came with one of the two calls only")
             elif name == "content":
-                self._note("the result has no `content`, which the protocol asks for")
+                self._note("the result has no `content`, which the protocol requires")
         return found
 
     def _may_name(self, name: str) -> bool:

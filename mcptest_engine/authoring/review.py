@@ -115,7 +115,7 @@ def undo(workspace: Workspace, reviewed: Reviewed | None = None) -> Undone:
         raise UsageError("there is nothing to undo", hint="only the last write of a review can be undone")
     changed = [file for file in last.written if _bytes_of(Path(file.path)) != file.after]
     if changed:
-        told = tuple((_relative(workspace, file.path), "it was changed since") for file in changed)
+        told = tuple((_relative(workspace, file.path), "it has changed since then") for file in changed)
         return Undone(refused=told)
     _put_back(last.written)
     memory.forget_rejected(workspace, [str(one["rejected"]) for one in last.forgotten if "rejected" in one])

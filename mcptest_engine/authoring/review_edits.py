@@ -251,7 +251,7 @@ def _place_of(text: SuiteText, wanted: Wanted) -> _Place:
         what = (
             "the test" if text.find(item.block, item.test_name, line=item.line) is None else "the text that it changes"
         )
-        raise _Refused(f"{what} is not in the file any more" if what == "the test" else f"{what} {_SINCE}")
+        raise _Refused(f"{what} is no longer in the file" if what == "the test" else f"{what} {_SINCE}")
     if len(found) > 1:
         raise _Refused("several tests of this name contain the text that it changes")
     index, path = found[0]

@@ -196,7 +196,7 @@ def _subset_of(name: str, argument: Any, actual: Any) -> Restated | None:
 
 
 def _loss(lost: Sequence[str]) -> str | None:
-    return f"no longer asks for {', '.join(f'`{one}`' for one in lost[:3])}" if lost else None
+    return f"no longer requires {', '.join(f'`{one}`' for one in lost[:3])}" if lost else None
 
 
 def _covered(wanted: Any, actual: Any, path: str, lost: list[str]) -> Any:

@@ -194,7 +194,7 @@ class Sources:
             return replace(item, after=after, notes=notes), None
         index = text.find(stored.block, stored.test_name)
         if index is None:
-            return item, f"there is no test `{one_line(stored.test_name, 80)}` any more"
+            return item, f"there is no longer a test `{one_line(stored.test_name, 80)}`"
         was = text.value((stored.block, index, "expect"))
         if has_short_form(was):
             wanted = _in_short_form(was, stored.expect, stored.block)

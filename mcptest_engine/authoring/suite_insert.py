@@ -133,7 +133,7 @@ def _with_variables(text: str, target: Target) -> str:
     for name in target.variables.keys() - new.keys():
         if repr(plain(there[name])) != repr(plain(target.variables[name])):
             raise EditRefused(
-                f"the suite has another variable `{one_line(name)}` than the server that is put into it",
+                f"the suite and the server that is added to it have different variables `{one_line(name)}`",
                 hint="rename one of them",
             )
     if new and not there:
@@ -148,7 +148,7 @@ def insert_tests(text: str, block: str, tests: Sequence[Written]) -> str:
     tree = declared_in(text)
     there = tree.get(block)
     if not isinstance(there, (list, type(None))):
-        raise EditRefused(f"`{block}` holds something else than a list of tests")
+        raise EditRefused(f"`{block}` is not a list of tests")
     wanted = {**tree, block: [*(there or ()), *(plain(one.entry.test) for one in tests)]}
     body = text.removeprefix(BOM)
     inserter = _Inserter(body, compose(body), newline_of(body))

@@ -208,11 +208,11 @@ def _unwritable(one: Written) -> str | None:
     """Why no suite is to hold this test although it can be written; None when one may."""
     test = one.entry.test
     if not _is_finite(test):
-        return "it holds a number that JSON has not"
+        return "it contains a number that JSON cannot express"
     if _has_template_key(test.get("args")):
         return "the name of an argument holds `${`, which a suite would take for a template"
     size = sum(map(len, one.lines))
-    return f"it comes to {size:,} characters" if size > MOST_CHARACTERS else None
+    return f"it has {size:,} characters, too many for a suite" if size > MOST_CHARACTERS else None
 
 
 def _is_finite(value: Any) -> bool:

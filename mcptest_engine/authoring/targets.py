@@ -49,9 +49,9 @@ def declared_in_suite(suite: LoadedSuite, server: str) -> Target:
         if isinstance(written, dict) and isinstance(written.get(server), dict):
             return Target(settings=written[server], key=server, variables=_declared_for(written[server], suite))
     raise UsageError(
-        f'the server "{server}" is not in {suite.path.name} any more, or the file cannot be read, so that nothing says '
+        f'the server "{server}" is no longer in {suite.path.name}, or the file cannot be read, so it is unknown '
         "which of its values are secrets",
-        hint="try again once the file is whole",
+        hint="correct the file, and try again",
     )
 
 

@@ -88,7 +88,7 @@ def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-@group.command("suite")
+@group.command("suite", short_help="tests of valid and invalid calls, for every tool")
 @source_options
 @page_options
 @click.option("--no-edge", is_flag=True, help="Write no tests of the limits of schemas.")
@@ -137,7 +137,7 @@ def suite(saved: str | None, **flags: Any) -> None:
     place.put(answer, _counts(found), after, lambda: _tell(told, held, found.warnings))
 
 
-@group.command("conformance")
+@group.command("conformance", short_help="checks of the protocol; no model is needed")
 @source_options
 def conformance(saved: str | None, **flags: Any) -> None:
     """Write checks of the protocol for what the server declares. They need no model.
@@ -160,7 +160,7 @@ def conformance(saved: str | None, **flags: Any) -> None:
     place.put(answer, said, found.into, lambda: _tell(answer["notes"], (), ()))
 
 
-@group.command("redteam")
+@group.command("redteam", short_help="does a model obey hidden instructions?")
 @source_options
 @page_options
 @allowing_options
@@ -179,7 +179,7 @@ def redteam(saved: str | None, **flags: Any) -> None:
     _agents(scaffold_redteam, saved, flags)
 
 
-@group.command("eval")
+@group.command("eval", short_help="does a model find and use the right tool?")
 @source_options
 @page_options
 @allowing_options

@@ -93,7 +93,7 @@ _ROUNDS = 3
     "--output", type=click.Path(), metavar="FILE", help=f"Write the suite to this file. [default: {DEFAULT_OUTPUT}]"
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing suite.")
-@click.option("--yes", is_flag=True, help="Ask nothing, and run the suite unless --no-run says otherwise.")
+@click.option("--yes", is_flag=True, help="Ask no questions, and run the suite unless --no-run is given.")
 @click.option("--run", "run_all", is_flag=True, help="Run the suite without asking first.")
 @click.option("--no-run", is_flag=True, help="Only write the suite.")
 @click.option(
@@ -595,7 +595,7 @@ class _FirstRun:
                 break
             _write(self._output, text)
             if not number:
-                _say("\nbetter arguments, from answers of the server:")
+                _say("\nbetter arguments, found in the server's answers:")
             for better in changed:
                 told = ", ".join(
                     f"{one_line(name, 60)} from {one_line(tool, 60)}" for name, tool in better.sources.items()
@@ -683,7 +683,7 @@ class _FirstRun:
             return 0
         if learnt is None or not learnt.proposals:
             return 0
-        _say(f"proposals for {counted(learnt.proposals, 'test')}: values that were seen, not known to be right")
+        _say(f"proposals for {counted(learnt.proposals, 'test')}: values that were observed, not verified")
         if learnt.score is not None and learnt.accepted_score is not None:
             _say(
                 f"the suite notices {learnt.score:.0%} of wrong answers; with the proposals, {learnt.accepted_score:.0%}"
@@ -798,7 +798,7 @@ def _tell_next(
     if _changing(found) and _has_reading(found):
         steps.append(("run only read-only tests", f"mcptest run{file} --skip-tag {ToolClass.MUTATING}"))
     if proposals:
-        steps.insert(0, ("accept what was seen", f"mcptest review{file}"))
+        steps.insert(0, ("accept the proposals", f"mcptest review{file}"))
         steps.append(("measure the suite", f"mcptest mutate{file}"))
     learn = None if proposals else _worth_learning(catalog, found)
     if learn is not None:

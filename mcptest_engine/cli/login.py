@@ -247,7 +247,7 @@ def _until(token: StoredToken) -> str:
     if end <= time.time():
         rest = " and is refreshed when it is next used" if token.can_be_refreshed else "; log in again"
         return f"expired at {_moment(end)}{rest}"
-    return f"holds until {_moment(end)}{renewed}"
+    return f"valid until {_moment(end)}{renewed}"
 
 
 def _moment(seconds: float) -> str:
@@ -256,7 +256,7 @@ def _moment(seconds: float) -> str:
     try:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (OverflowError, OSError, ValueError):
-        return "a time beyond all calendars"
+        return "a time after the year 9999"
 
 
 def _shown(url: str) -> str:

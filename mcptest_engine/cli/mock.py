@@ -44,7 +44,7 @@ def command(
     require_bearer_env: str | None,
     log_level: str,
 ) -> None:
-    """Serve a mock MCP server over stdio until stdin closes, or over HTTP until a signal comes.
+    """Serve a mock MCP server over stdio until stdin closes, or over HTTP until it gets a signal.
 
     Exactly one of --tools-from and --preset is needed. Logs and errors go to stderr.
     """

@@ -42,25 +42,28 @@ _BAR_COLUMNS = 30
     "cassettes",
     multiple=True,
     metavar="FILE",
-    help="Take the answers of this cassette, by its name or file, and start no server. Twice: the second shows what changes. "
-    "With several suites a name stands for NAME-SUITE, as in `mcptest record`.",
+    help="Use the answers of this cassette, a name or a file, and start no server. "
+    "A second cassette shows which values change. "
+    "With several suites, the cassette of each is NAME-SUITE, as in `mcptest record`.",
 )
 @click.option(
-    "--operators", metavar="NAME,NAME", help="Make only these kinds of wrong answers. docs/how-to/mutation.md."
+    "--operators",
+    metavar="NAME,NAME",
+    help="Make only wrong answers of these kinds; docs/how-to/mutation.md lists them.",
 )
 @click.option(
     "--budget",
     type=click.IntRange(min=1),
     default=5_000,
     show_default=True,
-    help="How many mutants are judged at most, of each suite.",
+    help="Judge at most this many mutants of each suite.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Which mutants are drawn where there are more.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The seed for choosing mutants if there are more.")
 @click.option(
     "--threshold",
     type=click.FloatRange(0, 100),
     metavar="PERCENT",
-    help="Exit with 6 when the score of a suite is lower.",
+    help="Exit with 6 if the score of a suite is lower.",
 )
 @click.option("--no-proposals", is_flag=True, help="Propose no assertions for `mcptest review`.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "md", "html"]), default="text", show_default=True)
@@ -82,12 +85,12 @@ def command(
 ) -> None:
     """Measure how many wrong answers suites notice.
 
-    A suite is run; tests that change nothing on a server are run twice. Then one recorded answer at a time is made wrong,
-    and the tests that saw it judge it again. What they pass all the same is listed with the assertion that would notice it;
-    `mcptest review` adds it.
+    The suite runs first; tests that change nothing on a server run twice. Then one recorded answer at a time is made wrong,
+    and the tests that got it check it again. A wrong answer that still passes is listed with the assertion that would
+    notice it; `mcptest review` adds the assertion.
 
-    FILE may be a suite, a folder or a pattern such as 'servers/**/*.yml'; there may be several. One report tells of all, with
-    the score of each and of all together.
+    FILE may be a suite, a folder or a pattern such as 'servers/**/*.yml'; there may be several. One report covers
+    all of them, with the score of each and the score of all together.
 
     \b
     Example:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 _COMMANDS = """\
 use one of these instead
-    mcptest review --diff         show what waits, as diffs; --format json for programs
+    mcptest review --diff         show the open items as diffs; --format json for programs
     mcptest review --list         the same, a line each
     mcptest review --accept ID    accept one; --reject ID drops it
     mcptest review --accept ID --args JSON   give a test real arguments for its made-up ones
     mcptest review --accept-like ID   accept it and all like it
     mcptest review --accept-all   accept all that neither loosen a test, nor look volatile, nor need arguments
     mcptest review --reject-all   drop all
-    mcptest review --undo         take the last write back"""
+    mcptest review --undo         undo the last write"""
 
 
 @click.command()
@@ -55,7 +55,11 @@ use one of these instead
     is_flag=True,
     help="Accept all items, except those that loosen a test, look volatile or need arguments.",
 )
-@click.option("--loosening", is_flag=True, help="With --accept-all or --accept-like: accept those too.")
+@click.option(
+    "--loosening",
+    is_flag=True,
+    help="With --accept-all or --accept-like: also accept items that loosen a test or look volatile.",
+)
 @click.option("--reject-all", is_flag=True, help="Reject all items.")
 @click.option("--snapshots", is_flag=True, help="Look at changed snapshots only.")
 @click.option("--undo", is_flag=True, help="Undo the last write of a review.")
@@ -144,7 +148,7 @@ def _print(waiting: Waiting, *, form: str, listing: bool) -> None:
         sys.stdout.write(json_text({"items": items, "stale": stale, "problems": list(waiting.problems)}))
         return
     if not waiting.items:
-        sys.stdout.write("nothing waits\n")
+        sys.stdout.write("nothing to review\n")
         return
     if listing:
         ids = short_ids(waiting.items)
@@ -157,7 +161,7 @@ def _print(waiting: Waiting, *, form: str, listing: bool) -> None:
 
 
 def _waits(number: int) -> str:
-    return f"{counted(number, 'item')} {'waits' if number == 1 else 'wait'}"
+    return counted(number, "open item")
 
 
 def _json_of(item: ReviewItem) -> dict[str, Any]:

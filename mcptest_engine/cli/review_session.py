@@ -40,7 +40,7 @@ _SAVE = "\x13"
 def review_on_terminal(workspace: Workspace, waiting: Waiting) -> int:
     """Go through everything that waits; the exit code."""
     if not waiting.items:
-        sys.stdout.write("nothing waits\n")
+        sys.stdout.write("nothing to review\n")
         return ExitCode.PASSED
     with keys() as typed:
         return _Session(workspace, waiting.items, typed).run()
@@ -247,7 +247,7 @@ class _Session:
                 self._edited[item.id] = text.rstrip("\n")
                 self._show()
                 return
-            self._say(f"  this cannot be accepted: {sanitise(problem)}\ne edit again, any other key gives it up")
+            self._say(f"  this cannot be accepted: {sanitise(problem)}\ne edit again, any other key discards the edit")
             if self._keys.read() != "e":
                 self._show()
                 return
@@ -273,7 +273,7 @@ class _Session:
                 self._say(f"  the editor failed: {sanitise(str(wrong))}")
                 return None
         if code != 0:
-            self._say(f"  the editor ended with {code}; nothing was taken over")
+            self._say(f"  the editor ended with {code}; its text was discarded")
             return None
         return new.rstrip("\n")
 
@@ -282,7 +282,8 @@ class _Session:
         open_ones = [one for one, (choice, _) in self._decided.items() if choice is not Choice.SKIP]
         if open_ones and key != END:
             self._say(
-                f"{counted(len(open_ones), 'decision')} not written: w write, q leave without, any other key stays"
+                f"{counted(len(open_ones), 'decision')} not written: "
+                "w write them, q quit without writing, any other key continues"
             )
             answer = self._keys.read()
             if answer == "w":

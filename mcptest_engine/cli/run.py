@@ -68,8 +68,10 @@ max_cost_option = click.option(
     "reporters",
     multiple=True,
     metavar="FMT[=PATH]",
-    help="pretty, minimal, json, ndjson, junit, tap, md, matrix, html, github, sarif, gitlab, openinference or agent; several "
-    "go together. [default: pretty; with --models: matrix, except in a terminal]",
+    help="pretty (for people), minimal (one line), json (the run record), ndjson (one line a test), junit (for CI), "
+    "tap (for TAP tools), md (for pull requests), matrix (tests by model), html (page for review), github (annotations), "
+    "sarif (code scanning), gitlab (code quality), openinference (for tracing), agent (for coding agents); repeatable. "
+    "[default: pretty; with --models: matrix, except in a terminal]",
 )
 @click.option("--output", type=click.Path(), metavar="PATH", help="Write the report to this file instead of stdout.")
 @click.option(
@@ -142,9 +144,10 @@ max_cost_option = click.option(
 @click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
 @click.pass_context
 def command(ctx: click.Context, /, **flags: Any) -> None:
-    """Run suites: start their servers, make their calls, judge the answers, report.
+    """Run suites: start the servers, make the calls, check the answers and report the verdicts.
 
-    FILE may be a suite, a folder or a pattern such as 'servers/**/*.yml'; there may be several. One report tells of all.
+    FILE may be a suite, a folder or a pattern such as 'servers/**/*.yml'; there may be several. One report
+    covers all of them.
 
     \b
     Example:

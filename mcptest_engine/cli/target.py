@@ -63,6 +63,7 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
             metavar="SECONDS",
             show_default=True,
             callback=_positive,
+            help="The time limit for each answer.",
         ),
     )
     for option in reversed(options):

@@ -22,7 +22,7 @@ _QUOTES = {'"': '"', "'": "'", "`": "`", "\u201c": "\u201d", "\u2018": "\u2019"}
 
 
 class LenientError(ValueError):
-    """A text that is no JSON in any spelling; `line` and `column` count from 1."""
+    """A text that is not JSON in any spelling; `line` and `column` count from 1."""
 
     def __init__(self, message: str, text: str, at: int) -> None:
         self.message = message

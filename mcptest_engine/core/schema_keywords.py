@@ -55,7 +55,7 @@ FORMATS = frozenset(
         "uuid",
     ]
 )  # fmt: skip
-_ONLY_OLDER = {"additionalItems": "`items` is for what follows `prefixItems`"}
+_ONLY_OLDER = {"additionalItems": "`items` describes the items after `prefixItems`"}
 _ONLY_NEWER = dict.fromkeys(
     [
         "$anchor", "$dynamicRef", "$dynamicAnchor", "dependentRequired", "dependentSchemas", "maxContains", "minContains",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MOST_NOTES = 30
 _LONGEST_NOTE = 400
 _MOST_VOLATILE = 200
-_SEEN = "the values are seen, not known to be right: compare each with what the tool should answer"
+_SEEN = "the values are observed, not verified: compare each with what the tool should answer"
 _ROOM = LARGEST_ANSWER * 9 // 10
 _ROOM_FOR_HANDLE = 1_000
 
@@ -229,7 +229,7 @@ def _server_in(text: str, target: Target) -> tuple[str, bool]:
     try:
         return server_for(None, text, target)
     except EditRefused as wrong:
-        raise UsageError(wrong.message, hint=wrong.hint or "mend it with edit_suite") from None
+        raise UsageError(wrong.message, hint=wrong.hint or "correct it with edit_suite") from None
 
 
 def _unlike(observed: Sequence[Exchange]) -> list[dict[str, Any]]:

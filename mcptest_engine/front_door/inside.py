@@ -27,7 +27,7 @@ def named_file(root: Path, named: str) -> Path:
     try:
         path = root / named
         if not leads_inside(path, root):
-            raise UsageError(f"{shown} lies outside of this workspace", hint="only files of the workspace are read")
+            raise UsageError(f"{shown} is outside of this workspace", hint="only files of the workspace are read")
         mode = path.stat().st_mode
     except (OSError, ValueError, RuntimeError):
         raise UsageError(f"there is no file {shown} in this workspace") from None
@@ -84,6 +84,6 @@ def check_places(workspace: Workspace) -> None:
         path = workspace.data_dir / name
         if path.is_symlink():
             raise PolicyDenied(
-                f"{DATA_DIR}/{name}".rstrip("/") + " is a link, so nothing is kept there",
+                f"{DATA_DIR}/{name}".rstrip("/") + " is a link, so nothing is saved there",
                 hint="put a directory in its place",
             )

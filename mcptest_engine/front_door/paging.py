@@ -81,7 +81,7 @@ def page(
     """
     if start and start >= len(entries):
         raise UsageError(
-            f"`cursor` is {start}, which lies behind the last of {len(entries):,} entries",
+            f"`cursor` is {start}, which is past the last of {len(entries):,} entries",
             hint="begin again without `cursor`",
         )
     taken: list[Any] = []

@@ -90,7 +90,7 @@ def _whole(workspace: Workspace, run_id: str, output: Any) -> Any:
         return output
     found = _SIDE_FILE.fullmatch(place)
     if found is None or found[1] != run_id:
-        raise UsageError("the output of this test lies elsewhere")
+        raise UsageError("the output of this test is in another folder")
     try:
         return json.loads(read_file(workspace.runs_dir / run_id / f"{found[2]}.json"))
     except (OSError, ValueError, RecursionError) as wrong:

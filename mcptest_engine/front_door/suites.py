@@ -273,7 +273,7 @@ async def _load(request: Request, named: _Named) -> LoadedSuite:
         told = "; ".join(_in_a_line(problem, request, inline=inline) for problem in errors[:5])
         hint = "use validate_suite to see every problem"
         if named.handle is not None:
-            hint = f"the suite is `{named.handle}`: mend it with edit_suite"
+            hint = f"the suite is `{named.handle}`: correct it with edit_suite"
         raise UsageError(f"the suite does not load: {told}", hint=hint) from None
     request.door.keep_secrets(suite.secrets)
     return suite
@@ -341,7 +341,7 @@ async def mutate_suite(request: Request) -> Answer:
     if named.handle is not None:
         notes.append(f"edit_suite adds the `assertion` of a survivor to `{named.handle}`")
     if report["proposals"]:
-        notes.append("the assertions wait as proposals: a person accepts them with `mcptest review`")
+        notes.append("the assertions are saved as proposals: a person accepts them with `mcptest review`")
     return {**answer, "notes": notes}
 
 

@@ -54,7 +54,7 @@ ALL: tuple[Verb, ...] = (
     Verb(
         name="list_runs",
         place="artifacts:list_runs",
-        about="List the kept runs, newest first.",
+        about="List the saved runs, newest first.",
         takes=schemas.LIST_RUNS,
         gives=schemas.RUNS,
     ),
@@ -68,7 +68,7 @@ ALL: tuple[Verb, ...] = (
     Verb(
         name="render_report",
         place="artifacts:render_report",
-        about="A kept run (default: the newest) as md, html, junit, sarif or any other `mcptest report` format;"
+        about="A saved run (default: the newest) as md, html, junit, sarif or any other `mcptest report` format;"
         " a large one is written to a file.",
         takes=schemas.RENDER,
         gives=schemas.RENDERED,

@@ -91,7 +91,7 @@ def _repeated(values: object) -> str:
     seen: set[str] = set()
     for value in values if isinstance(values, list) else ():
         if isinstance(value, str) and value in seen:
-            return f" (`{one_line(value, 60)}` is there more than once)"
+            return f" (`{one_line(value, 60)}` is given more than once)"
         seen.update((value,) if isinstance(value, str) else ())
     return ""
 
@@ -99,7 +99,7 @@ def _repeated(values: object) -> str:
 def _rules(check: str, envelope: Mapping[str, Any], pin: str | None) -> Iterator[Rule]:
     """The rules of a check that can be judged, in order."""
     if pin is not None:
-        yield Rule(f"the server speaks {pin}", "session.protocol_version", {"exact": pin}, "")
+        yield Rule(f"the server uses {pin}", "session.protocol_version", {"exact": pin}, "")
     error = envelope["error"]
     if check == UNKNOWN_METHOD:
         yield from UNKNOWN_METHOD_RULES if error is not None else UNKNOWN_METHOD_RULES[:1]
@@ -121,7 +121,7 @@ def _rules(check: str, envelope: Mapping[str, Any], pin: str | None) -> Iterator
 
 def _having(check: str) -> Rule:
     revisions = [revision for revision in REVISIONS if has_request(revision, check)]
-    says = f"the revision agreed on has the request `{check}`"
+    says = f"the negotiated revision has the request `{check}`"
     return Rule(says, "session.protocol_version", {"one-of": revisions}, "")
 
 
@@ -197,7 +197,7 @@ A_KNOWN_REVISION = Rule(
 )
 _LIFECYCLE = "basic/lifecycle#initialization"
 _PAGES = "server/utilities/pagination#response-format"
-_NEXT_CURSOR = Rule("`nextCursor` is a text where there is one", "result", _members(nextCursor=_TEXT), _PAGES)
+_NEXT_CURSOR = Rule("`nextCursor`, if present, is a string", "result", _members(nextCursor=_TEXT), _PAGES)
 _STATELESS_RULES = (
     Rule(
         "`resultType` is `complete`",
@@ -207,14 +207,14 @@ _STATELESS_RULES = (
         since=STATELESS_REVISION,
     ),
     Rule(
-        "`ttlMs` says how long the answer may be kept, in whole milliseconds",
+        "`ttlMs` says how long the answer may be cached, in whole milliseconds",
         "result.ttlMs",
         {"schema": {"type": "integer", "minimum": 0}},
         "server/utilities/caching#cacheable-results",
         since=STATELESS_REVISION,
     ),
     Rule(
-        "`cacheScope` says for whom it may be kept: `public` or `private`",
+        "`cacheScope` says for whom it may be cached: `public` or `private`",
         "result.cacheScope",
         {"one-of": ["public", "private"]},
         "server/utilities/caching#cacheable-results",
@@ -226,7 +226,7 @@ _STATELESS_RULES = (
 def _list_rules(member: str, section: str) -> tuple[Rule, ...]:
     """The rules of a list's answer, apart from its entries."""
     return (
-        Rule(f"the result holds the list `{member}`", f"result.{member}", {"type": "array"}, section),
+        Rule(f"the result contains the list `{member}`", f"result.{member}", {"type": "array"}, section),
         _NEXT_CURSOR,
         *_STATELESS_RULES,
     )
@@ -242,7 +242,7 @@ MEMBERS = {
 
 RESULT_RULES: Mapping[str, tuple[Rule, ...]] = {
     "initialize": (
-        Rule("`protocolVersion` is a text", "result.protocolVersion", {"type": "string"}, _LIFECYCLE),
+        Rule("`protocolVersion` is a string", "result.protocolVersion", {"type": "string"}, _LIFECYCLE),
         Rule("`capabilities` is an object", "result.capabilities", {"type": "object"}, _LIFECYCLE),
         Rule(
             "each capability is an object, and its flags are booleans",
@@ -250,20 +250,20 @@ RESULT_RULES: Mapping[str, tuple[Rule, ...]] = {
             _members(capabilities=_CAPABILITIES["schema"]),
             "basic/lifecycle#capability-negotiation",
         ),
-        Rule("`serverInfo` has a name, a text", "result.serverInfo.name", {"type": "string"}, _LIFECYCLE),
-        Rule("`serverInfo` has a version, a text", "result.serverInfo.version", {"type": "string"}, _LIFECYCLE),
+        Rule("`serverInfo` has a name, a string", "result.serverInfo.name", {"type": "string"}, _LIFECYCLE),
+        Rule("`serverInfo` has a version, a string", "result.serverInfo.version", {"type": "string"}, _LIFECYCLE),
         Rule(
-            "`title` of `serverInfo` is a text where there is one",
+            "`title` of `serverInfo`, if present, is a string",
             "result",
             _members(serverInfo={"properties": {"title": _TEXT}}),
             _LIFECYCLE,
             since=_FROM_TITLES,
         ),
-        Rule("`instructions` is a text where there is one", "result", _members(instructions=_TEXT), _LIFECYCLE),
+        Rule("`instructions`, if present, is a string", "result", _members(instructions=_TEXT), _LIFECYCLE),
     ),
     "server/discover": (
         Rule(
-            "`supportedVersions` lists revisions, and among them the one that was asked for",
+            "`supportedVersions` lists revisions, including the one that was requested",
             "result.supportedVersions",
             {"all-of": [{"each": {"type": "string"}}, {"contains": STATELESS_REVISION}]},
             "server/discover",
@@ -275,12 +275,12 @@ RESULT_RULES: Mapping[str, tuple[Rule, ...]] = {
             _members(capabilities=_CAPABILITIES["schema"]),
             "server/discover",
         ),
-        Rule("`instructions` is a text where there is one", "result", _members(instructions=_TEXT), "server/discover"),
+        Rule("`instructions`, if present, is a string", "result", _members(instructions=_TEXT), "server/discover"),
         *_STATELESS_RULES,
     ),
     "ping": (
         Rule(
-            "the result is empty, but for `_meta`",
+            "the result is empty, except for `_meta`",
             "result",
             {"schema": {"propertyNames": {"const": "_meta"}}},
             "basic/utilities/ping#behavior-requirements",
@@ -302,23 +302,23 @@ _TEMPLATE = "server/resources#resource-templates"
 def _described(target: str, section: str, kind: str) -> tuple[Rule, ...]:
     """What the entries of every list have in common."""
     return (
-        Rule(f"each {kind}'s `description` is a text where there is one", target, _each(description=_TEXT), section),
+        Rule(f"each {kind}'s `description`, if present, is a string", target, _each(description=_TEXT), section),
         Rule(
-            f"each {kind}'s `title` is a text where there is one",
+            f"each {kind}'s `title`, if present, is a string",
             target,
             _each(title=_TEXT),
             section,
             since=_FROM_TITLES,
         ),
         Rule(
-            f"each {kind}'s `_meta` is an object where there is one",
+            f"each {kind}'s `_meta`, if present, is an object",
             target,
             _each(_meta=_OBJECT),
             "basic#_meta",
             since=_FROM_TITLES,
         ),
         Rule(
-            f"each {kind}'s `icons` are a list of objects with `src`, where there are any",
+            f"each {kind}'s `icons`, if present, are a list of objects with `src`",
             target,
             _each(icons=_ICONS),
             "basic#icons",
@@ -334,19 +334,19 @@ _PROMPTS = "result.prompts"
 
 ENTRY_RULES: Mapping[str, tuple[Rule, ...]] = {
     "tools/list": (
-        Rule("each tool has a name, a text that is not empty", _TOOLS, _entry("name"), _TOOL),
+        Rule("each tool has a name, a string that is not empty", _TOOLS, _entry("name"), _TOOL),
         Rule("the names of the tools are unique", f"{_TOOLS}[*].name", _UNIQUE, _TOOL),
         Rule("each tool has an `inputSchema`, an object", _TOOLS, _each("inputSchema", inputSchema=_OBJECT), _TOOL),
-        Rule("each `inputSchema` says `type: object`", _TOOLS, _each(inputSchema=_OF_OBJECTS), _TOOL),
+        Rule("each `inputSchema` has `type: object`", _TOOLS, _each(inputSchema=_OF_OBJECTS), _TOOL),
         Rule(
-            "each `inputSchema` has an object for `properties` and a list of texts for `required`, where there are any",
+            "in each `inputSchema`, `properties` (if present) is an object and `required` (if present) a list of strings",
             _TOOLS,
             _each(inputSchema={"properties": {"properties": _OBJECT, "required": {"type": "array", "items": _TEXT}}}),
             _TOOL,
         ),
         *_described(_TOOLS, _TOOL, "tool"),
         Rule(
-            "each tool's `annotations` hold a text `title` and boolean hints, where there are any",
+            "in each tool's `annotations`, `title` (if present) is a string and the hints (if present) are booleans",
             _TOOLS,
             _nested(
                 "annotations",
@@ -360,7 +360,7 @@ ENTRY_RULES: Mapping[str, tuple[Rule, ...]] = {
             since="2025-03-26",
         ),
         Rule(
-            "each `outputSchema` says `type: object`, where there is one",
+            "each `outputSchema`, if present, has `type: object`",
             _TOOLS,
             _each(outputSchema={**_OBJECT, **_OF_OBJECTS}),
             "server/tools#output-schema",
@@ -368,7 +368,7 @@ ENTRY_RULES: Mapping[str, tuple[Rule, ...]] = {
             until=HANDSHAKE_REVISIONS[-1],
         ),
         Rule(
-            "each `outputSchema` is an object, where there is one",
+            "each `outputSchema`, if present, is an object",
             _TOOLS,
             _each(outputSchema=_OBJECT),
             "server/tools#output-schema",
@@ -376,8 +376,8 @@ ENTRY_RULES: Mapping[str, tuple[Rule, ...]] = {
         ),
     ),
     "resources/list": (
-        Rule("each resource has a URI, a text that is not empty", _RESOURCES, _entry("uri"), _RESOURCE),
-        Rule("each resource has a name, a text", _RESOURCES, _each("name", name=_TEXT), _RESOURCE),
+        Rule("each resource has a URI, a string that is not empty", _RESOURCES, _entry("uri"), _RESOURCE),
+        Rule("each resource has a name, a string", _RESOURCES, _each("name", name=_TEXT), _RESOURCE),
         Rule("the URIs of the resources are unique", f"{_RESOURCES}[*].uri", _UNIQUE, "server/resources"),
         Rule(
             "each URI begins with a scheme",
@@ -386,16 +386,16 @@ ENTRY_RULES: Mapping[str, tuple[Rule, ...]] = {
             "server/resources#common-uri-schemes",
         ),
         *_described(_RESOURCES, _RESOURCE, "resource"),
-        Rule("each resource's `mimeType` is a text where there is one", _RESOURCES, _each(mimeType=_TEXT), _RESOURCE),
+        Rule("each resource's `mimeType`, if present, is a string", _RESOURCES, _each(mimeType=_TEXT), _RESOURCE),
         Rule(
-            "each resource's `size` is a number where there is one",
+            "each resource's `size`, if present, is a number",
             _RESOURCES,
             _each(size={"type": "number", "minimum": 0}),
             _RESOURCE,
             since="2025-03-26",
         ),
         Rule(
-            "each resource's `annotations` have the shapes of the specification, where there are any",
+            "each resource's `annotations`, if present, follow the specification",
             _RESOURCES,
             _nested("annotations", **_ANNOTATED),
             "server/resources#annotations",
@@ -403,27 +403,27 @@ ENTRY_RULES: Mapping[str, tuple[Rule, ...]] = {
     ),
     "resources/templates/list": (
         Rule(
-            "each template has a `uriTemplate`, a text that is not empty",
+            "each template has a `uriTemplate`, a string that is not empty",
             _TEMPLATES,
             _entry("uriTemplate"),
             _TEMPLATE,
         ),
-        Rule("each template has a name, a text", _TEMPLATES, _each("name", name=_TEXT), _TEMPLATE),
+        Rule("each template has a name, a string", _TEMPLATES, _each("name", name=_TEXT), _TEMPLATE),
         *_described(_TEMPLATES, _TEMPLATE, "template"),
-        Rule("each template's `mimeType` is a text where there is one", _TEMPLATES, _each(mimeType=_TEXT), _TEMPLATE),
+        Rule("each template's `mimeType`, if present, is a string", _TEMPLATES, _each(mimeType=_TEXT), _TEMPLATE),
         Rule(
-            "each template's `annotations` have the shapes of the specification, where there are any",
+            "each template's `annotations`, if present, follow the specification",
             _TEMPLATES,
             _nested("annotations", **_ANNOTATED),
             "server/resources#annotations",
         ),
     ),
     "prompts/list": (
-        Rule("each prompt has a name, a text that is not empty", _PROMPTS, _entry("name"), _PROMPT),
+        Rule("each prompt has a name, a string that is not empty", _PROMPTS, _entry("name"), _PROMPT),
         Rule("the names of the prompts are unique", f"{_PROMPTS}[*].name", _UNIQUE, _PROMPT),
         *_described(_PROMPTS, _PROMPT, "prompt"),
         Rule(
-            "each prompt's `arguments` are a list of objects with a name, where there are any",
+            "each prompt's `arguments`, if present, are a list of objects with a name",
             _PROMPTS,
             _each(
                 arguments={
@@ -434,7 +434,7 @@ ENTRY_RULES: Mapping[str, tuple[Rule, ...]] = {
             _PROMPT,
         ),
         Rule(
-            "each argument's `required` is a boolean and its `description` a text, where there are any",
+            "each argument's `required`, if present, is a boolean, and its `description`, if present, is a string",
             _PROMPTS,
             _each(
                 arguments={
@@ -450,11 +450,11 @@ ENTRY_RULES: Mapping[str, tuple[Rule, ...]] = {
 
 UNKNOWN_METHOD_RULES = (
     Rule(
-        "a method that is not known is answered with the error -32601",
+        "an unknown method is answered with the error -32601",
         "error.code",
         {"exact": METHOD_NOT_FOUND},
         "basic#responses",
     ),
-    Rule("the error says what is wrong, in a text", "error.message", {"type": "string"}, "basic#responses"),
+    Rule("the error has a `message`, a string", "error.message", {"type": "string"}, "basic#responses"),
 )
 """The rules of `unknown-method`."""

@@ -154,7 +154,7 @@ def _check_headers(
 ) -> None:
     for name in ("mcp-protocol-version", "mcp-method", "mcp-name"):
         if name in repeated:
-            raise RpcError(HEADER_MISMATCH, f"The header {name} is there more than once")
+            raise RpcError(HEADER_MISMATCH, f"The header {name} is given more than once")
     if headers.get("mcp-protocol-version") != version:
         raise RpcError(HEADER_MISMATCH, f"The header mcp-protocol-version is not the revision in `_meta`: {version}")
     method = message["method"]

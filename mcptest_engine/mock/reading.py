@@ -270,7 +270,7 @@ class _Reader:
             hint = "write the result as it is sent: `{content: [{type: text, text: …}]}`"
             self.complain(path, f"a response must be a mapping, found {kind_of(value)}", hint=hint)
         elif "structuredContent" in value and "content" not in value:
-            value = {"content": [], **value}  # which the protocol asks for, and which says nothing more
+            value = {"content": [], **value}  # which the protocol requires, and which says nothing more
         return self._template(value, path, known=known)
 
     def _error(self, fields: Fields, known: Known) -> Template:

@@ -45,7 +45,7 @@ SLOW = frozenset({FailureKind.BUDGET, FailureKind.TIMEOUT})
 DEPENDS_ON_NOBODY = frozenset(
     {FailureKind.AUTH, FailureKind.HOOK, FailureKind.SCORER, FailureKind.POLICY, FailureKind.SUITE}
 )
-_FLAKY = "passes and fails by turns, even alone: the server or the test is flaky"
+_FLAKY = "sometimes passes and sometimes fails, even alone: the server or the test is flaky"
 _READING = frozenset(
     {
         "tools/list",
@@ -194,7 +194,9 @@ class Causes:
                 why_not = "the suite says `restart: false`"
             hung = any(broken.hung for broken in one.decision.broken)
             if why_not is None and hung and self._hangs >= MOST_HANGS and self._is_over(_seconds(one)):
-                why_not = f"{self._hangs} calls timed out again, and the {self._most:.0f} s for new runs are used up"
+                why_not = (
+                    f"{self._hangs} calls timed out again, and the time for repeats ({self._most:.0f} s) is used up"
+                )
             if why_not is not None:
                 alone[one.place] = why_not
                 continue
@@ -208,7 +210,7 @@ class Causes:
         """What a test whose call was answered comes to alone, or why it was not tried."""
         why_not = self._why_not(one.case)
         if why_not is None and self._is_over(_seconds(one)):
-            why_not = f"the {self._most:.0f} s for new runs are used up"
+            why_not = f"the time for repeats ({self._most:.0f} s) is used up"
         return await self._run_again(one.case) if why_not is None else why_not
 
     async def _find_partners(
@@ -423,8 +425,8 @@ def _with_victims(decision: Decision, victims: Sequence[Held]) -> Decision:
             what = BY_HAND
         were = "was" if len(victims) == 1 else "were"
         told = (
-            f"its server {what} while {counted(len(victims), 'other test')} {were} under way, "
-            f"which {were} run again on a fresh server"
+            f"its server {what} while {counted(len(victims), 'other test')} {were} running; "
+            f"{'it' if were == 'was' else 'they'} {were} run again on a fresh server"
         )
         outcome = outcome._replace(warnings=(*outcome.warnings, told))
     return decision._replace(outcome=outcome)
@@ -445,4 +447,4 @@ def _interference_words(kind: FailureKind, partner: str | None, beside: int, rer
         fault += ", or the server ended by itself"
     elif not is_slow:
         fault += ", or this test needs another test to run first (then set `serial: true` on that test)"
-    return f"passes alone; failed while {others} under way{tried}: {fault}"
+    return f"passes alone; failed while {others} running{tried}: {fault}"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.sessions import Sessions
     from mcptest_engine.running.verdicts import Outcome
 
-GONE = "not run: the server is gone"
+GONE = "not run: the server has ended"
 
 
 async def run_verify_steps(case: Case, outcome: Outcome, sessions: Sessions, caller: Caller) -> Outcome:

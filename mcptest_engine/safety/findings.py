@@ -188,7 +188,7 @@ RULES: dict[str, Rule] = {
             name="no-object-schema",
             severity=Level.MEDIUM,
             says="{} is not a valid JSON Schema of an object",
-            advice="send a schema with `type: object`, as MCP wants: clients may refuse the whole list",
+            advice="send a schema with `type: object`, as MCP requires: clients may refuse the whole list",
         ),
         Rule(
             id="SCH-006",

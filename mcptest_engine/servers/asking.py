@@ -31,7 +31,7 @@ async def ask_for_notifications(session: OpenSession) -> None:
         if "logging" in session.capabilities:
             await _asked(session, "logging/setLevel", {"level": client["log_level"]})
         else:
-            session.remarked("declares no `logging` capability, so that `client.log_level` asks for nothing")
+            session.remarked("declares no `logging` capability, so `client.log_level` has no effect")
     for uri in client.get("subscriptions", ()):
         await _asked(session, "resources/subscribe", {"uri": uri})
 

@@ -181,8 +181,8 @@ def _shaken(session: OpenSession, exchange: Exchange) -> Opened:
         session.remarked(f"answered `initialize` {told}")
     elif version not in HANDSHAKE_REVISIONS:
         session.remarked(
-            f'answered `initialize` with the protocol version "{version}", which mcptest does not know, so that its '
-            "results are not held to the protocol"
+            f'answered `initialize` with the protocol version "{version}", which mcptest does not support, so that its '
+            "results are not checked against the protocol"
         )
     return opened
 

@@ -79,7 +79,7 @@ def restless_list(server: str) -> ServerError:
     """What is wrong with a server whose list changes each time that it is read."""
     return ServerError(
         f'server "{server}" announced a change of its tools each of the {MAX_LISTINGS} times that they were '
-        "listed, so that nothing says whether they are safe to call",
+        "listed, so it is unknown whether they are safe to call",
         server=server,
     )
 

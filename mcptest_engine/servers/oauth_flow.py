@@ -325,7 +325,7 @@ class Flow:
         method = members.get("token_endpoint_auth_method") or self._supported_method(secret)
         if method not in _KNOWN_METHODS:
             raise OAuthTrouble(
-                f"{who} wants the client to show itself by {self._quoted(method)}, which mcptest does not know"
+                f"{who} requires that the client authenticates with {self._quoted(method)}, which mcptest does not support"
             )
         if method in _METHODS and secret is None:
             raise OAuthTrouble(f"{who} registered the client for `{method}` and gave it no `client_secret`")

@@ -53,7 +53,7 @@ class Kind(StrEnum):
 
 
 class Unreadable(ValueError):
-    """A line that is no JSON, or more than is read (`is_too_much`).
+    """A line that is not JSON, or more than is read (`is_too_much`).
 
     `reason` is a phrase, `detail` the same without "it is not JSON".
     `call_id` is the integer id that it seems to carry, if it looks like an answer.

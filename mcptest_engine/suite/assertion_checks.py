@@ -201,7 +201,7 @@ class AssertionChecks:
                     self._places.tell(file, (*path, *below), message, hint)
                 continue
             if (forgotten := missing_type(schema)) is not None:
-                told = f"this schema takes every value that is not an {forgotten}, such as a text"
+                told = f"this schema accepts every value that is not an {forgotten}, such as a text"
                 for file, path in spots:
                     self._places.warn(file, path, told, f"add `type: {forgotten}`")
             for part in islice(ineffective_parts(schema), MOST_PROBLEMS + 1 - listed):
@@ -219,7 +219,7 @@ def _root_hint(first: object, target: str, roots: tuple[str, ...]) -> str:
         if near := did_you_mean(first[:80], roots):
             return near
         if first in (*ROOTS, *_RESULT_MEMBERS):
-            return "an agent test makes many calls: they stand in `tool_calls`, the answer of the model in `final_response`"
+            return "an agent test makes many calls: look at them in `tool_calls`, or at the answer of the model in `final_response`"
     elif isinstance(first, str):
         plain = target.removeprefix(".")
         if first in _RESULT_MEMBERS:

@@ -57,11 +57,11 @@ _OTHER_METHODS = {
     "elicitation/create": _ANSWERED,
     "roots/list": _ANSWERED,
 }
-_SUBSCRIBED = "there `client: { subscriptions: [URI] }` subscribes to changes"
+_SUBSCRIBED = "there, `client: { subscriptions: [URI] }` subscribes to changes"
 # The requests that not every revision has, and what 2026-07-28 has instead.
 _OF_ONE_ERA = {
     "ping": "use `server/discover`, which every server answers there",
-    "logging/setLevel": "there `client: { log_level: … }` asks for log messages",
+    "logging/setLevel": "there, `client: { log_level: … }` requests log messages",
     "resources/subscribe": _SUBSCRIBED,
     "resources/unsubscribe": _SUBSCRIBED,
     "server/discover": "",
@@ -161,7 +161,7 @@ def _check_no_secret(
         return
     if holds_secret(text, secrets, templated=places.raw(file, path) != text):
         hint = "reports show names and tags unchanged: use other words"
-        places.tell(file, path, f"{whose} holds the value of a secret variable", hint)
+        places.tell(file, path, f"{whose} contains the value of a secret variable", hint)
 
 
 class _TestChecks:

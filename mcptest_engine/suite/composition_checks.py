@@ -289,7 +289,7 @@ class CompositionChecks:
         """What a node says that has no effect beside something else that it says."""
         data = node.data
         if data.get("freeze") == "record" and self._in_ci:
-            message = "`freeze: record` is refused under CI, where nothing recorded is stored"
+            message = "`freeze: record` is refused under CI, because what is recorded there is not saved"
             hint = "commit the recorded output and write `freeze: golden`"
             self._places.tell(file, (*node.path, "freeze"), message, hint)
         if "max_concurrency" in data and "for_each" not in data:

@@ -90,7 +90,7 @@ class JudgedChecks:
     def _check_type(self, kind: Any, file: int, path: Pointer) -> None:
         if isinstance(kind, str) and kind and kind != EXEC:
             message = f"scorer type {quoted(kind)} is not available in this build, so everything that it grades fails"
-            hint = did_you_mean(kind[:80], (EXEC,)) or "a wrapper of `type: exec` can ask any platform"
+            hint = did_you_mean(kind[:80], (EXEC,)) or "ask the platform from a program of your own, with `type: exec`"
             self._places.warn(file, path, message, hint)
 
     def check_judge(self, judge: Any, file: int, path: Pointer) -> None:
@@ -120,14 +120,14 @@ class JudgedChecks:
             self._places.warn(file, (*path, "jury"), message, hint, key=True)
         if isinstance(models, list) and models and len(models) % 2 == 0:
             message = f"a jury of {len(models)} can be split evenly, and a split jury passes no answer"
-            self._places.warn(file, (*path, "models"), message, "name one model more or less", key=True)
+            self._places.warn(file, (*path, "models"), message, "name one model more, or one less", key=True)
 
     def _check_model(self, model: Any, file: int, path: Pointer) -> None:
         if not isinstance(model, str) or not model or self._any_model or KNOWN_MODELS.match(model):
             return
         if model not in self._told_models:
             self._told_models.add(model)
-            message = f"no provider of a model {quoted(model)} is known"
+            message = f"the provider of the model {quoted(model)} is not known"
             hint = f"ids begin with `claude-`, `gpt-`, `chatgpt-` or `o` and a digit; for any others set `{ANY_MODELS}`"
             self._places.warn(file, path, message, hint)
 

@@ -96,13 +96,13 @@ def check_client(client: Any, file: int, path: Pointer, places: Places) -> None:
         _check_beside_error(answer, ("content",), file, place, places)
         if "content" in answer and answer.get("action") in ("decline", "cancel"):
             message = f"the specification allows `content` with `accept` only, not with `{answer['action']}`"
-            places.warn(file, (*place, "content"), message, "it is sent unchanged", key=True)
+            places.warn(file, (*place, "content"), message, "remove it, or keep it: it is sent unchanged", key=True)
 
 
 def _check_root(uri: Any, file: int, path: Pointer, places: Places) -> None:
     """Source: MCP 2025-11-25, client/roots: a root's `uri` is a `file://` URI."""
     if isinstance(uri, str) and uri and not uri.lower().startswith("file://"):
-        hint = f"write `file://{uri}`" if uri.startswith("/") else "such as `file:///data`"
+        hint = f"write `file://{uri}`" if uri.startswith("/") else "write a URI such as `file:///data`"
         places.warn(file, path, f"the specification requires a `file://` URI for a root, found {quoted(uri)}", hint)
 
 

@@ -168,10 +168,10 @@ def check_name(name: Any, whose: str, file: int, path: tuple[str | int, ...], pl
         return
     at = first_control(name)
     if at is not None:
-        message = f"{whose} must not hold control characters: U+{ord(name[at]):04X} is character {at + 1}"
+        message = f"{whose} must not contain control characters: U+{ord(name[at]):04X} is character {at + 1}"
         places.tell(file, path, message, "reports are read line by line; remove it")
         return
     at = replace_unsafe(name, lambda _: "\0").find("\0")
     if at >= 0:
-        message = f"{whose} must not hold invisible characters: U+{ord(name[at]):04X} is character {at + 1}"
+        message = f"{whose} must not contain invisible characters: U+{ord(name[at]):04X} is character {at + 1}"
         places.tell(file, path, message, "nobody could type the name to select the test: remove it")

@@ -102,6 +102,9 @@ def expected(schema: dict[str, Any], key: str, definition: str | None) -> str:
 def either(phrases: list[str], conjunction: str = "or") -> str:
     """`a`, `a or b`, `a, b or c`, without repetition."""
     unique = list(dict.fromkeys(phrases))
+    if len(unique) > 1 and "true or false" in unique:
+        at = unique.index("true or false")
+        unique[at : at + 1] = ["true", "false"]
     return unique[0] if len(unique) == 1 else f"{', '.join(unique[:-1])} {conjunction} {unique[-1]}"
 
 

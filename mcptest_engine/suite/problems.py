@@ -212,7 +212,9 @@ class _Walk:
             if "oneOf" in schema or not any(way in value for way in ways):
                 self._one_way(ways, value, meant, place, definition or "")
         elif len(value) < schema.get("minProperties", 0):
-            shown = " or ".join(f"`{key}`" for key in properties)
+            from mcptest_engine.suite import problem_words as words
+
+            shown = words.either([f"`{key}`" for key in properties]) if properties else ""
             told = f": it needs {shown}" if shown else ""
             hint = "write one of them" if shown else "write an entry, or remove the key"
             self._report(place, f"an empty mapping has no effect here{told}", hint)
@@ -425,7 +427,7 @@ class _Walk:
             allowed = {name for schema in of_suite(path) for name in types(schema)}
             is_text = "string" in allowed or allowed.isdisjoint(("number", "integer"))
             if self.tree.span(path, nearest=True) not in told:
-                message = f"JSON has no such number: found {found(value)}"
+                message = f"JSON cannot express this number: found {found(value)}"
                 hint = "write a finite number" + (", or quote it if text is meant" if is_text else "")
                 self._report(_Place(path), message, hint)
         for key, member in members:

@@ -143,7 +143,7 @@ def rename(text: str, renaming: Renaming, name: str) -> str:
         is_data_kept = inside_texts or list(_data_in(now)) == list(_data_in(was))
         renamed = find_renaming(after, spans[0])
     except Exception as wrong:
-        raise EditRefused("the text would not be YAML any more") from wrong
+        raise EditRefused("the text would no longer be YAML") from wrong
     if renamed is None or renamed.name != name or len(renamed.places) != len(renaming.places) or not is_data_kept:
         raise EditRefused(
             "this name is not possible here", hint="an anchor or a text block prevents it; edit it by hand"

@@ -44,7 +44,7 @@ KEPT = 30
 EMPTY_TITLE = "No agent has worked here yet"
 EMPTY_LINE = (
     "This list shows what coding agents do here through `mcptest mcp-server`: their runs and results, the suites "
-    "that they wrote, and proposals that wait for you."
+    "that they wrote, and proposals for you to review."
 )
 EMPTY_HINTS = (
     ("mcptest mcp-server --install", "gives it tools that read"),
@@ -263,14 +263,14 @@ class AgentsScreen(WorkScreen):
         """The first test that failed, or the first of the suite, where that is open."""
         row, rows = self._row(), self.workbench.store.rows
         if row is None or row.kind != RUN:
-            self.workbench.say("this is no run")
+            self.workbench.say("this row is not a run")
             return
         suite = str(self._suite(row))
         failed = (str(test.get("id")) for test in self._bad(row))
         found = next((name for name in failed if name in rows), None)
         found = found or next((test.id for test in rows.values() if test.path == suite), None)
         if found is None:
-            self.workbench.say(f"this suite is not among the tests: {key_of('agents.edit')} opens it in the editor")
+            self.workbench.say(f"this suite is not open in Tests: {key_of('agents.edit')} opens it in the editor")
         else:
             self.workbench.go("tests", id=found)
 
@@ -294,7 +294,7 @@ class AgentsScreen(WorkScreen):
         if self.view.more:
             self.workbench.agents.read_older()
         else:
-            self.workbench.say("these are all that are kept")
+            self.workbench.say("there are no older ones")
 
     def action_look_again(self) -> None:
         """Ask."""

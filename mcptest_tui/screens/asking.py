@@ -70,7 +70,7 @@ class Requests(Controller):
             return None
         if capability and not server.offers(capability, member):
             what = f"{capability}.{member}" if member else capability
-            self.workbench.say(f"{server.name} did not say that it can do this: it has no capability `{what}`")
+            self.workbench.say(f"{server.name} does not declare that it can do this: it has no capability `{what}`")
             return None
         return server
 

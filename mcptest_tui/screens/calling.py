@@ -283,7 +283,7 @@ class Calls(Controller):
             return
         if not call.server.connected:
             pane.help(
-                f"{call.server.name} is not connected any more: {key_of('app.back')}, then {key_of('server.connect')}",
+                f"{call.server.name} is no longer connected: {key_of('app.back')}, then {key_of('server.connect')}",
                 problem=True,
             )
             return

@@ -74,7 +74,7 @@ class Connections(Controller):
                 elif server.state == "off":
                     self._browser.go_to("servers")
                     self.workbench.say(
-                        f"{server.name} is not connected: {key_of('server.connect')} connects it, and goes on to the call"
+                        f"{server.name} is not connected: {key_of('server.connect')} connects it, then opens the call"
                     )
                 return
             self.arriving = None

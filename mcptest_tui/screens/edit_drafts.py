@@ -114,12 +114,12 @@ class Drafting(FileController):
             self._is_writing = False
 
     async def write_async(self, doc: OpenDoc) -> Path | None:
-        """Write a draft in a thread; where it is, None where no folder takes it."""
+        """Write a draft in a thread; where it is, None where no folder is writable."""
         self._store_left_over(doc)
         return await asyncio.to_thread(self.drafts.put, _draft_of(doc))
 
     def write(self, doc: OpenDoc) -> bool:
-        """Write a draft now; False where no folder takes it."""
+        """Write a draft now; False where no folder is writable."""
         self._store_left_over(doc)
         doc.drafted = self.drafts.put(_draft_of(doc)) is not None
         return doc.drafted
@@ -193,7 +193,7 @@ class Drafting(FileController):
         doc.area.become(draft.text)
         doc.area.move_cursor((draft.line, draft.column), center=True)
         self.files.show(doc)
-        self.workbench.say(f"restored {doc.file.name}; {key_of('edit.undo')} gives back what the disk has")
+        self.workbench.say(f"restored {doc.file.name}; {key_of('edit.undo')} goes back to the text on the disk")
 
 
 def _draft_of(doc: OpenDoc) -> Draft:

@@ -220,7 +220,7 @@ class Saving(FileController):
             self.workbench.tell(
                 f"{doc.file.name} was deleted on the disk",
                 severity="warning",
-                hint=f"its text stays here; {key_of('edit.save')} writes it anew",
+                hint=f"its text stays here; {key_of('edit.save')} writes the file again",
             )
             return
         there = read_there(doc.file.path)
@@ -285,7 +285,7 @@ class Saving(FileController):
             f"{doc.file.name} has changed on the disk, and here",
             ["The other text is saved in .mcptest/cache/drafts."],
             (
-                ("m", "keep mine: overwrite theirs"),
+                ("m", "keep my text: overwrite the file"),
                 ("t", "take theirs"),
                 ("d", "show the difference"),
                 ("l", "later"),
@@ -337,7 +337,7 @@ class Saving(FileController):
             return "", None
         kept = self._drafting.drafts.keep(path, theirs, "theirs")
         if kept is None:
-            raise OSError("no folder takes it")
+            raise OSError("no folder is writable")
         return digest_of(theirs), kept
 
     def _take_theirs(self, doc: OpenDoc) -> None:

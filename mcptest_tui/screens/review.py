@@ -57,7 +57,7 @@ OF_A_PROPOSAL = (
 INKS = {"pass": "$verdict-pass", "fail": "$verdict-fail", "skip": "$verdict-skip"}
 EMPTY_TITLE = "Nothing to review"
 EMPTY_LINES = (
-    "Here you accept or reject proposed tests and expectations, one by one. Nothing is written before you say so.",
+    "Here you accept or reject proposed tests and expectations, one by one. Nothing is written before you decide.",
 )
 
 
@@ -430,9 +430,9 @@ class ReviewScreen(WorkScreen):
             return
         chosen = self.state.alike(item)
         if len(chosen) < 2:
-            self.workbench.say("no other one that is undecided changes the same")
+            self.workbench.say("no other undecided proposal makes the same change")
             return
-        lines = [f"They change the same in other tests, of {told_files(self.state.files(chosen))}."]
+        lines = [f"They make the same change in other tests, in {told_files(self.state.files(chosen))}."]
         self._decide_many(chosen, ACCEPT, f"Accept {counted(len(chosen), 'proposal')} that are alike?", lines)
 
     def _decide_many(self, items: Sequence[Item], choice: str, title: str, lines: Sequence[str]) -> None:

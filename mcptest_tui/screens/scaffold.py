@@ -295,7 +295,7 @@ class ScaffoldScreen(Modal[str]):
         """Write it, if the file is still what it was."""
         state = self.state
         if self.asking:
-            self.bench.say("the text is being made")
+            self.bench.say("the text is being written")
             return
         if state.problem or not state.after or state.after == state.before:
             self.bench.say(state.problem or "there is nothing to write", "warning")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LONGEST = 400
 ABOUT = {
     INLINE: "This suite came as text and has no result: it is running, it is not valid, or its run was interrupted.",
-    PROPOSAL: "This waits for you: u reviews it. Nothing is written before you say so.",
+    PROPOSAL: "This needs your decision: u reviews it. Nothing is written before you decide.",
     "unreadable": "This file cannot be read: it is damaged, or not written by mcptest.",
 }
 

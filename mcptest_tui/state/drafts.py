@@ -47,7 +47,7 @@ class Drafts:
         self._written: dict[str, tuple[str, Path]] = {}
 
     def put(self, draft: Draft) -> Path | None:
-        """Write a draft; None when no folder takes it. The same text again is not written again."""
+        """Write a draft; None when no folder is writable. The same text again is not written again."""
         known = self._written.get(draft.path)
         if known is not None and known[0] == draft.text:
             return known[1]

@@ -90,7 +90,7 @@ def open_file(path: str) -> EditorFile:
             raise OSError(errno.EINVAL, "is not a file" if not stat.S_ISDIR(status.st_mode) else "is a folder", path)
         if status.st_size > MOST_BYTES:
             size = status.st_size // 1024 // 1024
-            return EditorFile(path, "", False, Disk("large"), f"it has {size} MB, too much to be held here")
+            return EditorFile(path, "", False, Disk("large"), f"it has {size} MB, too much for the editor")
         data = Path(path).read_bytes()
     except FileNotFoundError:
         return EditorFile(path)

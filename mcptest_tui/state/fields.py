@@ -329,9 +329,9 @@ class Field:
         if self.empty:
             return "required" if self.required else ""
         if isinstance(least, int) and there < least and self.raw != "null":
-            return f"has {counted(there, 'item')}, at least {least} are wanted"
+            return f"has {counted(there, 'item')}, at least {least} are needed"
         if isinstance(most, int) and there > most:
-            return f"has {counted(there, 'item')}, at most {most} are wanted"
+            return f"has {counted(there, 'item')}, at most {most} are allowed"
         return ""
 
 
@@ -541,7 +541,7 @@ def _same(one: object, other: object) -> bool:
 
 def _problem_of_rest(one: Field, value: object) -> str:
     if not isinstance(value, dict):
-        return 'a JSON object is wanted: {"name": value}'
+        return 'must be a JSON object: {"name": value}'
     for name in value if one.schema.get("additionalProperties") is False else ():
         hint = did_you_mean(name, one.options)
         return f"`{name}` is not one of the {'arguments' if one.parent is None else 'members'}" + (
@@ -576,9 +576,9 @@ def _problem_of_number(schema: Mapping[str, Any], value: float) -> str:
 def _problem_of_length(schema: Mapping[str, Any], value: str) -> str:
     least, most = schema.get("minLength"), schema.get("maxLength")
     if isinstance(least, int) and len(value) < least:
-        return f"has {len(value)} characters, at least {least} are wanted"
+        return f"has {len(value)} characters, at least {least} are needed"
     if isinstance(most, int) and len(value) > most:
-        return f"has {len(value)} characters, at most {most} are wanted"
+        return f"has {len(value)} characters, at most {most} are allowed"
     return ""
 
 
@@ -599,9 +599,9 @@ def _problem_of_format(schema: Mapping[str, Any], value: str) -> str:
 def _problem_of_type(one: Field, value: object) -> str:
     wanted = one.schema.get("type")
     if wanted == "array" and not isinstance(value, list):
-        return f"a list is wanted: [{as_text(value)[:40]}]"
+        return f"must be a list: [{as_text(value)[:40]}]"
     if wanted == "object" and not isinstance(value, dict):
-        return 'an object is wanted: {"name": value}'
+        return 'must be an object: {"name": value}'
     return ""
 
 
@@ -609,7 +609,7 @@ def _json_problem(wrong: LenientError, text: str, one: Field) -> str:
     wanted = one.schema.get("type")
     if wanted == "array" and not text.startswith("["):
         items: Sequence[str] = [part.strip() for part in text.split(",")][:4]
-        return f"a list is wanted: {as_text(items)[:60]}"
+        return f"must be a list: {as_text(items)[:60]}"
     where = f"line {wrong.line}, column {wrong.column}: " if "\n" in text else f"column {wrong.column}: "
     return f"{where}{wrong.message}"
 

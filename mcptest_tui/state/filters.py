@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Predicate = Callable[[TestRow], bool]
 
 QUALIFIERS = {
-    "is": "what a test came to, or does",
+    "is": "the verdict of a test, or what it does",
     "tag": "a tag of the suite",
     "server": "the server that is called",
     "tool": "the tool, URI or prompt",

@@ -215,14 +215,14 @@ def as_json(form: Form) -> Form:
     if whole is None:
         for one in form.rows():
             if one.name == REST and not one.empty and not isinstance(one.sent(), dict):
-                raise ValueError(f"{one.description}: a JSON object is wanted")
+                raise ValueError(f"{one.description}: must be a JSON object")
         turned = form_of(form.item)
         turned.fields = [Field(WHOLE, "json", False, "object", {}, description="all arguments as one JSON object")]
         turned.fill(form.arguments())
         return turned
     value = {} if whole.empty else whole.value()
     if not isinstance(value, dict):
-        raise ValueError('a JSON object is wanted: {"name": value}')
+        raise ValueError('must be a JSON object: {"name": value}')
     turned = form_of(form.item)
     turned.fill(value)
     return turned

@@ -682,7 +682,7 @@ def log_lines(row: TestRow, server: ServerView | None) -> list[TextLine]:
     text = tail or ("" if server is None else server.of_run(row.run_id).stderr)
     name = safe(row.server)
     if not text.strip() and server is not None and server.stderr:
-        return [line((f"what {name} wrote in the run of this result is not here any more", "dim"))]
+        return [line((f"what {name} wrote in the run of this result is no longer saved", "dim"))]
     if not text.strip():
         return [line((f"{name} wrote nothing on stderr", "dim"))]
     lines = [line((f"stderr of {name}, {source}", "dim")), BLANK]

@@ -336,7 +336,7 @@ def rest_question(state: Reviewing, choice: str) -> tuple[list[Item], str, list[
     if choice == ACCEPT:
         if files:
             change = "It changes" if len(chosen) == 1 else "They change"
-            lines.append(f"{change} {told_files(files)}; nothing is written before you say so.")
+            lines.append(f"{change} {told_files(files)}; nothing is written before you decide.")
         loosening = sum(item.loosens is not None for item in rest)
         volatile = sum(item.loosens is None and item.is_volatile for item in rest)
         if loosening:

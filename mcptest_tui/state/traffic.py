@@ -141,7 +141,7 @@ class Filter:
         try:
             limit = float(value.lstrip(">="))
         except ValueError:
-            self.problem = f"`{name}:` wants a number, such as `{name}:>100`"
+            self.problem = f"`{name}:` needs a number, such as `{name}:>100`"
             return None
         if name == "size":
             return lambda row: row.size >= limit

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcptest_tui.widgets.lines import Piece
 
 HELP = """What coding agents did in this workspace through `mcptest mcp-server`, newest first, as it happens: runs with what
-they came to, suites that came as text and have no result, and proposals that wait for you. {agents.open} shows what a run came
+they came to, suites that came as text and have no result, and proposals for you to review. {agents.open} shows what a run came
 to; {agents.repro} copies the command that runs it again; {agents.edit} opens its suite; {agents.tests} goes to the test that
 failed; {agents.review} reviews what is proposed."""
 OUTCOME, WHO = 14, 16

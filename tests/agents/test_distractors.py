@@ -75,7 +75,7 @@ def test_an_assertion_on_the_accuracy_decides_in_place_of_the_gate(agent, models
 def test_a_model_that_calls_nothing_is_not_accurate(agent, models):
     models.answers("done")
     result = agent(distractors={"count": 1})
-    assert result.failure.message == "distractors: accuracy 0 % is below 100 %: no tool was called that is right"
+    assert result.failure.message == "distractors: accuracy 0 % is below 100 %: no right tool was called"
 
 
 def test_with_several_servers_a_near_duplicate_stands_among_the_tools_of_its_own(agent, models):

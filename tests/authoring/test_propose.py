@@ -56,11 +56,11 @@ EXAMPLE = """\
         - target: "result.content[0].text"
           matcher:
             exact: "status: degraded"
-          message: "seen, not known to be right; the same in both calls"
+          message: "observed, not verified; the same in both calls"
         - target: "result.content[0].type"
           matcher:
             exact: "text"
-          message: "seen, not known to be right; the same in both calls"
+          message: "observed, not verified; the same in both calls"
       # latency budget: 2x the slowest observed call, rounded up to the nearest 50 ms, floor 100 ms
       max_duration_ms: 100
 """
@@ -465,7 +465,7 @@ def test_a_single_call_proposes_the_flag_and_the_structure_and_says_why(of: Of) 
     assert [one["target"] for one in assertions(proposed)] == ["result.isError", "result.content"]
     assert proposed.calls_made == 1
     assert proposed.notes[0] == (
-        "one call only was asked for; no exact values are proposed, because it is unknown which are stable"
+        "only one call was requested; no exact values are proposed, because it is unknown which are stable"
     )
     assert "max_duration_ms" in proposed.mapping["expect"]
 
@@ -521,7 +521,7 @@ def test_an_answer_and_a_refusal_have_only_an_answer_in_common(of: Of, tmp_path:
 def test_a_result_without_content_is_told(of: Of) -> None:
     proposed = of({"result": {}}, validity="off")
     assert [one["target"] for one in assertions(proposed)] == ["result.isError"]
-    assert proposed.notes == ("the result has no `content`, which the protocol asks for",)
+    assert proposed.notes == ("the result has no `content`, which the protocol requires",)
 
 
 @pytest.mark.parametrize(

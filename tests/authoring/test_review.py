@@ -334,7 +334,7 @@ def test_undo_refuses_when_the_file_was_changed_since(bench: Bench) -> None:
     path.write_text(path.read_text() + "# mine\n")
     mine = path.read_bytes()
     undone = undo(bench.workspace)
-    assert (undone.restored, undone.refused) == ((), (("mcptest.yml", "it was changed since"),))
+    assert (undone.restored, undone.refused) == ((), (("mcptest.yml", "it has changed since then"),))
     assert path.read_bytes() == mine
 
 
@@ -354,7 +354,7 @@ def test_an_edit_elsewhere_meanwhile_is_no_hindrance(bench: Bench) -> None:
     ("new", "reason"),
     [
         (RAIN.replace("rain", "snow"), "has changed since it was proposed"),
-        (RAIN.replace("name: forecast", "name: renamed"), "is not in the file any more"),
+        (RAIN.replace("name: forecast", "name: renamed"), "is no longer in the file"),
         ("tools: [", "cannot be read"),
         (None, "no longer exists"),
     ],
@@ -648,7 +648,7 @@ def test_a_proposal_that_the_suite_has_outgrown_can_only_be_rejected(bench: Benc
     waiting = look(bench.workspace)
     assert waiting.items == ()
     ((item, reason),) = waiting.stale
-    assert reason == "there is no test `gone` any more"
+    assert reason == "there is no longer a test `gone`"
     decide(bench.workspace, [(item, Choice.REJECT, None)])
     assert look(bench.workspace).stale == ()
 

@@ -180,5 +180,5 @@ def test_a_server_that_no_file_declares_any_more_is_refused_and_its_secrets_are_
     suite = load_suite(path, LoadOptions(variables={}, environ=environ, workspace_root=tmp_path))
     assert declared_in_suite(suite, "s").settings == {"command": ["srv", "${env.TOKEN_OF_IT}"]}
     path.write_text("servers: {", encoding="utf-8")
-    with pytest.raises(UsageError, match=r'the server "s" is not in mcptest\.yml any more'):
+    with pytest.raises(UsageError, match=r'the server "s" is no longer in mcptest\.yml'):
         declared_in_suite(suite, "s")

@@ -210,7 +210,7 @@ def test_a_saved_catalog_that_is_none_is_refused(mcptest: Command, tmp_path: Pat
     ("flags", "told"),
     [
         (("--cursor", "x"), "`x` is not a cursor"),
-        (("--cursor", "99"), "the cursor 99 is behind the last of"),
+        (("--cursor", "99"), "the cursor 99 is past the last of"),
         (("--tools", " , "), "--tools names no tool"),
         (("--into", "a.yml", "--output", "b.yml"), "both --into and --output are given"),
         (("--into", "missing.yml"), "there is no such file"),

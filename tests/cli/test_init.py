@@ -60,7 +60,7 @@ def test_a_command_and_yes_lead_from_nothing_to_verdicts(mcptest: Run, tmp_path:
     done = mcptest("init", "--command", DEMO, "--yes")
     assert "wrote mcptest.yml: tests for 12 tools, 3 resources, 2 prompts of mcptest-demo" in done.stdout
     assert "PASS  get_weather: valid arguments" in done.stdout
-    assert "next:\n  accept what was seen  mcptest review\n  run it again          mcptest run\n" in done.stderr
+    assert "next:\n  accept the proposals  mcptest review\n  run it again          mcptest run\n" in done.stderr
     text = (tmp_path / "mcptest.yml").read_text(encoding="utf-8")
     assert text.startswith("# yaml-language-server: $schema=")
     assert suite_of(tmp_path)["servers"] == {"target": {"command": ["mcptest", "mock", "--preset", "demo"]}}
@@ -869,7 +869,7 @@ def test_values_that_read_only_tools_returned_become_arguments_and_are_tried(mcp
     done = mcptest("init", "--command", server("library", "--diary", diary), "--yes")
     assert "  get_book: valid arguments: book_id from list_books\n" in done.stdout
     assert "  PASS  get_chapter: highest `chapter`  " in done.stdout
-    assert "\n11 checked\nproposals for 11 tests: values that were seen, not known to be right\n" in done.stdout
+    assert "\n11 checked\nproposals for 11 tests: values that were observed, not verified\n" in done.stdout
     tests = {test["name"]: test for test in suite_of(tmp_path)["tools"]}
     assert tests["get_book: valid arguments"]["args"] == {"book_id": "b-7741"}
     assert tests["get_book: valid arguments"]["guess"] == ["book_id"]

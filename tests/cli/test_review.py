@@ -90,7 +90,7 @@ def test_the_diff_shows_every_item_and_decides_nothing(mcptest: Mcptest, failed:
     assert '-- { target: "result.content[0].text", matcher: { contains: degraded } }' in shown.stdout
     assert '+- { target: "result.content[0].text", matcher: { contains: "status: api operational" } }' in shown.stdout
     assert "loosens   lowers the limit from 4 to 0" in shown.stdout
-    assert "3 items wait; decide with `mcptest review`" in shown.stdout
+    assert "3 open items; decide with `mcptest review`" in shown.stdout
     assert failed.read_bytes() == before
 
 
@@ -98,7 +98,7 @@ def test_the_exit_code_tells_whether_something_waits_where_it_is_asked_for(mcpte
     assert mcptest("review", "--diff", "--exit-code").returncode == 1
     assert mcptest("review", "--reject-all").returncode == 0
     nothing = mcptest("review", "--list", "--exit-code")
-    assert (nothing.returncode, nothing.stdout) == (0, "nothing waits\n")
+    assert (nothing.returncode, nothing.stdout) == (0, "nothing to review\n")
 
 
 def test_an_item_is_accepted_by_the_beginning_of_its_id_and_its_test_passes(mcptest: Mcptest, failed: Path) -> None:
@@ -135,7 +135,7 @@ def test_undo_leaves_a_file_that_was_changed_since(mcptest: Mcptest, failed: Pat
     failed.write_text(failed.read_text() + "# mine\n")
     mine = failed.read_bytes()
     refused = mcptest("review", "--undo")
-    assert (refused.returncode, refused.stderr) == (1, "mcptest.yml: it was changed since\nnothing was undone\n")
+    assert (refused.returncode, refused.stderr) == (1, "mcptest.yml: it has changed since then\nnothing was undone\n")
     assert failed.read_bytes() == mine
 
 
@@ -254,7 +254,7 @@ def test_a_broken_pending_file_is_told_and_nothing_crashes(mcptest: Mcptest, fai
 def test_a_suite_that_is_gone_has_no_items(mcptest: Mcptest, failed: Path) -> None:
     failed.unlink()
     gone = mcptest("review", "--list")
-    assert (gone.returncode, gone.stdout) == (0, "nothing waits\n")
+    assert (gone.returncode, gone.stdout) == (0, "nothing to review\n")
 
 
 def test_a_person_accepts_rejects_and_skips_with_a_key_each(

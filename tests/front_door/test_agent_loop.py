@@ -109,7 +109,7 @@ def test_a_suite_that_is_refused_leaves_no_run_behind_and_can_be_mended(
 ) -> None:
     door = open_door("--enable-writes")
     words = door.refused("run_tool_test", suite=SUITE.replace("expect:", "asert:"))
-    assert words.endswith("the suite is `s1`: mend it with edit_suite")
+    assert words.endswith("the suite is `s1`: correct it with edit_suite")
     assert "is not a regular expression" in door.refused("run_tool_test", suite=SUITE, filter="re:(")
     assert not list((tmp_path / ".mcptest" / "inline").iterdir())
     assert door.call("edit_suite", suite="s1", edits=[{"old": "asert:", "new": "expect:"}])["valid"]
@@ -220,8 +220,8 @@ def test_a_tool_is_called_by_name_under_the_policy_and_answers_as_the_server_did
 def test_a_proposal_shows_what_was_observed_and_claims_no_more(writer: Door) -> None:
     made = writer.call("propose_assertions", command=DEMO, tool="status")
     assert made["observed"] == [{"result": {"content": [{"type": "text", "text": "status: operational"}]}}]
-    assert made["notes"][0].startswith("the values are seen, not known to be right")
-    assert made["test"].count("seen, not known to be right") == made["test"].count('exact: "')
+    assert made["notes"][0].startswith("the values are observed, not verified")
+    assert made["test"].count("observed, not verified") == made["test"].count('exact: "')
 
 
 def test_one_test_of_a_run_is_returned_alone(writer: Door) -> None:

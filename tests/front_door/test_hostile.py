@@ -239,7 +239,7 @@ def test_nothing_is_kept_behind_a_link_that_leads_out(open_door: Callable[..., D
         ("trigger_run", {}),
         ("record_cassette", {"name": "n"}),
     ):
-        assert "is a link, so nothing is kept there" in door.refused(verb, **arguments)
+        assert "is a link, so nothing is saved there" in door.refused(verb, **arguments)
     assert not list(outside.iterdir())
     assert "is not a file" in door.refused("trigger_run", config="pipe.yml")
     (tmp_path / "elsewhere.yml").write_text(SUITE)

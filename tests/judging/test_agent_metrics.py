@@ -85,7 +85,7 @@ def test_every_one_of_several_tools_is_needed():
 def test_a_miss_that_the_rate_leaves_room_for_passes_and_the_next_one_fails():
     written = {"tool": "a", "min_rate": 0.8}
     assert measured("tool_selection", written, "b", runs=5)[1] is None
-    told = "tool_selection: `a` was not called; 2 of 5 runs missed, 1 may"
+    told = "tool_selection: `a` was not called; 2 of 5 runs missed; at most 1 may miss"
     assert measured("tool_selection", written, "b", runs=5, before=(False, True))[1] == told
     assert measured("tool_selection", written, "a", runs=5, before=(False, False))[1] is None
 
@@ -93,7 +93,7 @@ def test_a_miss_that_the_rate_leaves_room_for_passes_and_the_next_one_fails():
 def test_a_run_over_its_tokens_is_a_wrong_choice():
     members, failure = measured("tool_selection", {"tool": "a", "max_tokens": 99}, "a", tokens=100)
     assert (members["selected"], members["within_tokens"]) == (False, False)
-    assert failure == "tool_selection: it took 100 tokens, 99 are allowed a run"
+    assert failure == "tool_selection: it took 100 tokens; at most 99 are allowed for each run"
 
 
 @settings(max_examples=60)
@@ -203,8 +203,8 @@ def test_a_detour_is_told_with_what_may_be():
     members, failure = measured("golden_path", {"calls": ["a", "b"], "max_wasted": 1, "max_repeats": 0}, *"axxb")
     assert (members["wasted"], members["repeats"], members["efficiency"]) == (2, 1, 0.5)
     assert (
-        failure
-        == "golden_path: the calls differ from the golden path: 2 calls beside it, 1 may be; 1 call made again, 0 may be"
+        failure == "golden_path: the calls differ from the golden path: 2 calls beside it, at most 1 allowed; "
+        "1 call made again, at most 0 allowed"
     )
 
 
@@ -230,7 +230,7 @@ def test_the_share_of_allowed_steps_is_a_percentage():
     written = {"allowed": [["a", "b"]], "min_allowed_pct": 60}
     members, failure = measured("tool_edges", written, "a", "b", "c")
     assert members["allowed_pct"] == 50
-    assert failure == "tool_edges: 50 % of the steps are allowed ones, 60 % have to be: `b → c`"
+    assert failure == "tool_edges: 50 % of the steps are allowed, but 60 % must be: `b → c`"
 
 
 def test_a_single_call_is_no_step():
@@ -242,7 +242,7 @@ def test_hand_offs_that_are_expected_are_counted_and_gate_only_where_a_share_is_
     members, failure = measured("tool_edges", written, "a", "b", "c")
     assert (members["delegation_pct"], members["not_delegated"], failure) == (50, [["b", "a"]], None)
     members, failure = measured("tool_edges", {**written, "min_delegation_pct": 80}, "a", "b", "c")
-    assert failure == "tool_edges: 50 % of the hand-offs were made, 80 % have to be: `b → a` is missing"
+    assert failure == "tool_edges: 50 % of the hand-offs were made, but 80 % must be: `b → a` is missing"
     assert members["gate_passed"] is False
 
 
@@ -264,7 +264,7 @@ def test_tokens_and_cost_are_reckoned_for_each_right_choice():
         0.005,
     )
     assert members["grade"] == "A"
-    assert failure == "token_efficiency: 500 tokens for each call of a right tool, 400 are allowed"
+    assert failure == "token_efficiency: 500 tokens for each call of a right tool; at most 400 are allowed"
 
 
 def test_a_cost_that_nobody_knows_stays_unknown():

@@ -91,7 +91,7 @@ def verified(build: Any) -> RunRecord:
             "the bank burns",
             of_step(died, crashed.told),
             crashed,
-            step(1, "skip", server="bank", message="not run: the server is gone"),
+            step(1, "skip", server="bank", message="not run: the server has ended"),
             step(2, name="\x1b[2J the other\nbank"),
             attempts=(LOST,),
         ),

@@ -118,8 +118,8 @@ minimcp.serve(handle)
 @pytest.mark.parametrize(
     ("failing", "hint", "cause"),
     [
-        ({1, 4, 6}, "passes and fails by turns, even alone: the server or the test is flaky", None),
-        ({1, 4}, "passes alone; failed while another test was under way, and in ", "interference"),
+        ({1, 4, 6}, "sometimes passes and sometimes fails, even alone: the server or the test is flaky", None),
+        ({1, 4}, "passes alone; failed while another test was running, and in ", "interference"),
     ],
     ids=["also alone", "once"],
 )

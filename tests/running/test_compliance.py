@@ -59,7 +59,7 @@ def test_a_stateless_server_passes_every_check_that_its_revision_has(record_of: 
     )
     assert [(test.verdict.value, test.message) for test in results] == [("pass", None)] * 3
     kept = {row.name for row in results[1].assertions}
-    assert "`ttlMs` says how long the answer may be kept, in whole milliseconds" in kept
+    assert "`ttlMs` says how long the answer may be cached, in whole milliseconds" in kept
 
 
 BROKEN = [
@@ -67,7 +67,7 @@ BROKEN = [
     (
         "initialize",
         "--set=initialize:protocolVersion=3",
-        ["`protocolVersion` is a revision of the protocol", "`protocolVersion` is a text"],
+        ["`protocolVersion` is a revision of the protocol", "`protocolVersion` is a string"],
     ),
     ("initialize", "--set=initialize:capabilities=[]", ["`capabilities` is an object"]),
     (
@@ -80,81 +80,81 @@ BROKEN = [
         '--set=initialize:capabilities.tools={"listChanged":"yes"}',
         ["each capability is an object, and its flags are booleans"],
     ),
-    ("initialize", "--drop=initialize:serverInfo.name", ["`serverInfo` has a name, a text"]),
-    ("initialize", "--set=initialize:serverInfo.version=1", ["`serverInfo` has a version, a text"]),
-    ("initialize", "--set=initialize:serverInfo.title=1", ["`title` of `serverInfo` is a text where there is one"]),
-    ("initialize", "--set=initialize:instructions=[]", ["`instructions` is a text where there is one"]),
-    ("ping", '--set=ping={"pong":true}', ["the result is empty, but for `_meta`"]),
-    ("tools/list", "--set=tools/list:tools={}", ["the result holds the list `tools`"]),
-    ("tools/list", "--drop=tools/list:tools", ["the result holds the list `tools`"]),
-    ("tools/list", "--set=tools/list:nextCursor=2", ["`nextCursor` is a text where there is one"]),
+    ("initialize", "--drop=initialize:serverInfo.name", ["`serverInfo` has a name, a string"]),
+    ("initialize", "--set=initialize:serverInfo.version=1", ["`serverInfo` has a version, a string"]),
+    ("initialize", "--set=initialize:serverInfo.title=1", ["`title` of `serverInfo`, if present, is a string"]),
+    ("initialize", "--set=initialize:instructions=[]", ["`instructions`, if present, is a string"]),
+    ("ping", '--set=ping={"pong":true}', ["the result is empty, except for `_meta`"]),
+    ("tools/list", "--set=tools/list:tools={}", ["the result contains the list `tools`"]),
+    ("tools/list", "--drop=tools/list:tools", ["the result contains the list `tools`"]),
+    ("tools/list", "--set=tools/list:nextCursor=2", ["`nextCursor`, if present, is a string"]),
     ("tools/list", '--set=tools/list:tools.1.name="look"', ["the names of the tools are unique"]),
-    ("tools/list", '--set=tools/list:tools.1.name=""', ["each tool has a name, a text that is not empty"]),
-    ("tools/list", "--set=tools/list:tools.1=7", ["each tool has a name, a text that is not empty"]),
+    ("tools/list", '--set=tools/list:tools.1.name=""', ["each tool has a name, a string that is not empty"]),
+    ("tools/list", "--set=tools/list:tools.1=7", ["each tool has a name, a string that is not empty"]),
     ("tools/list", "--drop=tools/list:tools.1.inputSchema", ["each tool has an `inputSchema`, an object"]),
     ("tools/list", '--set=tools/list:tools.1.inputSchema="any"', ["each tool has an `inputSchema`, an object"]),
-    ("tools/list", '--set=tools/list:tools.1.inputSchema.type="array"', ["each `inputSchema` says `type: object`"]),
+    ("tools/list", '--set=tools/list:tools.1.inputSchema.type="array"', ["each `inputSchema` has `type: object`"]),
     (
         "tools/list",
         '--set=tools/list:tools.1.inputSchema={"type":"object","required":"q"}',
-        ["each `inputSchema` has an object for `properties` and a list of texts for `required`, where there are any"],
+        ["in each `inputSchema`, `properties` (if present) is an object and `required` (if present) a list of strings"],
     ),
     (
         "tools/list",
         "--set=tools/list:tools.1.description=7",
-        ["each tool's `description` is a text where there is one"],
+        ["each tool's `description`, if present, is a string"],
     ),
     (
         "tools/list",
         '--set=tools/list:tools.1.annotations={"readOnlyHint":"yes"}',
-        ["each tool's `annotations` hold a text `title` and boolean hints, where there are any"],
+        ["in each tool's `annotations`, `title` (if present) is a string and the hints (if present) are booleans"],
     ),
     (
         "tools/list",
         '--set=tools/list:tools.1.outputSchema={"type":"array"}',
-        ["each `outputSchema` says `type: object`, where there is one"],
+        ["each `outputSchema`, if present, has `type: object`"],
     ),
     (
         "tools/list",
         '--set=tools/list:tools.1.icons=["a.png"]',
-        ["each tool's `icons` are a list of objects with `src`, where there are any"],
+        ["each tool's `icons`, if present, are a list of objects with `src`"],
     ),
-    ("resources/list", "--drop=resources/list:resources.0.name", ["each resource has a name, a text"]),
+    ("resources/list", "--drop=resources/list:resources.0.name", ["each resource has a name, a string"]),
     ("resources/list", '--set=resources/list:resources.0.uri="memo://b"', ["the URIs of the resources are unique"]),
     ("resources/list", '--set=resources/list:resources.0.uri="a.txt"', ["each URI begins with a scheme"]),
     (
         "resources/list",
         "--set=resources/list:resources.0.mimeType=1",
-        ["each resource's `mimeType` is a text where there is one"],
+        ["each resource's `mimeType`, if present, is a string"],
     ),
     (
         "resources/list",
         '--set=resources/list:resources.0.size="1 kB"',
-        ["each resource's `size` is a number where there is one"],
+        ["each resource's `size`, if present, is a number"],
     ),
     (
         "resources/list",
         '--set=resources/list:resources.0.annotations={"priority":2}',
-        ["each resource's `annotations` have the shapes of the specification, where there are any"],
+        ["each resource's `annotations`, if present, follow the specification"],
     ),
     (
         "resources/templates/list",
         "--drop=resources/templates/list:resourceTemplates.0.uriTemplate",
-        ["each template has a `uriTemplate`, a text that is not empty"],
+        ["each template has a `uriTemplate`, a string that is not empty"],
     ),
     ("prompts/list", '--set=prompts/list:prompts.0.name="part"', ["the names of the prompts are unique"]),
     (
         "prompts/list",
         '--set=prompts/list:prompts.0.arguments=["whom"]',
-        ["each prompt's `arguments` are a list of objects with a name, where there are any"],
+        ["each prompt's `arguments`, if present, are a list of objects with a name"],
     ),
     (
         "prompts/list",
         '--set=prompts/list:prompts.0.arguments=[{"name":"a","required":"no"}]',
-        ["each argument's `required` is a boolean and its `description` a text, where there are any"],
+        ["each argument's `required`, if present, is a boolean, and its `description`, if present, is a string"],
     ),
-    ("unknown-method", "--unknown=result", ["a method that is not known is answered with the error -32601"]),
-    ("unknown-method", "--unknown=-32602", ["a method that is not known is answered with the error -32601"]),
+    ("unknown-method", "--unknown=result", ["an unknown method is answered with the error -32601"]),
+    ("unknown-method", "--unknown=-32602", ["an unknown method is answered with the error -32601"]),
 ]
 
 
@@ -225,8 +225,8 @@ def test_a_pinned_check_is_not_satisfied_with_another_revision(record_of: Record
     results = checked(record_of, *checks, server=command("--speaks=2024-11-05"))
     assert [test.verdict.value for test in results] == ["pass", "fail", "fail"]
     assert [broken(test) for test in results[1:]] == [
-        ["the server speaks 2025-11-25"],
-        ["the server speaks 2025-06-18"],
+        ["the server uses 2025-11-25"],
+        ["the server uses 2025-06-18"],
     ]
 
 
@@ -235,8 +235,8 @@ def test_a_request_that_the_revision_has_not_is_not_sent(record_of: RecordOf) ->
     expect = "expect: [{ target: result.serverInfo.name, matcher: { exact: a } }]"
     results = checked(record_of, f"check: initialize, {expect}", "check: ping", server=command(script="stateless.py"))
     assert [broken(test) for test in results] == [
-        ["the revision agreed on has the request `initialize`"],
-        ["the revision agreed on has the request `ping`"],
+        ["the negotiated revision has the request `initialize`"],
+        ["the negotiated revision has the request `ping`"],
     ]
     assert all(test.output == {} for test in results)
 

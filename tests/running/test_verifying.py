@@ -115,7 +115,7 @@ tools:
 """)
     test, later = record.tests
     assert [(step.server, step.verdict) for step in test.verify] == [("s", "fail"), ("s", "skip"), ("t", "pass")]
-    assert test.verify[1].message == "not run: the server is gone"
+    assert test.verify[1].message == "not run: the server has ended"
     assert (test.verify[1].request, test.verify[1].output) == (None, None)
     assert test.failure is not None
     assert test.failure.kind is FailureKind.SERVER

@@ -79,7 +79,7 @@ def test_a_revision_that_is_not_known_is_told_and_not_refused(script: Callable, 
     async def use(session: Session) -> None:
         assert session.protocol_version == "2099-01-01"
         (remark,) = session.remarks
-        assert '"2099-01-01", which mcptest does not know' in remark
+        assert '"2099-01-01", which mcptest does not support' in remark
 
     with_session(script("echo", "--version-answered", "2099-01-01"), use)
 

@@ -181,7 +181,7 @@ def test_a_name_holds_no_invisible_characters() -> None:
     """The line that runs the test again could not be typed."""
     entry = "  - {{ name: {}, tool: t, expect: {{ max_duration_ms: 1 }} }}\n"
     assert told(HEAD + entry.format('"a\\u200bb"')) == [
-        "a test's name must not hold invisible characters: U+200B is character 2"
+        "a test's name must not contain invisible characters: U+200B is character 2"
     ]
     assert told(HEAD + entry.format('"é\u200cé 👨\u200d👩\u200d👧"')) == []
 

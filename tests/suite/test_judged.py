@@ -138,7 +138,9 @@ def test_a_model_that_nobody_is_known_to_have_is_warned_of(
     """Once for each model; it is no error, since any endpoint may have it."""
     agent = f"{{ name: a, models: ['{model}'], prompt: hi, eval: {{ mcp_use: true }} }}"
     found = checked(f"{SERVERS}agents: [{agent}]\njudge: {{ model: '{model}' }}\n", tmp_path, environ)
-    assert [problem.message for problem in found.problems] == [f'no provider of a model "{model}" is known'] * warned
+    assert [problem.message for problem in found.problems] == [
+        f'the provider of the model "{model}" is not known'
+    ] * warned
 
 
 def test_known_models_are_those_of_the_providers() -> None:

@@ -379,7 +379,7 @@ def test_a_name_or_tag_that_holds_a_secret_is_refused(test: str, pointer: str, w
     )
     checked = check_suite(write(tmp_path, main_yml=text), options_for(tmp_path, SECRET_ENV))
     (problem,) = checked.problems
-    assert problem.message == f"{whose} holds the value of a secret variable"
+    assert problem.message == f"{whose} contains the value of a secret variable"
     assert problem.pointer == pointer
     assert "secret-val" not in str(problem)
 

@@ -255,7 +255,7 @@ def test_a_run_that_lands_is_told_to_who_listens_and_ctrl_c_ends_it_all(tmp_path
             inline.mkdir()
             under_way = new_ulid()
             (inline / f"{under_way}.yml").write_text("secret: suite\n", encoding="utf-8")
-            assert under_way in shown(viewed, lines, "Under way (1)")
+            assert under_way in shown(viewed, lines, "Active runs (1)")
             viewed.process.send_signal(signal.SIGINT)
             _, said = viewed.process.communicate(timeout=60)
     assert viewed.process.returncode == 0
@@ -282,11 +282,11 @@ def test_a_run_is_seen_while_it_goes_on(tmp_path: Path) -> None:
             assert next(line for line in lines if line.startswith("event")) == "event: ready"
             command = [sys.executable, "-m", "mcptest_tui", "run"]
             run = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            assert "Under way (1)" in shown(viewed, lines, "slow &amp; steady 1 of 2 tests, 1 failed")
+            assert "Active runs (1)" in shown(viewed, lines, "slow &amp; steady 1 of 2 tests, 1 failed")
             run.send_signal(signal.SIGINT)
             assert run.wait(timeout=60) == 130
             shown(viewed, lines, 'class="name">slow &amp; steady<')
-        assert "Under way" not in viewed.get("/").text
+        assert "Active runs" not in viewed.get("/").text
         assert not list((tmp_path / ".mcptest" / "under-way").iterdir())
 
 

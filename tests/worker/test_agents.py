@@ -31,7 +31,7 @@ def test_runs_of_agents_are_listed_and_one_is_told_with_its_failures(child: Chil
 
 @pytest.mark.parametrize("name", ["", "../../etc/passwd", "01", "x" * 26, "01J00000000000000000000000/.."])
 def test_only_an_id_names_a_run(child: Child, name: str) -> None:
-    with pytest.raises(Refusal, match="this is no run's id"):
+    with pytest.raises(Refusal, match="this row is not a run's id"):
         child.ask("agents_run", run_id=name)
 
 

@@ -88,7 +88,7 @@ def test_a_server_that_dies_is_told_and_can_be_restarted(child: Child, tmp_path:
     failed = child.event("server.state", session="s", state="failed")
     assert ("code 9" in failed["message"], failed["short"]) == (True, "exited 9")
     child.event("server.state", session="s", state="closed")
-    with pytest.raises(Refusal, match="not connected any more"):
+    with pytest.raises(Refusal, match="no longer connected"):
         child.ask("catalog", session="s")
     before = child.count
     child.ask("restart", session="s")
@@ -214,7 +214,7 @@ def test_everything_said_is_told_while_somebody_looks(child: Child) -> None:
 
 
 def test_a_message_that_is_not_kept_is_refused(child: Child) -> None:
-    with pytest.raises(Refusal, match="not kept any more"):
+    with pytest.raises(Refusal, match="no longer saved"):
         child.ask("traffic_body", n=1)
 
 

@@ -98,7 +98,7 @@ class Reviewing:
 
         async with self._turn:
             if not self._done:
-                raise Refused("nothing was written here that could be taken back")
+                raise Refused("there is no write to undo")
             last = self._done.pop()
             try:
                 undone = await asyncio.to_thread(undo, self._surroundings.workspace, last)

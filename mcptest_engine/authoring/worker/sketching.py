@@ -194,7 +194,7 @@ class Sketching:
         suite = self._surroundings.load(self._surroundings.absolute(str(told["suite"])))
         name = str(told.get("server") or next(iter(suite.servers), ""))
         if name not in suite.servers:
-            raise Refused(f"the suite has no server `{name}` any more", kind="gone")
+            raise Refused(f"the suite no longer has a server `{name}`", kind="gone")
         return declared_in_suite(suite, name)
 
     def _keep(self, made: Proposed, path: Path, tool: str, arguments: Mapping[str, Any]) -> str:

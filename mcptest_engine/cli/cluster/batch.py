@@ -45,7 +45,7 @@ async def _run(asked: Mapping[str, Any]) -> RunRecord:
     path = Path(asked["suite"])
     suite = load(path, workspace, asked["variables"])
     if suite.sha256 != asked["sha256"]:
-        raise McptestError(f"this worker has another text of {path}", hint="give the workers the same directory")
+        raise McptestError(f"on this worker, {path} has a different text", hint="give the workers the same directory")
     task = asyncio.ensure_future(
         launch(suite, _settings(asked["settings"]), workspace=workspace, emit=Listeners([_tell]))
     )

@@ -277,7 +277,7 @@ class _Run:
             elif future.status == "error":
                 wrong = future.exception()
                 dead = type(wrong).__name__ == "KilledWorker"
-                why = "every worker that was given it died" if dead else f"{type(wrong).__name__}: {wrong}"
+                why = "every worker that ran it died" if dead else f"{type(wrong).__name__}: {wrong}"
                 troubles[f"a batch was lost: {one_line(why, 300)}"] = None
         return records, list(troubles)
 

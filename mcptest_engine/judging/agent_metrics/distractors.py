@@ -40,6 +40,6 @@ def measure(written: Mapping[str, Any], seen: Seen) -> Measured:
     }
     floor, failure = written.get("min_accuracy", 100), None
     if accuracy < floor:
-        why = f"{listed(members['fell_for'])} was called" if fell_for else "no tool was called that is right"
+        why = f"{listed(members['fell_for'])} was called" if fell_for else "no right tool was called"
         failure = f"accuracy {accuracy:g} % is below {floor:g} %: {why}"
     return Measured(members, ("accuracy", accuracy), failure)

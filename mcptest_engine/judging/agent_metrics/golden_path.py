@@ -39,7 +39,7 @@ def measure(written: Mapping[str, Any], seen: Seen) -> Measured:
         (members["backtracks"], written.get("max_backtracks"), "an earlier step was repeated"),
     ):
         if cap is not None and count > cap:
-            told.append(f"{counted(count, 'call')} {what}, {cap} may be")
+            told.append(f"{counted(count, 'call')} {what}, at most {cap} allowed")
     failure = f"the calls differ from the golden path: {'; '.join(told)}" if told else None
     return Measured(members, ("efficiency", members["efficiency"]), failure)
 

@@ -39,7 +39,7 @@ def measure(written: Mapping[str, Any], seen: Seen) -> Measured:
     if cap is not None and per_correct is None:
         failure = "no right tool was called"
     elif cap is not None and per_correct is not None and per_correct > cap:
-        failure = f"{per_correct:g} tokens for each call of a right tool, {cap:g} are allowed"
+        failure = f"{per_correct:g} tokens for each call of a right tool; at most {cap:g} are allowed"
     return Measured(members, ("f1", members["f1"]), failure)
 
 

@@ -35,11 +35,11 @@ def measure(written: Mapping[str, Any], seen: Seen) -> Measured:
     floor = written.get("min_allowed_pct")
     told = [f"{_listed(tried)} must not be tried"] if tried else []
     if floor is not None and allowed_pct < floor:
-        told.append(f"{allowed_pct:g} % of the steps are allowed ones, {floor:g} % have to be: {_listed(outside)}")
+        told.append(f"{allowed_pct:g} % of the steps are allowed, but {floor:g} % must be: {_listed(outside)}")
     floor = written.get("min_delegation_pct")
     if floor is not None and delegation_pct < floor:
         told.append(
-            f"{delegation_pct:g} % of the hand-offs were made, {floor:g} % have to be: {_listed(not_made)} is missing"
+            f"{delegation_pct:g} % of the hand-offs were made, but {floor:g} % must be: {_listed(not_made)} is missing"
         )
     members: dict[str, Any] = {
         "steps": len(steps),

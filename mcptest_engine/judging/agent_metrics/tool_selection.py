@@ -41,8 +41,8 @@ def measure(written: Mapping[str, Any], seen: Seen) -> Measured:
     failure = None
     if not selected and misses > allowed:
         told = [f"{listed(missing)} was not called"] if missing else []
-        told += [] if within else [f"it took {seen.tokens} tokens, {cap} are allowed a run"]
-        told += [f"{misses} of {counted(seen.runs, 'run')} missed, {allowed} may"] if seen.runs > 1 else []
+        told += [] if within else [f"it took {seen.tokens} tokens; at most {cap} are allowed for each run"]
+        told += [f"{misses} of {counted(seen.runs, 'run')} missed; at most {allowed} may miss"] if seen.runs > 1 else []
         failure = "; ".join(told)
     return Measured(members, ("selected", float(selected)), failure)
 

@@ -94,7 +94,7 @@ class Provider:
         except httpx2.HTTPError as wrong:
             raise lost(self._teller, wrong) from None
         except (ValueError, RecursionError, UnicodeError):
-            raise self._teller.bad("a stream whose events are no JSON") from None
+            raise self._teller.bad("a stream whose events are not JSON") from None
 
 
 class _Answer:

@@ -190,14 +190,14 @@ def json_body(teller: Teller, data: bytes, headers: Mapping[str, str]) -> dict[s
     try:
         told = json.loads(data)
     except (ValueError, RecursionError):
-        raise teller.bad(f"`{teller.quoted(kind) or 'no content type'}` that is no JSON") from None
+        raise teller.bad(f"`{teller.quoted(kind) or 'no content type'}` that is not JSON") from None
     if not isinstance(told, dict):
         raise teller.bad("JSON that is not an object")
     return told
 
 
 def arguments_of(raw: str) -> tuple[dict[str, Any] | None, str]:
-    """What a model wants a tool called with: (args, ""), or (None, what it wrote) where that is no JSON object.
+    """What a model wants a tool called with: (args, ""), or (None, what it wrote) where that is not JSON object.
 
     A number that JSON cannot carry (`NaN`, `1e999`) is none: no server could be sent it.
     """

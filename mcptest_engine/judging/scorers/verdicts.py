@@ -69,7 +69,7 @@ def _members(answer: bytes) -> dict[str, Any]:
 
 
 def _how_to_print(answer: bytes) -> str:
-    """What to do about output that is no JSON."""
+    """What to do about output that is not JSON."""
     try:
         begins_with_mark = answer.decode().startswith("\ufeff")
     except UnicodeDecodeError:

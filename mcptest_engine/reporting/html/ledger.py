@@ -40,7 +40,7 @@ def block(record: RunRecord) -> Html | None:
         return None
     groups = groups_of(record.ledger.turns)
     earlier = len(record.ledger.runs) - 1
-    note = f"Compared with {counted(earlier, 'earlier run')} of this suite." if earlier else "No earlier run is kept."
+    note = f"Compared with {counted(earlier, 'earlier run')} of this suite." if earlier else "No earlier run is saved."
     parts = (group_block(group, lambda _run_id: None) for group in groups)
     return section("ledger", "Ledger", *parts, tag("h3", "Tools"), tools_table(record.ledger.tools), note=note)
 

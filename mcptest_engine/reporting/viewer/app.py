@@ -121,7 +121,7 @@ class Viewer:
         """What one agent did in one session."""
         rows = by_session(self._shelf.rows()).get(request.path_params["session"])
         if not rows:
-            return _sent(failed("No such session", "No run of that session is kept here.", 404))
+            return _sent(failed("No such session", "No run of that session is saved here.", 404))
         suites = by_lineage(rows)
         ledgers = {lineage: self._shelf.ledger(own[:SESSION_RUNS]) for lineage, own in suites.items()}
         return _sent(session_page(rows, suites, ledgers))
@@ -144,7 +144,11 @@ class Viewer:
         if not ids and "run" not in query:
             return _sent(pick_page(self._shelf.rows(), None))
         if len(ids) != 2 or not all(ids):
-            return _sent(pick_page(self._shelf.rows(), f"Two runs are compared; {len(list(filter(None, ids)))} came."))
+            return _sent(
+                pick_page(
+                    self._shelf.rows(), f"A comparison needs two runs; {len(list(filter(None, ids)))} were given."
+                )
+            )
         return _sent(compare_page(compare_runs(self._shelf.record(ids[0]), self._shelf.record(ids[1]))))
 
     async def events(self, request: Request) -> Response:

@@ -73,7 +73,7 @@ def list_page(rows: Sequence[RunRow], active_runs: Sequence[ActiveRun], wanted: 
 
 def _now(active_runs: Sequence[ActiveRun]) -> Html:
     note = "They have no record yet. A run that was killed leaves none."
-    return section("now", f"Under way ({len(active_runs)})", tag("ul", *map(_going, active_runs[:10])), note=note)
+    return section("now", f"Active runs ({len(active_runs)})", tag("ul", *map(_going, active_runs[:10])), note=note)
 
 
 def _going(run: ActiveRun) -> Html:

@@ -96,7 +96,7 @@ def session_page(rows: Sequence[RunRow], suites: Mapping[str, Sequence[RunRow]],
 def ledger_section(ledger: Ledger) -> Html | None:
     """What turned in the runs of a suite; None where nothing did."""
     groups = groups_of(ledger.turns)
-    note = f"The newest {counted(len(ledger.runs), 'run')}, each test held against its earlier results."
+    note = f"The newest {counted(len(ledger.runs), 'run')}, each test compared with its earlier results."
     return (
         section("ledger", "Ledger", *(group_block(one, run_address) for one in groups), note=note) if groups else None
     )
@@ -134,7 +134,7 @@ def _changed(turns: Sequence[Turn]) -> Html:
 
 def _others(turns: Sequence[Turn]) -> Html | None:
     groups = [group for group in groups_of(turns) if not group.needs_review]
-    title = "What became green for another reason"
+    title = "Passes for another reason"
     return section("others", title, *(group_block(one, run_address) for one in groups)) if groups else None
 
 

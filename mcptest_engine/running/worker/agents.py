@@ -57,7 +57,7 @@ class Agents:
         Raises: Refused for what cannot be read.
         """
         if not is_ulid(run_id):
-            raise Refused("this is no run's id", kind="protocol")
+            raise Refused("this row is not a run's id", kind="protocol")
         workspace = self._surroundings.workspace
         return await asyncio.to_thread(_run, workspace, workspace.runs_dir / f"{run_id}.json")
 
@@ -67,7 +67,7 @@ class Agents:
         Raises: Refused for what cannot be read.
         """
         if not is_ulid(run_id):
-            raise Refused("this is no run's id", kind="protocol")
+            raise Refused("this row is not a run's id", kind="protocol")
         workspace = self._surroundings.workspace
         results = await asyncio.to_thread(_verdicts, workspace, workspace.runs_dir / f"{run_id}.json")
         return {"run_id": run_id, "results": results}

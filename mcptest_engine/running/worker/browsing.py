@@ -202,10 +202,10 @@ class _Browsed:
             await self._listen(session)
             ending = "its connection was lost" if session.ending is None else f"it {session.ending.clause}"
             short = "failed" if session.ending is None else session.ending.short
-            self._tell("failed", short=short, **self._words(f"the server is gone: {ending}", session.stderr_tail))
+            self._tell("failed", short=short, **self._words(f"the server has ended: {ending}", session.stderr_tail))
         finally:
             self._opened = asyncio.get_running_loop().create_future()
-            self._fail(Refused("this server is not connected any more", kind="gone"))
+            self._fail(Refused("this server is no longer connected", kind="gone"))
             await session.close()
             self._tell("closed")
 
@@ -353,7 +353,7 @@ def _warnings_of(tool: Mapping[str, Any]) -> list[dict[str, str]]:
     try:
         return [_warning(item) for item in description_warnings([tool])]
     except Exception:  # noqa: BLE001 - told in place of what it would have found
-        summary = "its words could not be checked: read them before you trust them"
+        summary = "its texts could not be checked: read them before you trust them"
         return [{"tool": str(tool.get("name")), "rule": "", "name": "unchecked", "summary": summary, "where": ""}]
 
 

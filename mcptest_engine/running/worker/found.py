@@ -62,4 +62,4 @@ def found_settings(
                     f"its settings need {names}, which has no value here", hint="export it, and start mcptest again"
                 )
             return dict(server.target)
-    raise Refused("this server does not stand in the settings any more", kind="gone")
+    raise Refused("this server is no longer in the settings", kind="gone")

@@ -135,7 +135,7 @@ class Results:
     async def _part(self, test_id: str, run_id: str | None, path: Sequence[Any]) -> Any:
         if test_id.startswith(CALL):
             if test_id not in self._answers:
-                raise Refused("this answer is not kept any more", kind="gone")
+                raise Refused("this answer is no longer saved", kind="gone")
             answer, size = self._answers[test_id]
             if isinstance(answer, bytes):
                 answer = json.loads(answer)

@@ -194,7 +194,7 @@ class TrafficLog:
         """The whole of a row as text. Raises: Refused when it is not kept any more."""
         row = self._row(number)
         if row is None:
-            raise Refused("this message is not kept any more", kind="gone")
+            raise Refused("this message is no longer saved", kind="gone")
         message, redactor = _parsed(row), row.stream.redactor()
         if message is None:
             return text_of(redactor.redact_text(row.line.decode("utf-8", "replace").rstrip("\r\n")))

@@ -98,7 +98,7 @@ def _surface(old: Surface, new: Surface, server: str | None, sections: frozenset
             yield Change(kind=kind, name=name, impact=Impact.COMPATIBLE, message="is new", server=server)
         unclear = _unclear(before, after, key)
         for name in unclear:
-            message = "stands there more than once, and not as before: it is unclear which one is meant"
+            message = "is listed more than once, and differs from before: it is unclear which one is meant"
             yield Change(kind=kind, name=name, impact=Impact.UNKNOWN, message=message, server=server)
         for name in has:
             if name in had and name not in unclear and had[name] != has[name]:
@@ -124,7 +124,12 @@ def _tool(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Told]:
     if had and has:
         yield from _schema("outputSchema", schema_changes(old["outputSchema"], new["outputSchema"]), _OF_RESULTS)
     elif had:
-        yield Impact.BREAKING, "outputSchema", "", "`outputSchema` was removed: results are promised no shape any more"
+        yield (
+            Impact.BREAKING,
+            "outputSchema",
+            "",
+            "`outputSchema` was removed: the shape of results is no longer declared",
+        )
     elif has:
         yield Impact.COMPATIBLE, "outputSchema", "", "has an `outputSchema` now"
     yield from _hints(_mapping(old.get("annotations")), _mapping(new.get("annotations")))

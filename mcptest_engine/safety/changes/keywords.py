@@ -51,7 +51,7 @@ def values_change(old: Schema, new: Schema, path: str) -> Iterator[SchemaChange]
     if before is None or after is None:
         effect = Effect.NARROWED if before is None else Effect.WIDENED
         told = (
-            f"is one of {_shown(after)} now" if after is not None else f"need not be one of {_shown(before)} any more"
+            f"is one of {_shown(after)} now" if after is not None else f"no longer needs to be one of {_shown(before)}"
         )
         yield SchemaChange(path, "enum", effect, told, before and list(before), after and list(after))
         return
@@ -76,7 +76,7 @@ def text_keywords(old: Schema, new: Schema, path: str) -> Iterator[SchemaChange]
         if before is None:
             yield SchemaChange(path, keyword, Effect.NARROWED, f"has a `{keyword}` now", before, after)
         elif after is None:
-            yield SchemaChange(path, keyword, Effect.WIDENED, f"has no `{keyword}` any more", before, after)
+            yield SchemaChange(path, keyword, Effect.WIDENED, f"no longer has a `{keyword}`", before, after)
         else:
             yield SchemaChange(
                 path, keyword, Effect.UNKNOWN, f"`{keyword}` changed: cannot tell whether it breaks", before, after

@@ -111,7 +111,7 @@ class _Comparison:
             old, new = self._normal(old_raw, 0), self._normal(new_raw, 1)
             if old is None or new is None:
                 same = self._same(old_raw, new_raw)
-                return [] if same else [self._unknown(path, "$ref", "refers to what could not be followed")]
+                return [] if same else [self._unknown(path, "$ref", "contains a reference that could not be followed")]
             return [*self._keywords(old, new, path, depth), *text_changes(old, new, path)]
         finally:
             self._under_way.discard(pair)
@@ -174,7 +174,11 @@ class _Comparison:
                 yield self._unknown(place, "properties", "is new, under a name that may have been constrained before")
             elif isinstance(others, Mapping) and not self._implies(others, has[name], 0, depth):
                 yield SchemaChange(
-                    place, "properties", Effect.BOTH, "is new, and not as other properties were", new=has[name]
+                    place,
+                    "properties",
+                    Effect.BOTH,
+                    "is new, and not allowed by the earlier rule for other properties",
+                    new=has[name],
                 )
             elif others is not True and others != {}:
                 told = "is new" if required else f"is new, optional{of_type(has[name])}"
@@ -194,7 +198,7 @@ class _Comparison:
             if pattern in had and pattern in has:
                 yield from self._compare(had[pattern], has[pattern], f"{path}{{/{one_line(pattern, 60)}/}}", depth + 1)
         if had.keys() != has.keys():
-            yield self._unknown(path, "patternProperties", "`patternProperties` has other patterns")
+            yield self._unknown(path, "patternProperties", "the patterns of `patternProperties` changed")
         before, after = old.get("additionalProperties", True), new.get("additionalProperties", True)
         if before is not False and after is False:
             yield SchemaChange(
@@ -243,7 +247,7 @@ class _Comparison:
                 yield SchemaChange(path, "contains", Effect.NARROWED, "must contain certain elements now (`contains`)")
             elif not any(key in new for key in keys):
                 yield SchemaChange(
-                    path, "contains", Effect.WIDENED, "need not contain certain elements any more (`contains`)"
+                    path, "contains", Effect.WIDENED, "no longer needs to contain certain elements (`contains`)"
                 )
             else:
                 yield self._unknown(path, "contains", "`contains` changed")

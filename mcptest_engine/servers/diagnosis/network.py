@@ -108,7 +108,7 @@ def _url_fault(scheme: str, host: str | None, port: int | None) -> str | None:
         return "is not an http or https URL"
     if not host:
         return "names no host"
-    return "has the port 0, which nothing listens on" if port == 0 else None
+    return "has the port 0, on which no server can listen" if port == 0 else None
 
 
 def _check_secrets(spec: ServerSpec, tell: Tell) -> bool:

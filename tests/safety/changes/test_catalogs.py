@@ -70,7 +70,7 @@ def test_what_cannot_be_told_is_said_and_counts():
 def test_a_tool_that_stands_there_twice_cannot_be_compared():
     """Whichever of the two were taken could be the wrong one; where nothing changed, that says nothing."""
     once, other = Surface(tools=(tool(),)), Surface(tools=(tool(inputSchema={"required": ["x"]}), tool()))
-    message = "stands there more than once, and not as before: it is unclear which one is meant"
+    message = "is listed more than once, and differs from before: it is unclear which one is meant"
     assert told(once, other) == told(other, once) == [("unknown", "t", message)]
     assert told(other, other) == []
 

@@ -203,7 +203,7 @@ async def test_only_the_newest_are_looked_through_until_more_are_asked_for(workb
         await until(pilot, lambda: len(screen.view.shown) == 5)
         assert not app.agents.view.unseen
         await pilot.press("O")
-        assert "these are all that are kept" in text_of(app)
+        assert "there are no older ones" in text_of(app)
 
 
 # The state alone

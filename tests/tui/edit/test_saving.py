@@ -315,7 +315,7 @@ async def test_text_of_a_file_that_was_never_saved_is_told_at_the_start_and_offe
     left = place / "never.yml"
     Drafts(place).put(Draft(str(left), "name: never saved\n", "", 1.0))
     async with workbench() as pilot:
-        await until(pilot, lambda: "unsaved text of never.yml was put aside" in text_of(pilot.app))
+        await until(pilot, lambda: "unsaved text of never.yml is saved as a draft" in text_of(pilot.app))
         assert "the editor (f2) offers it" in text_of(pilot.app)
         pilot.app.go("edit")
         await _question(pilot, "There is unsaved text of never.yml")

@@ -193,7 +193,7 @@ def test_a_found_server_is_started_by_its_key(machine):
     assert found_settings(told["key"], machine.folder, machine.environ, agreed=told["digest"])["command"] == ["x"]
     with pytest.raises(Refused, match="have changed since"):
         found_settings(told["key"], machine.folder, machine.environ, agreed="y")
-    with pytest.raises(Refused, match="does not stand in the settings any more"):
+    with pytest.raises(Refused, match="is no longer in the settings"):
         found_settings("other", machine.folder, machine.environ)
 
 

@@ -117,11 +117,11 @@ WRONG = [
     ({"type": "number"}, "inf", "`inf` is not a number that JSON has"),
     ({"type": "number", "minimum": 1}, "0", "has to be at least 1"),
     ({"type": "number", "exclusiveMaximum": 1}, "1", "has to be less than 1"),
-    ({"type": "string", "minLength": 3}, "ab", "has 2 characters, at least 3 are wanted"),
+    ({"type": "string", "minLength": 3}, "ab", "has 2 characters, at least 3 are needed"),
     ({"enum": ["celsius", "fahrenheit"]}, '"celsuis"', 'not one of "celsius", "fahrenheit"; did you mean `celsius`?'),
-    ({"type": "array"}, "a, b", 'a list is wanted: ["a", "b"]'),
-    ({"type": "array"}, "{}", "a list is wanted: [{}]"),
-    ({"type": "object"}, "[1]", 'an object is wanted: {"name": value}'),
+    ({"type": "array"}, "a, b", 'must be a list: ["a", "b"]'),
+    ({"type": "array"}, "{}", "must be a list: [{}]"),
+    ({"type": "object"}, "[1]", 'must be an object: {"name": value}'),
     ({"type": "object"}, "{a", "column 3: expected `:` after `a`"),
 ]
 
@@ -217,7 +217,7 @@ def test_json_that_is_no_object_is_not_turned_into_fields():
     form = as_json(of({"a": {}}))
     assert form.whole is not None
     form.whole.raw = "[1]"
-    with pytest.raises(ValueError, match="a JSON object is wanted"):
+    with pytest.raises(ValueError, match="must be a JSON object"):
         as_json(form)
 
 
@@ -429,5 +429,5 @@ def test_nested_arguments_survive_the_form_and_its_json(arguments):
 def test_a_text_of_further_arguments_that_is_no_object_is_not_lost_in_turning():
     form = of({"a": {"type": "string"}}, additionalProperties=True)
     form.named(REST).raw = '{"b": 1'
-    with pytest.raises(ValueError, match="a JSON object is wanted"):
+    with pytest.raises(ValueError, match="must be a JSON object"):
         as_json(form)

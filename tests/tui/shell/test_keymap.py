@@ -30,7 +30,7 @@ def test_a_clash_names_both_actions_and_keeps_the_default():
     """Textual would keep the first and say nothing."""
     keymap = checked({"app.jump": "q"})
     assert keymap.keys == {}
-    assert keymap.problems == ('"app.jump" (Jump) and "app.quit" (Quit) both want "q"; app.jump keeps \', ^]',)
+    assert keymap.problems == ('"app.jump" (Jump) and "app.quit" (Quit) both have the key "q"; app.jump keeps \', ^]',)
 
 
 def test_the_keys_that_actions_have_can_be_written_down():

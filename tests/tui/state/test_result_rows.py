@@ -553,7 +553,7 @@ def test_a_log_is_never_that_of_another_run():
     row.run_id = "01A"
     told = text(log_lines(row, ServerView(stderr="of the other run", run_id="01B")))
     assert "other run" not in told
-    assert "is not here any more" in told
+    assert "is no longer saved" in told
     assert "its own" in text(log_lines(row, ServerView(stderr="its own", run_id="01A")))
 
 
