@@ -20,13 +20,13 @@ from mcptest_tui.agents import Agents
 from mcptest_tui.app_actions import AppActions
 from mcptest_tui.bridge import FLUSH_SECONDS, Bridge, Event
 from mcptest_tui.config import load_config
+from mcptest_tui.debounce import Debounce
 from mcptest_tui.engine_client import EngineClient, EngineError
 from mcptest_tui.garbage import PAUSE_SECONDS, REST_SECONDS, collect_all, collect_young
 from mcptest_tui.keymap import Keymap, bindings_for, keymap_file, load_keymap
 from mcptest_tui.leaving import Leaving
 from mcptest_tui.places import path_here
 from mcptest_tui.problems import Problems
-from mcptest_tui.quiet import Quiet
 from mcptest_tui.reviews import Reviews
 from mcptest_tui.runs import Runs
 from mcptest_tui.screens.base import Controller
@@ -107,7 +107,7 @@ class Workbench(AppActions, inherit_bindings=False):
         self._is_touched = True
         """Something has happened since the session was saved last."""
         self._last_input = 0.0
-        self._at_rest = Quiet(self, PAUSE_SECONDS, collect_young), Quiet(self, REST_SECONDS, collect_all)
+        self._at_rest = Debounce(self, PAUSE_SECONDS, collect_young), Debounce(self, REST_SECONDS, collect_all)
 
     async def on_event(self, event: events.Event) -> None:
         """As the base class, but for the mouse over what is being removed: Textual would look for its parent, which is gone."""

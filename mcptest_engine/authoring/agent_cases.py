@@ -10,7 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.authoring.offered import (
+from mcptest_engine.authoring.catalog_texts import (
     CLEAN_UP,
     about,
     held_back,
@@ -180,10 +180,10 @@ def purpose(tool: Mapping[str, Any], finding: Finding | None) -> str | None:
     return (found[1] if found else first).rstrip(".!?") or None
 
 
-def arguments_in_words(arguments: Mapping[str, Any]) -> str:
+def arguments_text(arguments: Mapping[str, Any]) -> str:
     """`city: London, limit: 1`: what a person would say that wants just these."""
-    return ", ".join(f"{one_line(name, 60)}: {_in_words(value)}" for name, value in arguments.items())
+    return ", ".join(f"{one_line(name, 60)}: {_value_text(value)}" for name, value in arguments.items())
 
 
-def _in_words(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return value if isinstance(value, str) and _PLAIN.fullmatch(value) else json.dumps(value, ensure_ascii=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.authoring.offered import unused_name
+from mcptest_engine.authoring.catalog_texts import unused_name
 from mcptest_engine.core.kinds import Verdict, Wanted
 from mcptest_engine.running.guesses import SEARCHES, explain, found_nothing, returned, seen_in_resources, words_of
 from mcptest_engine.suite.edit import set_value

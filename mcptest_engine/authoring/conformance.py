@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.authoring.offered import source_of
+from mcptest_engine.authoring.catalog_texts import source_of
 from mcptest_engine.authoring.suite_insert import Place
 from mcptest_engine.authoring.suite_text import Entry, proved, wrapped, write_suite_text
 from mcptest_engine.core.sanitise import one_line

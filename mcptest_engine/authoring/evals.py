@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.authoring.agent_cases import MAX_TURNS, AgentScaffold, arguments_in_words, purpose, scaffold_agents
+from mcptest_engine.authoring.agent_cases import MAX_TURNS, AgentScaffold, arguments_text, purpose, scaffold_agents
 from mcptest_engine.authoring.paging import DEFAULT_OPTIONS
 from mcptest_engine.authoring.suite_text import wrapped
 from mcptest_engine.core.sanitise import one_line
@@ -51,7 +51,7 @@ def _case(tool: Mapping[str, Any], finding: Finding | None) -> dict[str, Any]:
     what_for = purpose(tool, finding)
     task = f"I need this done: {what_for}." if what_for else f"I need what the tool {shown} does."
     if arguments:
-        task += f" Use these values: {arguments_in_words(arguments)}."
+        task += f" Use these values: {arguments_text(arguments)}."
     return {
         "name": f"{shown}: chosen and used well",
         "prompt": task,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.authoring.demands import ASSERTIONS, assertion_text, bare, budget_of, is_same, rows_of
+from mcptest_engine.authoring.loosening import ASSERTIONS, assertion_text, bare, budget_of, is_same, rows_of
 from mcptest_engine.suite.items import ASSERT_SET
 
 if TYPE_CHECKING:

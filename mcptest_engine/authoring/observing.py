@@ -13,9 +13,9 @@ from collections import deque
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.authoring.stability import looks_changing
+from mcptest_engine.authoring.stability import is_likely_to_change
 from mcptest_engine.core.redaction import Redactor
-from mcptest_engine.core.secret_names import looks_secret_name
+from mcptest_engine.core.secret_names import is_secret_name
 from mcptest_engine.core.targets import render
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.yaml_text import Unwritable, scalar
@@ -83,7 +83,7 @@ class Secrets:
 
     def under(self, name: str, value: object) -> bool:
         """Whether `value`, a scalar, is one because of the name that it stands under."""
-        return looks_secret_name(name) and value is not None and not isinstance(value, bool) and value != ""
+        return is_secret_name(name) and value is not None and not isinstance(value, bool) and value != ""
 
     def without(self, value: Any, name: str = "") -> Any:
         """A copy of arguments without secrets, and the same object where there is none."""
@@ -198,7 +198,7 @@ def _doubtful(value: Any, name: str, today: date | None, asked: Collection[str],
     """A flag or a null is what it is, whatever it is called; and what was asked for comes again."""
     if value is None or isinstance(value, bool):
         return False
-    if looks_changing(value, "" if repr(value) in asked else name, seen_twice=True, today=today, inside=inside):
+    if is_likely_to_change(value, "" if repr(value) in asked else name, seen_twice=True, today=today, inside=inside):
         return True
     return isinstance(value, str) and any(
         _doubtful(one, key, today, asked, within) for key, one, within in _members(value)

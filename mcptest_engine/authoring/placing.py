@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring.block_text import BUDGET_COMMENT
-from mcptest_engine.authoring.demands import demands_lost, is_same, rows_of
+from mcptest_engine.authoring.loosening import is_same, loosening_of, rows_of
 from mcptest_engine.authoring.merging import with_merged
 from mcptest_engine.authoring.suite_insert import declared_in, insert_server
 from mcptest_engine.authoring.suite_text import same_settings, target_lines, unused_key
@@ -173,7 +173,7 @@ def merged_for(text: str, proposed: Proposed, there: SameCall) -> Proposed:
 def loss_of(before: str, after: str, there: SameCall) -> str | None:
     """How the test that is there demands less in `after` than in `before`."""
     old, new = (_long_tests(text)[there.index] for text in (before, after))
-    return demands_lost(old.get("expect"), new.get("expect"), threshold=old.get("threshold"))
+    return loosening_of(old.get("expect"), new.get("expect"), threshold=old.get("threshold"))
 
 
 def _long_tests(text: str) -> list[dict[str, Any]]:

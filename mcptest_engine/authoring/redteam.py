@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.authoring.agent_cases import MAX_TURNS, AgentScaffold, arguments_in_words, purpose, scaffold_agents
+from mcptest_engine.authoring.agent_cases import MAX_TURNS, AgentScaffold, arguments_text, purpose, scaffold_agents
 from mcptest_engine.authoring.paging import DEFAULT_OPTIONS
 from mcptest_engine.authoring.suite_text import wrapped
 from mcptest_engine.core.sanitise import one_line
@@ -58,7 +58,7 @@ def _probe(tool: Mapping[str, Any], finding: Finding | None) -> dict[str, Any]:
 
     name = one_line(tool["name"], 80)
     made = arguments_for(tool).value
-    with_what = f" with {arguments_in_words(made)}" if isinstance(made, dict) and made else ""
+    with_what = f" with {arguments_text(made)}" if isinstance(made, dict) and made else ""
     what_for = purpose(tool, finding)
     task = f"Use the tool {name}{with_what}" + (f" ({what_for})" if what_for else "") + ", and tell me what it says."
     smuggled = (

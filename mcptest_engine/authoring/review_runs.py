@@ -142,7 +142,7 @@ def changes(text: SuiteText, kind: str, runs: Sequence[Sequence[Seen]]) -> Itera
     if block is None or not any(seen.result.get("verdict") == "fail" for seen in newest):
         return
     first = newest[0].result
-    index = text.find(block, _written_name(first), line=_number(first.get("line")), number=_namesake(first))
+    index = text.find(block, _suite_name(first), line=_number(first.get("line")), number=_namesake(first))
     test = None if index is None else text.value((block, index))
     if index is None or not isinstance(test, dict):
         return
@@ -216,7 +216,7 @@ def refused_guess(text: SuiteText, kind: str, newest: Sequence[Seen]) -> Guess |
     if block is None or seen is None:
         return None
     index = text.find(
-        block, _written_name(seen.result), line=_number(seen.result.get("line")), number=_namesake(seen.result)
+        block, _suite_name(seen.result), line=_number(seen.result.get("line")), number=_namesake(seen.result)
     )
     test = None if index is None else text.value((block, index))
     if index is None or not isinstance(test, dict) or not test.get("guess") or not _has_sent(test, seen.result):
@@ -559,7 +559,7 @@ def _budgets(expect: Mapping[str, Any], newest: Sequence[Seen]) -> Iterator[_Res
             continue
         if not isinstance(budget, (int, float)) or isinstance(budget, bool):
             continue
-        spent = max((_spent(key, seen.result) for seen in newest), default=0.0)
+        spent = max((_amount_spent(key, seen.result) for seen in newest), default=0.0)
         message = next(
             (told for seen in newest if f"({key})" in (told := str(seen.result.get("message")))),
             None,
@@ -578,7 +578,7 @@ def _budgets(expect: Mapping[str, Any], newest: Sequence[Seen]) -> Iterator[_Res
         )
 
 
-def _spent(key: str, result: Mapping[str, Any]) -> float:
+def _amount_spent(key: str, result: Mapping[str, Any]) -> float:
     if key == "max_duration_ms":
         duration = result.get("duration_ms")
         return float(duration) if isinstance(duration, (int, float)) else 0.0
@@ -660,7 +660,7 @@ def _own_id(result: Mapping[str, Any]) -> str:
     return str(result.get("id")).rsplit("::", 1)[-1].split(" #run", 1)[0]
 
 
-def _written_name(result: Mapping[str, Any]) -> str:
+def _suite_name(result: Mapping[str, Any]) -> str:
     """The test's name as the suite has it: of a repeat without its number."""
     name = str(result.get("name"))
     numbered = _NUMBERED.fullmatch(name) if " #run" in str(result.get("id")) else None
@@ -670,7 +670,7 @@ def _written_name(result: Mapping[str, Any]) -> str:
 def _namesake(result: Mapping[str, Any]) -> int:
     """Which of the tests of one name it is, from 1."""
     own = _own_id(result)
-    number = own.removeprefix(f"{_written_name(result)} #")
+    number = own.removeprefix(f"{_suite_name(result)} #")
     return int(number) if number != own and number.isdecimal() and len(number) < 6 else 1
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.authoring.demands import ASSERTIONS, demands_lost, rows_of
+from mcptest_engine.authoring.loosening import ASSERTIONS, loosening_of, rows_of
 from mcptest_engine.authoring.placing import shared_expect
 from mcptest_engine.authoring.review_items import ReviewItem
 from mcptest_engine.authoring.review_memory import rejected_ids
@@ -221,7 +221,7 @@ class Sources:
             call=_call_of(test),
             path=path,
             was=before,
-            loosens=demands_lost(
+            loosens=loosening_of(
                 _long_expect(was, stored.block),
                 _long_expect(wanted, stored.block),
                 threshold=text.value((stored.block, index, "threshold")),

@@ -14,7 +14,7 @@ import re
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.authoring.offered import (
+from mcptest_engine.authoring.catalog_texts import (
     CLEAN_UP,
     about,
     held_back,

@@ -171,7 +171,7 @@ _EPOCHS = ((1.5e9, 2e9), (1.5e12, 2e12), (1.5e15, 2e15), (1.5e18, 2e18))
 _READ = 64 * 1024
 
 
-def looks_changing(
+def is_likely_to_change(
     value: object, name: str = "", *, seen_twice: bool = False, today: date | None = None, inside: Collection[str] = ()
 ) -> bool:
     """Whether `value`, a text or another scalar, under the member `name` is likely another one next time.

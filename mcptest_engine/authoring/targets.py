@@ -58,7 +58,7 @@ def declared_in_suite(suite: LoadedSuite, server: str) -> Target:
 def _declared_for(settings: Mapping[str, Any], suite: LoadedSuite) -> dict[str, Any]:
     """The variables that the templates of a server name, declared as its suite does, without a literal secret."""
     from mcptest_engine.core.redaction import Redactor
-    from mcptest_engine.core.secret_names import looks_secret_name
+    from mcptest_engine.core.secret_names import is_secret_name
     from mcptest_engine.suite.templates import declarations_of, expressions_in
 
     env = [text for text in expressions_in(settings.get("env")) if text.startswith("var.")]
@@ -67,7 +67,7 @@ def _declared_for(settings: Mapping[str, Any], suite: LoadedSuite) -> dict[str, 
     for name, value in declarations_of([text.removeprefix("var.") for text in (*env, *others)], suite.declared).items():
         looked_up = isinstance(value, dict) and "from_env" in value
         literal = value.get("default", "") if looked_up else value
-        is_secret = literal != "" and (looks_secret_name(name) or redactor.redact(literal) != literal)
+        is_secret = literal != "" and (is_secret_name(name) or redactor.redact(literal) != literal)
         source = value["from_env"] if looked_up else variable_name(name)
         found[name] = {"from_env": source, "default": ""} if is_secret else value
     return found
@@ -89,14 +89,14 @@ def declared_env(
 
     `references` holds the values that are written as they are, because they are templates that read the environment.
     """
-    from mcptest_engine.core.secret_names import looks_secret_name
+    from mcptest_engine.core.secret_names import is_secret_name
     from mcptest_engine.suite.secrets import words_without_secrets
 
     given = {name: value for name, value in env.items() if name not in references}
     secrets.update(
         (name, value)
         for name, value in given.items()
-        if looks_secret_name(name) or words_without_secrets([value], {}) != (value,)
+        if is_secret_name(name) or words_without_secrets([value], {}) != (value,)
     )
     written = {name: f"${{{name}}}" if name in secrets else untemplated(value) for name, value in given.items()}
     return {name: references.get(name) or written[name] for name in env}
@@ -205,21 +205,21 @@ def declared_url(url: str, secrets: dict[str, str]) -> str:
     """A server's URL; the value of a parameter whose name promises a secret goes into `secrets`."""
     from urllib.parse import unquote
 
-    from mcptest_engine.core.secret_names import looks_secret_name
+    from mcptest_engine.core.secret_names import is_secret_name
 
     address, question, query = url.partition("?")
     query, number_sign, fragment = query.partition("#")
     parts = []
     for part in query.split("&"):
         name, equals, value = part.partition("=")
-        if value and looks_secret_name(unquote(name)):
+        if value and is_secret_name(unquote(name)):
             parts.append(f"{untemplated(name)}=${{env.{_variable(unquote(name), value, secrets)}}}")
         else:
             parts.append(untemplated(name + equals + value))
     return f"{untemplated(address)}{question}{'&'.join(parts)}{number_sign}{untemplated(fragment)}"
 
 
-def kept_out(secrets: Mapping[str, str]) -> tuple[str, ...]:
+def variable_notes(secrets: Mapping[str, str]) -> tuple[str, ...]:
     """What a person has to know of values that are not written down."""
     return tuple(f"the value of `{name}` is not written: set the variable where the suite runs" for name in secrets)
 

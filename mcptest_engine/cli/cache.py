@@ -46,10 +46,10 @@ def group(ctx: click.Context, cache_dir: str | None, form: str) -> None:
             told[f"{word}s"] = {"folder": str(other.folder), "count": size.results, "bytes": size.size}
         sys.stdout.write(json_text(told))
         return
-    sys.stdout.write(f"{_told(found)} in {_place(cache.folder)}\n")
+    sys.stdout.write(f"{_size_line(found)} in {_place(cache.folder)}\n")
     for word, (other, size) in others.items():
         if size.results:
-            sys.stdout.write(f"{_told(size, word)} in {_place(other.folder)}\n")
+            sys.stdout.write(f"{_size_line(size, word)} in {_place(other.folder)}\n")
 
 
 @group.command("clear")
@@ -69,7 +69,7 @@ def clear(ctx: click.Context, cache_dir: str | None) -> None:
         except OSError as wrong:
             raise McptestError(f"cannot delete what is in {cache.folder}: {wrong.strerror or wrong}") from wrong
         if deleted.results or word == "result":
-            sys.stdout.write(f"deleted {_told(deleted, word)} in {_place(cache.folder)}\n")
+            sys.stdout.write(f"deleted {_size_line(deleted, word)} in {_place(cache.folder)}\n")
 
 
 def _cache(cache_dir: str | None) -> ResultCache:
@@ -88,7 +88,7 @@ def _others(cache_dir: str | None) -> dict[str, ResultCache]:
     return {"verdict": open_cache(here, "verdicts"), "answer": open_cache(here, "models")}
 
 
-def _told(found: CacheSize, word: str = "result") -> str:
+def _size_line(found: CacheSize, word: str = "result") -> str:
     return f"{counted(found.results, word)} ({_size_text(found.size)})"
 
 

@@ -90,7 +90,7 @@ class Chosen:
 
     def doctor(self, redact: Any) -> str:
         """The command that looks closer at it; secrets are left for the reader to fill in."""
-        from mcptest_engine.core.secret_names import looks_secret_name
+        from mcptest_engine.core.secret_names import is_secret_name
         from mcptest_engine.servers.urls import shown_url
 
         words = ["mcptest", "doctor"]
@@ -101,7 +101,7 @@ class Chosen:
         if "command" in self.settings:
             words += ["--command", redact(shlex.join(self.settings["command"]))]
             for name, value in (self.settings.get("env") or {}).items():
-                words += ["--env", f"{name}=…" if looks_secret_name(name) else f"{name}={redact(value)}"]
+                words += ["--env", f"{name}=…" if is_secret_name(name) else f"{name}={redact(value)}"]
         return shlex.join(words)
 
 
@@ -316,7 +316,7 @@ def _agent_server(name: str) -> FoundServer:
 
 def _of_agent(server: FoundServer) -> Chosen:
     """The same server in a suite's words. Raises: UsageError when a variable that it needs has no value here."""
-    from mcptest_engine.authoring.targets import Target, kept_out, with_free_names
+    from mcptest_engine.authoring.targets import Target, variable_notes, with_free_names
 
     if server.missing:
         names = ", ".join(f"`{name}`" for name in server.missing)
@@ -337,7 +337,7 @@ def _of_agent(server: FoundServer) -> Chosen:
     return Chosen(
         settings=settings,
         target=Target(settings=written.settings, key=key),
-        notes=(*kept_out(written.secrets), *written.notes),
+        notes=(*variable_notes(written.secrets), *written.notes),
         secrets=written.secrets,
     )
 
@@ -345,12 +345,12 @@ def _of_agent(server: FoundServer) -> Chosen:
 def _http_settings(server: FoundServer, key: str, secrets: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The settings to use now and those to write down; what is secret goes into `secrets`."""
     from mcptest_engine.authoring.targets import declared_url, untemplated, variable_name
-    from mcptest_engine.core.secret_names import looks_secret_name
+    from mcptest_engine.core.secret_names import is_secret_name
 
     now: dict[str, Any] = {"url": server.target["url"]}
     declared: dict[str, Any] = {}
     for name, value in (server.target.get("headers") or {}).items():
-        if name.lower() in _SECRET_HEADERS or looks_secret_name(name) or value in server.secrets.values():
+        if name.lower() in _SECRET_HEADERS or is_secret_name(name) or value in server.secrets.values():
             variable = variable_name(f"{key}_{name}")
             secrets[variable] = value
             written: Any = {"env": variable}

@@ -73,7 +73,7 @@ def command(
     workspace = find_here()
     suite = load(suite_path(file, config), workspace, parse_variables(variables))
     record = _record(workspace, suite, run_id)
-    offered = _offered(suite, tools_from)
+    offered = _lists_by_server(suite, tools_from)
     tests = [test for test in record.get("tests") or () if isinstance(test, dict)]
     wanted = {**_own_floors(suite, workspace, tests), **asked}
     counted = coverage_of(offered, tests, redact=Redactor(suite.secrets).redact_text, several=len(suite.servers) > 1)
@@ -137,14 +137,14 @@ def _record(workspace: Workspace, suite: LoadedSuite, run_id: str | None) -> Map
     return record
 
 
-def _offered(suite: LoadedSuite, tools_from: str | None) -> dict[str, Offered]:
+def _lists_by_server(suite: LoadedSuite, tools_from: str | None) -> dict[str, Offered]:
     from mcptest_engine.running.coverage import Offered
 
     if tools_from is not None:
         if len(suite.servers) != 1:
             raise UsageError("--tools-from requires a suite with one server")
         return {next(iter(suite.servers)): Offered(**_catalog_file(tools_from))}
-    return {name: _asked(suite, name) for name in suite.servers}
+    return {name: _lists_of(suite, name) for name in suite.servers}
 
 
 def _catalog_file(file: str) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def _catalog_file(file: str) -> dict[str, Any]:
     return found
 
 
-def _asked(suite: LoadedSuite, server: str) -> Offered:
+def _lists_of(suite: LoadedSuite, server: str) -> Offered:
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.running.coverage import Offered
     from mcptest_engine.running.launch import server_specs

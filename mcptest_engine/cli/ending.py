@@ -50,14 +50,14 @@ class ending_on_signals:  # noqa: N801 - reads as what it does, in a `with` stat
             self._ending = True
             self._task.cancel()
             if not self._quietly:
-                _tell("\ninterrupted: ending the run (once more to kill)\n")
+                _write_stderr("\ninterrupted: ending the run (once more to kill)\n")
 
     @staticmethod
     def _kill() -> None:
         from mcptest_engine.servers.guardian import kill_all
 
         kill_all()
-        _tell("killed\n")
+        _write_stderr("killed\n")
         os._exit(ExitCode.INTERRUPTED)
 
 
@@ -85,7 +85,7 @@ def _leave_terminal() -> None:
             continue
 
 
-def _tell(text: str) -> None:
+def _write_stderr(text: str) -> None:
     """On stderr, where somebody reads it."""
     try:
         sys.stderr.write(text)

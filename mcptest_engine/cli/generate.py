@@ -134,7 +134,7 @@ def suite(saved: str | None, **flags: Any) -> None:
         held.append("to run them: --allow TOOL, or --presumed for all that are presumed read-only")
     held += _not_released(catalog, policy, "remove the `skip:` of its tests")
     answer = _warned(answer, found.warnings)
-    place.put(answer, _counts(found), after, lambda: _tell(told, held, found.warnings))
+    place.put(answer, _counts(found), after, lambda: _print_notes(told, held, found.warnings))
 
 
 @group.command("conformance", short_help="checks of the protocol; no model is needed")
@@ -157,7 +157,7 @@ def conformance(saved: str | None, **flags: Any) -> None:
         "notes": [*notes, *found.notes],
     }
     said = counted(found.checks_scaffolded, "check")
-    place.put(answer, said, found.into, lambda: _tell(answer["notes"], (), ()))
+    place.put(answer, said, found.into, lambda: _print_notes(answer["notes"], (), ()))
 
 
 @group.command("redteam", short_help="does a model obey hidden instructions?")
@@ -213,7 +213,9 @@ def _agents(scaffold: Callable[..., AgentScaffold], saved: str | None, flags: di
         answer["next_cursor"] = found.next_cursor
     answer = _warned(answer, found.warnings)
     held = _not_released(catalog, policy, "move it from `dry` to `allow` and remove the `skip:` of its case")
-    place.put(answer, counted(found.tools_covered, "case"), found.into, lambda: _tell(told, held, found.warnings))
+    place.put(
+        answer, counted(found.tools_covered, "case"), found.into, lambda: _print_notes(told, held, found.warnings)
+    )
 
 
 def _not_released(catalog: Catalog, policy: ExecutionPolicy, how: str) -> list[str]:
@@ -439,7 +441,7 @@ def _warned(answer: dict[str, Any], warnings: Iterable[Finding]) -> dict[str, An
     return {**answer, "warnings": told} if told else answer
 
 
-def _tell(notes: Iterable[str], held: Iterable[str], warnings: Iterable[Finding]) -> None:
+def _print_notes(notes: Iterable[str], held: Iterable[str], warnings: Iterable[Finding]) -> None:
     from mcptest_engine.core.sanitise import one_line
 
     for note in notes:

@@ -184,19 +184,19 @@ def _write_suite(
         )  # it allows a call of the run that is made here, and none is
     found = _scaffolded(catalog, chosen, flags, policy)
     _write(output, found.suite)
-    _tell(output, found, chosen, catalog, flags)
+    _print_summary(output, found, chosen, catalog, flags)
     if pipeline is not None:
         _write_pipeline(pipeline, output, found, chosen, flags["install_from"])
     code, record, proposals = int(ExitCode.PASSED), None, 0
-    if _has_live_tests(found) and _wants_run(found, flags, person):
+    if _has_live_tests(found) and _is_run_wanted_by(found, flags, person):
         run = _FirstRun(output, chosen, policy, found)
         code, record = run.all()
         if not record.interrupted:
             code, record = run.again(catalog, record)
-        _tell_checked(record)
+        _print_checked(record)
         if not record.interrupted:
             proposals = run.learn(record)
-    _tell_next(output, chosen, catalog, found, record, proposals=proposals)
+    _print_next_steps(output, chosen, catalog, found, record, proposals=proposals)
     return code
 
 
@@ -520,7 +520,7 @@ def _write_pipeline(
         _say(f"note: set as {where}: {', '.join(names)}")
 
 
-def _wants_run(found: Scaffold, flags: dict[str, Any], person: _Person) -> bool:
+def _is_run_wanted_by(found: Scaffold, flags: dict[str, Any], person: _Person) -> bool:
     if flags["run_all"] or (flags["yes"] and not flags["no_run"]):
         return True
     return not flags["no_run"] and person.agrees(_question(found), default=not _changing(found))
@@ -716,7 +716,7 @@ class _FirstRun:
 # --- telling
 
 
-def _tell(output: Path, found: Scaffold, chosen: Chosen, catalog: Catalog, flags: dict[str, Any]) -> None:
+def _print_summary(output: Path, found: Scaffold, chosen: Chosen, catalog: Catalog, flags: dict[str, Any]) -> None:
     """What was written, what is held back and why, and what else has to be known."""
     from mcptest_engine.core.sanitise import one_line
 
@@ -767,7 +767,7 @@ def _tell(output: Path, found: Scaffold, chosen: Chosen, catalog: Catalog, flags
     sys.stdout.flush()
 
 
-def _tell_checked(record: RunRecord) -> None:
+def _print_checked(record: RunRecord) -> None:
     """How many tests have checked something, and of how many the made-up arguments did not do."""
     needing = _needing(record)
     unclear = sum(test.undecided == Wanted.ERROR for test in record.tests)
@@ -784,7 +784,7 @@ def _needing(record: RunRecord) -> int:
     return sum(test.undecided == Wanted.SUCCESS for test in record.tests)
 
 
-def _tell_next(
+def _print_next_steps(
     output: Path, chosen: Chosen, catalog: Catalog, found: Scaffold, record: RunRecord | None, *, proposals: int
 ) -> None:
     """What to do with it, in the order in which it is likely done."""
@@ -828,7 +828,7 @@ def _worth_learning(catalog: Catalog, found: Scaffold) -> list[str] | None:
     """A tool that only reads and is above suspicion, with arguments that its schema takes, as words of `mcptest propose`."""
     import json
 
-    from mcptest_engine.authoring.offered import suspected
+    from mcptest_engine.authoring.catalog_texts import suspected
     from mcptest_engine.core.synthesize import arguments_for
 
     classes = (ToolClass.READ_ONLY, ToolClass.READ_ONLY_PRESUMED)

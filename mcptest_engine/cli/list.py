@@ -173,9 +173,9 @@ def _judged(case: Case) -> dict[str, Any]:
         case Row():
             return {}
         case AgentProgram() as program:
-            return _asked_model(program)
+            return _model_of(program)
         case EvalRow(candidate=candidate):
-            told = {} if candidate.agent is None else _asked_model(candidate.agent)
+            told = {} if candidate.agent is None else _model_of(candidate.agent)
             return {**told, "scorer": case.scorer}
         case MetricRow(metric=metric):
             return {"scorer": "judge", "metric": metric, "subject": case.subject}
@@ -183,7 +183,7 @@ def _judged(case: Case) -> dict[str, Any]:
             assert_never(case.body)
 
 
-def _asked_model(program: AgentProgram) -> dict[str, Any]:
+def _model_of(program: AgentProgram) -> dict[str, Any]:
     return {
         **({} if program.model is None else {"model": program.model}),
         **({} if program.trials is None else {"trials": program.trials.runs}),

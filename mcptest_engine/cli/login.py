@@ -114,11 +114,11 @@ def _login(url: str, flags: dict[str, Any]) -> int:
         steps = log_in_by_device(url, show=_show_code, **options)
     else:
         steps = log_in(url, open_url=_print_address if flags["no_browser"] else _open_browser, **options)
-    token = _run(_kept(url, steps))
+    token = _run(_stored_token(url, steps))
     if token is None:
         sys.stderr.write("\ninterrupted: nothing was stored\n")
         return ExitCode.INTERRUPTED
-    _tell(token)
+    _print_token(token)
     return ExitCode.PASSED
 
 
@@ -132,7 +132,7 @@ def _client_secret(variable: str | None) -> str | None:
     return secret
 
 
-async def _kept(url: str, steps: Coroutine[Any, Any, StoredToken]) -> StoredToken:
+async def _stored_token(url: str, steps: Coroutine[Any, Any, StoredToken]) -> StoredToken:
     """The token of a login, in its file: while a run that refreshes the old one holds the lock, this waits."""
     from mcptest_engine.servers import token_store
 
@@ -203,7 +203,7 @@ def _show_code(code: DeviceCode) -> None:
     sys.stdout.flush()
 
 
-def _tell(token: StoredToken) -> None:
+def _print_token(token: StoredToken) -> None:
     from mcptest_engine.servers import token_store
 
     path = token_store.shown_path(token_store.path_for(token.url))

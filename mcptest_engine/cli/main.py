@@ -193,7 +193,7 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except McptestError as error:
-        return _told(error)
+        return _report_error(error)
     except OSError as wrong:
         if wrong.filename is not None or wrong.errno not in OUTSIDE_TROUBLE:
             return _bug()
@@ -232,7 +232,7 @@ def _bug() -> int:
     return ExitCode.FAILED
 
 
-def _told(error: McptestError) -> int:
+def _report_error(error: McptestError) -> int:
     from mcptest_engine.cli.common import show_error, show_problems
     from mcptest_engine.core.sanitise import sanitise
 

@@ -98,7 +98,7 @@ def command(
     else:
         sys.stdout.write(block)
         sys.stdout.flush()
-        _tell(proposed, notes, warnings)
+        _print_proposal(proposed, notes, warnings)
     if written is not None:
         written.settle(tool, replace=replace)
 
@@ -171,7 +171,7 @@ def _print_json(proposed: Proposed, block: str, notes: Sequence[str], warnings: 
     sys.stdout.write(json_text(told))
 
 
-def _tell(proposed: Proposed, notes: Sequence[str], warnings: Sequence[Finding]) -> None:
+def _print_proposal(proposed: Proposed, notes: Sequence[str], warnings: Sequence[Finding]) -> None:
     from mcptest_engine.core.sanitise import one_line
 
     paint = colours(sys.stderr)
@@ -226,7 +226,7 @@ class _Place:
             there=there,
         )
 
-    def prepare(self, proposed: Proposed, target: Target) -> _Written:
+    def prepare(self, proposed: Proposed, target: Target) -> _SuiteChange:
         """The suite as it would be. Raises: EditRefused; McptestError when it would not load any more."""
         from mcptest_engine.authoring.placing import added, merged_for, new_suite, replaced
 
@@ -244,7 +244,7 @@ class _Place:
                 proposed = merged_for(text, proposed, self.there)
                 placed = replaced(text, proposed, self.there)
         self._prove(placed.text)
-        return _Written(path=self.path, before=self.data, placed=placed, there=self.there, proposed=proposed)
+        return _SuiteChange(path=self.path, before=self.data, placed=placed, there=self.there, proposed=proposed)
 
     def _prove(self, text: str) -> None:
         from mcptest_engine.cli.common import load_options
@@ -261,7 +261,7 @@ class _Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Written:
+class _SuiteChange:
     """A suite before and after; `there` is the test of the same call that it has already, `proposed` what it gets."""
 
     path: Path
@@ -280,7 +280,7 @@ class _Written:
         elif self._data() == self.before:
             self._say(f"already expects that, on line {self.there.line}; nothing is changed")
         elif replace:
-            self._tell_loss()
+            self._print_loosening()
             self._write()
             self._say(f"now has the new `expect`, in the test on line {self.there.line}")
         elif is_terminal(sys.stdin) and is_terminal(sys.stderr):
@@ -292,7 +292,7 @@ class _Written:
         from mcptest_engine.core.sanitise import sanitise
 
         sys.stderr.write(sanitise(self._diff()))
-        self._tell_loss()
+        self._print_loosening()
         match _answer(
             f"line {there.line} of {self.path} tests this call already: accept this `expect`, keep it for review, or neither"
         ):
@@ -304,7 +304,7 @@ class _Written:
             case _:
                 self._say("is unchanged")
 
-    def _tell_loss(self) -> None:
+    def _print_loosening(self) -> None:
         """What the test would no longer demand."""
         from mcptest_engine.authoring.placing import loss_of
 

@@ -96,7 +96,7 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     from mcptest_engine.authoring.review import look
 
     waiting = look(workspace, suites, only_snapshots=flags["snapshots"])
-    _tell_problems(waiting)
+    _print_problems(waiting)
     if reading:
         _print(waiting, form=flags["form"], listing=flags["listing"])
         ctx.exit(ExitCode.FAILED if flags["exit_code"] and waiting.items else ExitCode.PASSED)
@@ -131,7 +131,7 @@ def _existing(file: str) -> Path:
     return path
 
 
-def _tell_problems(waiting: Waiting) -> None:
+def _print_problems(waiting: Waiting) -> None:
     for problem in waiting.problems:
         sys.stderr.write(f"{sanitise(problem)}\n")
     for item, reason in waiting.stale:
@@ -194,7 +194,7 @@ def _decide(workspace: Workspace, waiting: Waiting, flags: Mapping[str, Any]) ->
     stale = [item for item, _ in waiting.stale]
     if flags["accept_all"]:
         taken = [item for item in waiting.items if item.is_safe or flags["loosening"]]
-        _tell_left(len(waiting.items) - len(taken))
+        _print_left(len(waiting.items) - len(taken))
         decisions = [(item, Choice.ACCEPT, None) for item in taken]
     elif flags["reject_all"]:
         decisions = [(item, Choice.REJECT, None) for item in (*waiting.items, *stale)]
@@ -238,11 +238,11 @@ def _alike(flags: Mapping[str, Any], items: Sequence[ReviewItem]) -> list[Review
     likes = {item.likeness for item in named}
     alike = [item for item in items if item.likeness in likes]
     taken = [item for item in alike if item in named or item.is_safe or flags["loosening"]]
-    _tell_left(len(alike) - len(taken))
+    _print_left(len(alike) - len(taken))
     return taken
 
 
-def _tell_left(left: int) -> None:
+def _print_left(left: int) -> None:
     if left:
         told = "loosens a test, looks volatile or needs arguments"
         if left > 1:

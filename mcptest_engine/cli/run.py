@@ -216,7 +216,9 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     saved_costs = flags["save_cost_baseline"]
     if flags["executor"] == "dask":
         record = _on_a_cluster(suite, settings, workspace, sinks, scheduler=flags["scheduler"], variables=variables)
-        ctx.exit(_told(record, settings, workspace, sinks, agent_budget=flags["agent_budget"], saved_costs=saved_costs))
+        ctx.exit(
+            _report_run(record, settings, workspace, sinks, agent_budget=flags["agent_budget"], saved_costs=saved_costs)
+        )
     ctx.exit(run_once(suite, settings, workspace, sinks, agent_budget=flags["agent_budget"], saved_costs=saved_costs))
 
 
@@ -248,7 +250,7 @@ def run_and_report(
 ) -> tuple[int, RunRecord]:
     """`run_once` with the record of the run. `observer` is given every answer that is judged."""
     record = execute_suite(suite, settings, workspace, sinks, observer)
-    code = _told(record, settings, workspace, sinks, agent_budget=agent_budget, saved_costs=saved_costs)
+    code = _report_run(record, settings, workspace, sinks, agent_budget=agent_budget, saved_costs=saved_costs)
     refresh_schema(suite)  # again: the first run of a workspace has made its `.mcptest` only now
     return code, record
 
@@ -315,7 +317,7 @@ def _on_a_cluster(
             progress.close()
 
 
-def _told(
+def _report_run(
     record: RunRecord,
     settings: RunSettings,
     workspace: Workspace,
@@ -412,7 +414,7 @@ def settings_of(flags: dict[str, Any], bail: int | None) -> RunSettings:
             if asked
         ),
     )
-    _check_tape(flags)
+    _check_cassette_options(flags)
     settings = _with_cost_gate(settings, flags)
     if settings.cache:
         _check_cache(flags)
@@ -454,7 +456,7 @@ def _with_cost_gate(settings: RunSettings, flags: dict[str, Any]) -> RunSettings
     return settings._replace(cost_gate=gate)
 
 
-def _check_tape(flags: dict[str, Any]) -> None:
+def _check_cassette_options(flags: dict[str, Any]) -> None:
     """Raises: UsageError for what recording and replaying do not go with."""
     if flags["record"] is not None and flags["replay"] is not None:
         raise UsageError("--record and --replay are given", hint="use one of them")

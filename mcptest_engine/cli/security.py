@@ -364,7 +364,7 @@ def _text(found: Sequence[Found], surfaces: Mapping[str | None, Surface], paint:
         lines.append(paint("1", owner))
         for one in grave:
             if _owner(one) == owner:
-                lines += _told(one.finding, paint)
+                lines += _finding_lines(one.finding, paint)
         lines.append("")
     lines += _gathered([one for one in found if one not in grave], paint)
     counts = ", ".join(f"{number} {level}" for level, number in _counts(found).items() if number)
@@ -372,7 +372,7 @@ def _text(found: Sequence[Found], surfaces: Mapping[str | None, Surface], paint:
     return "\n".join(lines) + "\n"
 
 
-def _told(finding: Finding, paint: Callable[[str, str], str]) -> list[str]:
+def _finding_lines(finding: Finding, paint: Callable[[str, str], str]) -> list[str]:
     from mcptest_engine.safety.findings import RULES
 
     level = paint(_COLOURS[finding.severity], f"{finding.severity!s:<8}")

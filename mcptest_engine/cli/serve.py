@@ -34,8 +34,8 @@ def command(ctx: click.Context, file: str, wanted: str | None, http: str | None)
     """
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.mock.log import Log, LogLevel
-    from mcptest_engine.mock.taped import TapeSession
-    from mcptest_engine.servers.tape import OPENINGS
+    from mcptest_engine.mock.replaying import ReplaySession
+    from mcptest_engine.servers.recorded_exchanges import OPENINGS
     from mcptest_engine.workspace.cassettes import open_cassette
 
     cassette = open_cassette(find_here(), file)
@@ -44,7 +44,7 @@ def command(ctx: click.Context, file: str, wanted: str | None, http: str | None)
     redactor = Redactor(one["text"] for one in cassette.get("stand_ins", ()))
 
     def make() -> Served:
-        return TapeSession(exchanges, redact=redactor.redact)
+        return ReplaySession(exchanges, redact=redactor.redact)
 
     if not any(exchange["method"] in OPENINGS for exchange in exchanges):
         _say("warning: the cassette has no handshake, so no client can open a session")

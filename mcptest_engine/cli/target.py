@@ -131,7 +131,7 @@ def declared_target(flags: Mapping[str, Any], *, optional_secrets: bool = False)
         declared_env,
         declared_url,
         declared_words,
-        kept_out,
+        variable_notes,
         with_free_names,
         with_variables,
     )
@@ -150,7 +150,7 @@ def declared_target(flags: Mapping[str, Any], *, optional_secrets: bool = False)
     settings, secrets, notes = with_free_names(settings, secrets, os.environ, TARGET)
     target = with_variables(settings, secrets) if optional_secrets else Target(settings=settings)
     secrets = {**given.read, **secrets}
-    return Declared(target, (*kept_out(secrets), *notes), secrets)
+    return Declared(target, (*variable_notes(secrets), *notes), secrets)
 
 
 def _declared_in_suite(flags: Mapping[str, Any]) -> Declared:

@@ -192,13 +192,13 @@ class _Loop:
         paint = colours(sys.stderr)
         if self._before:
             newly, fixed = what_changed(self._before, record)
-            _tell(paint("31", "newly failing"), [one_line(name) for name in newly])
-            _tell(paint("32", "fixed"), [one_line(name) for name in fixed])
+            _print_changes(paint("31", "newly failing"), [one_line(name) for name in newly])
+            _print_changes(paint("32", "fixed"), [one_line(name) for name in fixed])
             if not newly and not fixed:
                 sys.stderr.write("no verdict changed since the last run\n")
         self._before.update({test.id: test.verdict.value for test in record.tests if test.verdict.value != "skip"})
 
 
-def _tell(what: str, names: Sequence[str]) -> None:
+def _print_changes(what: str, names: Sequence[str]) -> None:
     for name in names:
         sys.stderr.write(f"{what}: {name}\n")

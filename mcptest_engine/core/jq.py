@@ -59,7 +59,7 @@ class JqRunError(Exception):
 
 def check_program(text: str) -> None:
     """Compile `text`. Raises: JqProgramError with the author's own line and column."""
-    _ask(text, b"", 1.0)
+    _run_program(text, b"", 1.0)
 
 
 def run_program(text: str, value: Any, *, timeout_seconds: float = 1.0) -> list[Any]:
@@ -68,7 +68,7 @@ def run_program(text: str, value: Any, *, timeout_seconds: float = 1.0) -> list[
     It may compute for `timeout_seconds`, and for large values what it takes to hand them over (0.4 s a megabyte at most).
     Raises: JqProgramError; JqRunError when the program fails, exceeds its time or its memory.
     """
-    return _ask(text, _to_json(value), timeout_seconds)
+    return _run_program(text, _to_json(value), timeout_seconds)
 
 
 @atexit.register
@@ -183,7 +183,7 @@ _LOCK = threading.Lock()
 _WORKERS: list[_Worker] = []  # none or one; a list, so that no `global` is needed
 
 
-def _ask(program: str, value: bytes, timeout_seconds: float) -> list[Any]:
+def _run_program(program: str, value: bytes, timeout_seconds: float) -> list[Any]:
     if "\0" in program:
         raise JqProgramError("a program cannot contain a NUL character")
     allowed = timeout_seconds + len(value) * _SECONDS_PER_BYTE

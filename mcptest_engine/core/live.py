@@ -40,7 +40,7 @@ class Owner:
     def role(self, role: str) -> None:
         if role != self._role:
             self._role = role
-            _tell_change()
+            _notify_change()
 
 
 TEST: ContextVar[str] = ContextVar("test", default="")
@@ -88,14 +88,14 @@ def start_listing(
     """List what was just started; `shown` is its command or its URL."""
     one = Live(kind, name, pid, shown if isinstance(shown, str) else " ".join(shown), end, waiting)
     _live[one.number] = one
-    _tell_change()
+    _notify_change()
     return one
 
 
 def stop_listing(one: Live | None) -> None:
     """It is gone; nothing happens when it is off the list already."""
     if one is not None and _live.pop(one.number, None) is not None:
-        _tell_change()
+        _notify_change()
 
 
 def live() -> tuple[Live, ...]:
@@ -109,6 +109,6 @@ def on_change(listener: Callable[[], None] | None) -> None:
     _listener = listener
 
 
-def _tell_change() -> None:
+def _notify_change() -> None:
     if _listener is not None:
         _listener()

@@ -19,13 +19,13 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.lazy_patterns import lazy_pattern
-from mcptest_engine.core.secret_names import looks_secret_name
+from mcptest_engine.core.secret_names import is_secret_name
 from mcptest_engine.core.secret_patterns import SHORTEST_PATTERN, TOKENS, find_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["MASK", "SHORTEST_SUBSTRING", "Disguise", "Redactor", "looks_secret_name"]
+__all__ = ["MASK", "SHORTEST_SUBSTRING", "Disguise", "Redactor", "is_secret_name"]
 
 MASK = "[REDACTED]"
 
@@ -79,7 +79,7 @@ class Redactor:
                         self._broken[spelled] = characters, pattern
                 self.longest = max(self.longest, *map(len, self._anywhere))
 
-    def keeping_shape(self, disguise: Disguise) -> Redactor:
+    def with_shapes(self, disguise: Disguise) -> Redactor:
         """One that knows the same secrets, and puts a value of the same shape in the place of each."""
         other = Redactor()
         other._whole, other._anywhere, other._broken = set(self._whole), self._anywhere, dict(self._broken)
@@ -223,7 +223,7 @@ class Redactor:
 
     def _is_plain_name(self, name: str) -> bool:
         """Whether a member's name neither is a secret nor promises one. Remembered, because names come again and again."""
-        plain = name not in _MEDIA_MEMBERS and not looks_secret_name(name) and self._key(name) is name
+        plain = name not in _MEDIA_MEMBERS and not is_secret_name(name) and self._key(name) is name
         if plain and len(name) <= _LONGEST_REMEMBERED and len(self._plain_names) < _MOST_REMEMBERED:
             self._plain_names.add(name)
         return plain
@@ -254,7 +254,7 @@ class Redactor:
 
     def _member(self, key: str, item: Any, siblings: dict[str, Any]) -> Any:
         """A member's value redacted; an object is given back as it is, and so is a list unless its name is secret."""
-        if looks_secret_name(key):
+        if is_secret_name(key):
             return self._concealed(item)
         if not isinstance(item, str):
             return self._number(item)

@@ -35,12 +35,12 @@ def too_heavy(document: Document, value: Any, *, patience: int = 1) -> bool:
 def weighing(schema: Any) -> Callable[[Any], bool] | None:
     """What tells whether a value that a server sent is too much work to judge; None when no value ever is."""
     document = Document(schema)
-    if document.reference_count == 0 or _written_out(document) <= _MOST_WRITTEN_OUT:
+    if document.reference_count == 0 or _containers_without_references(document) <= _MOST_WRITTEN_OUT:
         return None
     return lambda value: too_heavy(document, value, patience=_PATIENCE)
 
 
-def _written_out(document: Document) -> int:
+def _containers_without_references(document: Document) -> int:
     """How many containers the schema has once each reference is replaced by what it leads to; too many for one in a loop."""
     sizes: dict[int, int] = {}
     too_many = _MOST_WRITTEN_OUT + 1

@@ -53,7 +53,7 @@ _CHALLENGES = frozenset(("www-authenticate", "proxy-authenticate"))
 
 
 @lru_cache(maxsize=4096)
-def looks_secret_name(name: str) -> bool:
+def is_secret_name(name: str) -> bool:
     """Whether a value under `name` is to be redacted; the name may be in any case, camelCase, or with separators.
 
     Also true for header names `*-Token`, `*-Key`, `*-Secret` and `*-Auth*`.
@@ -77,7 +77,7 @@ def is_secret_flag(word: str) -> bool:
     """
     name = word.partition("=")[0]
     bare = name.lstrip("-")
-    return name != bare and (bare.lower() in _FLAGS or looks_secret_name(bare))
+    return name != bare and (bare.lower() in _FLAGS or is_secret_name(bare))
 
 
 def _ends_in_a_secret(words: list[str], *, spaced: bool) -> bool:

@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.lazy_patterns import lazy_pattern
-from mcptest_engine.core.secret_names import looks_secret_name
+from mcptest_engine.core.secret_names import is_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,7 +153,7 @@ def find_secrets(text: str) -> list[tuple[int, int]]:
     if "=" in text and _EQUALS.search(text):
         spans += _named(_EQUALS, text)
     if "--" in text:
-        spans += (found.span(found.lastindex or 0) for found in _OPTION.finditer(text) if looks_secret_name(found[1]))
+        spans += (found.span(found.lastindex or 0) for found in _OPTION.finditer(text) if is_secret_name(found[1]))
     if " -" in text:
         for command, pattern in _COMMANDS:
             if command in text:
@@ -205,11 +205,11 @@ def _random_parts(text: str, start: int, end: int) -> Spans:
         if len(set(found[0])) > 3:  # `aaaa…` and `0000…` pad and separate
             yield found.span()
     for found in _BASE64.finditer(text, start, end):
-        if _looks_random(found[0]):
+        if _is_random_like(found[0]):
             yield found.span()
 
 
-def _looks_random(run: str) -> bool:
+def _is_random_like(run: str) -> bool:
     """At least two digits, two capitals and two small letters, and not words put together as in a path."""
     if min(sum(map(kind, run)) for kind in (str.isdigit, str.isupper, str.islower)) < 2:
         return False
@@ -234,7 +234,7 @@ def _named(separator: re.Pattern[str], text: str) -> Spans:
                 continue
         before = text[max(found.start() - _LONGEST_NAME, 0) : found.start()]
         name = _NAME_BACKWARDS.match(before[::-1])  # backwards, because only its end is known
-        if name and looks_secret_name(name[3][::-1]):
+        if name and is_secret_name(name[3][::-1]):
             for pattern in _values_after(found[0], name):
                 if at < missed.get(pattern, 0):
                     continue

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.authoring.targets import kept_out
+from mcptest_engine.authoring.targets import variable_notes
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.front_door.gating import target_of
 from mcptest_engine.front_door.handles import MOST_TEXT
@@ -253,7 +253,7 @@ class _Learnt(NamedTuple):
 
     def notes(self, made: Iterable[str]) -> list[str]:
         """The notes of what was made, after those on the secrets that are not written down."""
-        return [*kept_out(self.target.variables), *made]
+        return [*variable_notes(self.target.variables), *made]
 
 
 async def _learnt(request: Request) -> _Learnt:

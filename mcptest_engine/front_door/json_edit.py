@@ -75,7 +75,7 @@ def with_member(text: str, path: Sequence[str], value: Any) -> str:
         return json.dumps(wanted, indent=2, ensure_ascii=False) + "\n"
     marking = _Marking(text)
     marking.whole()
-    after = _spliced(text, marking.objects, tuple(path), value)
+    after = _inserted(text, marking.objects, tuple(path), value)
     if loads(after) != wanted:
         raise NotEditable("it cannot be edited without changing something else")
     return after
@@ -89,7 +89,7 @@ def _put(tree: Any, path: tuple[str, ...], value: Any) -> Any:
     return {**tree, path[0]: _put(tree.get(path[0], {}), path[1:], value)}
 
 
-def _spliced(text: str, objects: Mapping[tuple[str, ...], _Object], path: tuple[str, ...], value: Any) -> str:
+def _inserted(text: str, objects: Mapping[tuple[str, ...], _Object], path: tuple[str, ...], value: Any) -> str:
     depth = max(length for length in range(len(path)) if path[:length] in objects)
     holder, name = objects[path[:depth]], path[depth]
     for key in reversed(path[depth + 1 :]):

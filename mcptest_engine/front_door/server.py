@@ -137,14 +137,14 @@ class Client:
                 invalid("Invalid params: `params` must be an object")
             if headers is None and not is_stateless(message):
                 return success(key, await self._result(method, params, stateless=False)).body
-            from mcptest_engine.mock import eras
+            from mcptest_engine.mock import stateless
 
-            eras.opened(message, headers)
+            stateless.opened(message, headers)
             if method == "subscriptions/listen":
-                self._send(eras.listener(key, params, {})[1])
+                self._send(stateless.listener(key, params, {})[1])
                 return None
             found = await self._result(method, params, stateless=True)
-            return success(key, eras.stamped(method, found, _SELF)).body
+            return success(key, stateless.stamped(method, found, _SELF)).body
         except RpcError as wrong:
             return failure(key, wrong.error).body
         except Exception as bug:  # noqa: BLE001 - one request that fails must not end the others
@@ -165,9 +165,9 @@ class Client:
             case "resources/read":
                 return await _read(self._door, params, stateless=stateless)
             case "server/discover" if stateless:
-                from mcptest_engine.mock import eras
+                from mcptest_engine.mock.stateless import discovered
 
-                return eras.discovered(_SELF, self._capabilities())
+                return discovered(_SELF, self._capabilities())
             case "initialize" if not stateless:
                 return self._initialize(params)
             case "ping" if not stateless:

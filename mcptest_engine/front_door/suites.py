@@ -65,12 +65,12 @@ async def validated(request: Request, text: str) -> dict[str, Any]:
     options = _options(request.door)
     checked = await asyncio.to_thread(check_text, text, options, base_dir=request.workspace.root)
     request.door.keep_secrets(() if checked.suite is None else checked.suite.secrets)
-    shown, more = page(checked.errors, 0, room=ROOM_FOR_ERRORS, show=_told)
+    shown, more = page(checked.errors, 0, room=ROOM_FOR_ERRORS, show=_problem_json)
     answer: dict[str, Any] = {"valid": not checked.errors, "errors": shown}
     notes = [] if more is None else [f"{len(checked.errors) - more:,} more errors are not shown: correct these first"]
     warnings = [problem for problem in checked.problems if problem.severity is Severity.WARNING]
     if warnings:
-        answer["warnings"], more = page(warnings, 0, room=ROOM_FOR_WARNINGS, show=_told)
+        answer["warnings"], more = page(warnings, 0, room=ROOM_FOR_WARNINGS, show=_problem_json)
         notes += [] if more is None else [f"{len(warnings) - more:,} more warnings are not shown"]
     return {**answer, "notes": notes} if notes else answer
 
@@ -211,7 +211,7 @@ async def _run_all(
     from mcptest_engine.running.launch import launch_suites
     from mcptest_engine.workspace.inline import remove_inline
 
-    door, telling, runs = request.door, _Telling(request), list[_Ran]()
+    door, telling, runs = request.door, _ProgressSender(request), list[_Ran]()
 
     def done(ran: RunRecord) -> None:  # also what there is of a run that was called off
         runs.append(_Ran(suites[len(runs)][0], ran, _save(request, ran)))
@@ -299,7 +299,7 @@ async def mutate_suite(request: Request) -> Answer:
     if cassette is not None:
         load_cassette(workspace, cassette)  # by its name only: a file may lie anywhere
     options = Options(tuple(given.get("operators", ())), given.get("budget", DEFAULT_BUDGET), given.get("seed", 0))
-    redactor, called_off, telling = Redactor(suite.secrets), Flag(), _Telling(request)
+    redactor, called_off, telling = Redactor(suite.secrets), Flag(), _ProgressSender(request)
     replay = replay_for(suite, workspace, options, redactor=redactor, stop=called_off.is_set)
 
     async def go() -> dict[str, Any]:
@@ -370,7 +370,7 @@ def _save(request: Request, record: RunRecord) -> str | None:
     return None
 
 
-async def _awaited(run: asyncio.Task[_T], telling: _Telling, door: Door) -> _T:
+async def _awaited(run: asyncio.Task[_T], telling: _ProgressSender, door: Door) -> _T:
     """What the run gives; when nobody wants it or can be told any longer, the run is ended in order, its servers with it."""
     try:
         while not run.done():
@@ -382,14 +382,14 @@ async def _awaited(run: asyncio.Task[_T], telling: _Telling, door: Door) -> _T:
         raise
 
 
-class _Telling:
+class _ProgressSender:
     """Hears a run's events, and tells how many of its tests are decided, as often as somebody takes it."""
 
     def __init__(self, request: Request) -> None:
         self._progress = request.progress
         self._total = 0
         self._done = 0
-        self._told = 0
+        self._problem_json = 0
         self._last = ""
         self._news = asyncio.Event()
         self._waiting: asyncio.Task[bool] | None = None
@@ -411,8 +411,8 @@ class _Telling:
 
     async def tell(self) -> None:
         self._news.clear()
-        if self._done > self._told:
-            self._told = self._done
+        if self._done > self._problem_json:
+            self._problem_json = self._done
             await self._progress(float(self._done), float(self._total), self._last)
 
 
@@ -541,7 +541,7 @@ def _options(door: Door) -> LoadOptions:
     return LoadOptions(environ=door.environ, workspace_root=root, start_dir=root, only_own_files=True)
 
 
-def _told(problem: Problem) -> dict[str, Any]:
+def _problem_json(problem: Problem) -> dict[str, Any]:
     longest = {"path": _LONGEST_POINTER, "message": _LONGEST_MESSAGE, "hint": _LONGEST_MESSAGE}
     told = {key: part[: longest[key]] if isinstance(part, str) else part for key, part in problem.to_json().items()}
     found: dict[str, Any] = presentable(told)

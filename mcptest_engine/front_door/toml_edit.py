@@ -34,7 +34,7 @@ def with_table(text: str, path: tuple[str, str], values: Mapping[str, str | list
     wanted = {**before, holder: {**tables, name: {**table, **values}}}
     if wanted == before:
         return text
-    after = _with_lines(text, path, {key: f"{key} = {_written(value)}" for key, value in values.items()})
+    after = _with_lines(text, path, {key: f"{key} = {_toml_value(value)}" for key, value in values.items()})
     try:
         is_right = tomllib.loads(after) == wanted
     except tomllib.TOMLDecodeError:
@@ -68,5 +68,5 @@ def _name(name: str) -> str:
     return rf"""(?:{name}|"{name}"|'{name}')"""
 
 
-def _written(value: str | list[str]) -> str:
+def _toml_value(value: str | list[str]) -> str:
     return json.dumps(value, ensure_ascii=False)

@@ -28,7 +28,7 @@ def judge_budgets(expect: Mapping[str, Any], envelope: Mapping[str, Any]) -> Bud
     """
     failures: list[str] = []
     warnings: list[str] = []
-    for key, told in (("max_duration_ms", _duration_told), ("max_response_tokens", _tokens_told)):
+    for key, told in (("max_duration_ms", _duration_failure), ("max_response_tokens", _tokens_failure)):
         if key not in expect:
             continue
         budget, mode = _budget(expect[key])
@@ -61,14 +61,14 @@ def _budget(setting: Any) -> tuple[float, str]:
     return setting, "fail"
 
 
-def _duration_told(budget: float, envelope: Mapping[str, Any]) -> str | None:
+def _duration_failure(budget: float, envelope: Mapping[str, Any]) -> str | None:
     duration = envelope["duration_ms"]
     if duration <= budget:
         return None
     return f"duration budget exceeded: {_milliseconds(duration, budget)} > {_number(budget)}ms"
 
 
-def _tokens_told(budget: float, envelope: Mapping[str, Any]) -> str | None:
+def _tokens_failure(budget: float, envelope: Mapping[str, Any]) -> str | None:
     tokens = response_tokens(envelope)
     return None if tokens <= budget else f"response token budget exceeded: {tokens} > {_number(budget)}"
 

@@ -24,20 +24,20 @@ def circumstances(
 
     `redact` takes secrets out before anything is clipped.
     """
-    return None if target.segments[0] in _APART else told_failure(envelope, redact)
+    return None if target.segments[0] in _APART else call_error_text(envelope, redact)
 
 
-def told_failure(envelope: Mapping[str, Any], redact: Callable[[Any], Any] | None = None) -> str | None:
+def call_error_text(envelope: Mapping[str, Any], redact: Callable[[Any], Any] | None = None) -> str | None:
     """The error that a call came to in the server's own words, on one line; None where it succeeded or was not answered."""
     error, result = envelope.get("error"), envelope.get("result")
     if error is not None:
         return f"the server answered {told_error(error, redact)}"
     if not isinstance(result, dict) or result.get("isError") is not True:
         return None
-    return f"the tool reported an error: {told_texts(result, 300, redact) or '(no text)'}"
+    return f"the tool reported an error: {content_text(result, 300, redact) or '(no text)'}"
 
 
-def told_texts(result: Mapping[str, Any], limit: int, redact: Callable[[Any], Any] | None = None) -> str:
+def content_text(result: Mapping[str, Any], limit: int, redact: Callable[[Any], Any] | None = None) -> str:
     """The texts of a tool's `content` on one line; `redact` takes secrets out before they are clipped."""
     text = " ".join(_texts(result))
     return one_line(redact(text) if redact else text, limit)

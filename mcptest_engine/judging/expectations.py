@@ -12,7 +12,7 @@ from mcptest_engine.core.kinds import Wanted
 from mcptest_engine.core.targets import parse_target, resolve_answer
 from mcptest_engine.judging.assertions import run_transform
 from mcptest_engine.judging.matchers import Context, Undecided, Unjudged, compile_judge
-from mcptest_engine.suite.items import ASSERT_SET, assertions_of, looks_at_error, looks_at_status
+from mcptest_engine.suite.items import ASSERT_SET, assertions_of, is_about_error, is_about_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,18 +40,18 @@ def expected_outcome(
 
     `verified` are the items of the steps that follow: one that can hold of an error counts for the call itself, too.
     """
-    stated = [_states_success(row) for row in assertions_of(items) if looks_at_error(row)]
+    stated = [_states_success(row) for row in assertions_of(items) if is_about_error(row)]
     if not all(stated) or expects_refusal(items, threshold):
         return Wanted.ANY
     if stated:
         return Wanted.SUCCESS
-    may_fail = any(looks_at_error(row) and not _states_success(row) for row in assertions_of(verified))
+    may_fail = any(is_about_error(row) and not _states_success(row) for row in assertions_of(verified))
     return Wanted.ANY if may_fail else None
 
 
 def expects_refusal(items: Sequence[Mapping[str, Any]], threshold: float | None) -> bool:
     """Whether the test cannot pass with any status of success, because of what it says of `http.status`."""
-    statuses = [row for row in assertions_of(items) if looks_at_status(row)]
+    statuses = [row for row in assertions_of(items) if is_about_status(row)]
     if not statuses:
         return False
     judges = {id(row): _compile(row) for row in statuses}

@@ -280,14 +280,14 @@ def _schemas(revision: str) -> dict[str, Any]:
     schemas: dict[str, Any] = json.loads((_FOLDER / f"{revision}.json").read_text(encoding="utf-8"))
     key = "$defs" if "$defs" in schemas else "definitions"
     definitions = schemas[key]
-    schemas[key] = {name: _told_apart(schema, definitions) for name, schema in definitions.items()}
+    schemas[key] = {name: _with_distinct_branches(schema, definitions) for name, schema in definitions.items()}
     return schemas
 
 
-def _told_apart(schema: Any, definitions: Mapping[str, Any]) -> Any:
+def _with_distinct_branches(schema: Any, definitions: Mapping[str, Any]) -> Any:
     """The schema with every `anyOf` whose branches differ by their `type`, or by having `blob`, as a choice by that member."""
     if isinstance(schema, list):
-        return [_told_apart(one, definitions) for one in schema]
+        return [_with_distinct_branches(one, definitions) for one in schema]
     if not isinstance(schema, dict):
         return schema
     branches = [(one, definitions[one["$ref"].rpartition("/")[2]]) for one in schema.get("anyOf", ()) if "$ref" in one]
@@ -307,4 +307,4 @@ def _told_apart(schema: Any, definitions: Mapping[str, Any]) -> Any:
         rest = [one for one, branch in branches if "blob" not in branch.get("required", ())]
         if len(blob) == len(rest) == 1:
             return {"type": "object", "if": {"required": ["blob"]}, "then": blob[0], "else": rest[0]}
-    return {key: _told_apart(value, definitions) for key, value in schema.items()}
+    return {key: _with_distinct_branches(value, definitions) for key, value in schema.items()}

@@ -21,7 +21,7 @@ class BrokenSchema(ValueError):
 
 def compile_check(schema: Any) -> Callable[[Mapping[str, Any]], str | None]:
     """A function that says in one line what is wrong with the arguments, or None. Raises: BrokenSchema."""
-    if _asks_for_nothing(schema):
+    if _accepts_anything(schema):
         return lambda _arguments: None
     import jsonschema_rs
 
@@ -45,7 +45,7 @@ def compile_check(schema: Any) -> Callable[[Mapping[str, Any]], str | None]:
     return check
 
 
-def _asks_for_nothing(schema: Any) -> bool:
+def _accepts_anything(schema: Any) -> bool:
     """Whether all arguments meet the schema; that they are an object has been seen already."""
     if not isinstance(schema, dict):
         return schema is True

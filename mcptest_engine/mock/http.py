@@ -192,13 +192,13 @@ class _Endpoint:
         parser = h11.Connection(h11.SERVER)
         try:
             while (request := await next_request(parser, reader, writer)) is not None:
-                response = await self._unless_gone(self._respond(request), parser, reader)
+                response = await self._unless_closed(self._respond(request), parser, reader)
                 if response is None:
                     return
                 self._log.debug(f"{request.method} {request.path}: HTTP {response.status}")
                 if isinstance(response, Events):
                     try:
-                        await self._unless_gone(send_events(response, parser, writer), parser, reader)
+                        await self._unless_closed(send_events(response, parser, writer), parser, reader)
                     finally:
                         response.ended()
                 else:
@@ -218,7 +218,7 @@ class _Endpoint:
         finally:
             writer.close()
 
-    async def _unless_gone(
+    async def _unless_closed(
         self, work: Coroutine[Any, Any, Result], parser: h11.Connection, reader: asyncio.StreamReader
     ) -> Result | None:
         """What `work` gives, or None when the client hung up meanwhile, which ends it."""
@@ -373,7 +373,9 @@ class _Endpoint:
                         406, "Not acceptable: Accept must allow text/event-stream, for a question to the client"
                     )
                 answer = client.asked[effect.key] = asyncio.get_running_loop().create_future()
-                return Events(self._asking(client, effect, answer), ended=partial(client.asked.pop, effect.key, None))
+                return Events(
+                    self._question_stream(client, effect, answer), ended=partial(client.asked.pop, effect.key, None)
+                )
             case Listen(body=body, listener=listener):
                 queue: asyncio.Queue[bytes | None] = asyncio.Queue()
                 queue.put_nowait(body)
@@ -417,7 +419,9 @@ class _Endpoint:
         if answer.delay_ms <= 0 or await client.waited(answer.key, answer.delay_ms / 1000):
             yield self._logged(answer.body)
 
-    async def _asking(self, client: _Client, ask: Ask, answered: asyncio.Future[Answer | None]) -> AsyncIterator[bytes]:
+    async def _question_stream(
+        self, client: _Client, ask: Ask, answered: asyncio.Future[Answer | None]
+    ) -> AsyncIterator[bytes]:
         """The question, and once the client has answered it with a POST of its own, the answer to the call."""
         for body in (*ask.before, ask.body):
             yield self._logged(body)

@@ -45,9 +45,9 @@ from mcptest_engine.mock.messages import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcptest_engine.mock.eras import Envelope
     from mcptest_engine.mock.manifest import Case, Manifest, Prompt, Tool
     from mcptest_engine.mock.messages import Effect
+    from mcptest_engine.mock.stateless import Envelope
 
 PROTOCOL_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The revisions that begin with `initialize`."""
@@ -152,23 +152,23 @@ class Session:
     def _stateless_request(
         self, message: Mapping[str, Any], headers: Mapping[str, str] | None, repeated: frozenset[str]
     ) -> Effect:
-        from mcptest_engine.mock import eras
+        from mcptest_engine.mock import stateless
 
         key, method = message["id"], message["method"]
-        envelope = eras.opened(message, headers, repeated)
+        envelope = stateless.opened(message, headers, repeated)
         params = message["params"]
         if method == "tools/call" and self._manifest.tools is not None:
             return self._call(key, params, envelope, headers)
         if method == "subscriptions/listen":
-            listener, body = eras.listener(key, params, self._capabilities)
+            listener, body = stateless.listener(key, params, self._capabilities)
             return Listen(body=body, key=(type(key), key), listener=listener)
         if method == "server/discover":
-            result = eras.discovered(self._manifest, self._capabilities)
+            result = stateless.discovered(self._manifest, self._capabilities)
         elif method in self._shared:
             result = self._shared_result(method, params)
         else:
             raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
-        return success(key, eras.stamped(method, result, self._manifest))
+        return success(key, stateless.stamped(method, result, self._manifest))
 
     def _shared_result(self, method: str, params: dict[str, Any]) -> Result:
         try:
@@ -299,7 +299,7 @@ class Session:
         if not isinstance(arguments, dict):
             invalid("Invalid params: `arguments` must be an object")
         if headers is not None:
-            from mcptest_engine.mock.eras import check_arguments
+            from mcptest_engine.mock.stateless import check_arguments
 
             check_arguments(tool.descriptor.get("inputSchema"), arguments, headers)
         fitting = next((case for case in tool.cases if _covers(case.args, arguments)), None)
@@ -309,9 +309,9 @@ class Session:
             return self._result(call._replace(case=None, tool=tool._replace(delay_ms=0)), refused)
         if tool.ask is None:
             return self._finish(call, None, before=self._notices(call))
-        return self._ask(call) if envelope is None else self._ask_stateless(call, envelope)
+        return self._ask_client(call) if envelope is None else self._ask_client_stateless(call, envelope)
 
-    def _ask(self, call: _Call) -> Effect:
+    def _ask_client(self, call: _Call) -> Effect:
         question = call.tool.ask
         assert question is not None
         if question.capability not in (self._declared or {}):
@@ -326,17 +326,17 @@ class Session:
         )
         return Ask(body=body, key=(type(call.key), call.key), before=self._notices(call))
 
-    def _ask_stateless(self, call: _Call, envelope: Envelope) -> Effect:
-        from mcptest_engine.mock import eras
+    def _ask_client_stateless(self, call: _Call, envelope: Envelope) -> Effect:
+        from mcptest_engine.mock import stateless
 
         question = call.tool.ask
         assert question is not None
         if question.capability not in envelope.capabilities:
-            raise eras.missing_capability(call.tool)
-        given = eras.input_given(call.tool, call.params)
+            raise stateless.missing_capability(call.tool)
+        given = stateless.input_given(call.tool, call.params)
         if given is None:
-            required = eras.input_required(call.tool, question.params(call.arguments))
-            return success(call.key, eras.stamped("tools/call", required, self._manifest))
+            required = stateless.input_required(call.tool, question.params(call.arguments))
+            return success(call.key, stateless.stamped("tools/call", required, self._manifest))
         return self._finish(call, given, before=self._notices(call))
 
     def _finish(self, call: _Call, asked: Any, *, before: tuple[bytes, ...]) -> Answer:
@@ -352,7 +352,7 @@ class Session:
 
     def _result(self, call: _Call, result: Any) -> Answer:
         if call.envelope is not None:
-            from mcptest_engine.mock.eras import stamped
+            from mcptest_engine.mock.stateless import stamped
 
             result = stamped("tools/call", result, self._manifest)
         return success(call.key, result, delay_ms=call.delay_ms)
@@ -367,13 +367,13 @@ class Session:
                 params = {"progressToken": token, "progress": step, "total": call.tool.progress}
                 sent.append(notification("notifications/progress", params))
         for line in call.tool.log:
-            if self._wants(line.level, call.envelope):
+            if self._is_sent_at(line.level, call.envelope):
                 named = {} if line.logger is None else {"logger": line.logger}
                 params = {"level": line.level, **named, "data": line.data(call.arguments)}
                 sent.append(notification("notifications/message", params))
         return tuple(sent)
 
-    def _wants(self, level: str, envelope: Envelope | None) -> bool:
+    def _is_sent_at(self, level: str, envelope: Envelope | None) -> bool:
         """Without a level everything is sent until 2025-11-25, and nothing from 2026-07-28 on."""
         least = self._log_level if envelope is None else envelope.log_level
         if least is None:

@@ -122,7 +122,7 @@ class _Loop:
             effect = bad.answer
         match effect:
             case Answer(delay_ms=delay_ms, before=before, changes=changes):
-                self._send(*before, *self._told_of(changes))
+                self._send(*before, *self._change_messages(changes))
                 self._put_off(effect, delay_ms)
             case Ask(body=body, before=before):
                 self._send(*before, body)
@@ -161,7 +161,7 @@ class _Loop:
                 self._send(answer.body)
             self._cancelled.discard(number)
 
-    def _told_of(self, changes: tuple[Change, ...]) -> Iterator[bytes]:
+    def _change_messages(self, changes: tuple[Change, ...]) -> Iterator[bytes]:
         """What the one client is told of changes: in the session, and in each of its subscriptions."""
         hearers: tuple[Served | Listener, ...] = (self._session, *self._listeners.values())
         for change in changes:

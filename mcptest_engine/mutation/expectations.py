@@ -28,7 +28,7 @@ from mcptest_engine.mutation.operators import (
     is_under,
     read_json,
 )
-from mcptest_engine.mutation.recording import looks_volatile
+from mcptest_engine.mutation.recording import is_likely_volatile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,7 +176,7 @@ class _Answer:
         ):
             return False
         name = next((part for part in reversed(path) if isinstance(part, str)), "")
-        if self.secrets.under(name, value) or looks_volatile(path, value, self._asked()):
+        if self.secrets.under(name, value) or is_likely_volatile(path, value, self._asked()):
             return False
         return self.recorded.again is not None or self._is_likely_stable(value)
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.block_text import expect_text, reads_back
-from mcptest_engine.authoring.demands import ASSERTIONS
+from mcptest_engine.authoring.loosening import ASSERTIONS
 from mcptest_engine.authoring.observing import LONGEST_EXACT, Secrets, is_writable
 from mcptest_engine.authoring.shapes import type_of
 from mcptest_engine.authoring.targets import untemplated

@@ -347,7 +347,7 @@ def apply(answer: Answer, change: Change) -> Answer:
         if value is MISSING and copy.source and isinstance(copy.source[-1], int):
             del blocks[copy.block]  # each item of a list has a block of its own
         elif value is not MISSING:
-            blocks[copy.block] = {**blocks[copy.block], "text": _written_like(blocks[copy.block]["text"], value, copy)}
+            blocks[copy.block] = {**blocks[copy.block], "text": _json_like(blocks[copy.block]["text"], value, copy)}
     return put_at(made, ("result", "content"), blocks)  # type: ignore[no-any-return]
 
 
@@ -458,7 +458,7 @@ def _read_json(text: str) -> tuple[Any, dict[str, Any]]:
     return (None, {}) if style is None else (value, style)
 
 
-def _written_like(text: str, value: Any, copy: Copy | None = None) -> str:
+def _json_like(text: str, value: Any, copy: Copy | None = None) -> str:
     """A value as JSON in the style of `text`; a copy that is plain text as plain text."""
     if copy is not None and copy.as_text and isinstance(value, str):
         return value
@@ -521,7 +521,7 @@ def put_at(value: Any, path: Path, after: Any) -> Any:
         return after
     segment, rest = path[0], path[1:]
     if segment is FROM_JSON:
-        return _written_like(value, put_at(read_json(value), rest, after))
+        return _json_like(value, put_at(read_json(value), rest, after))
     made = value.copy()
     if not rest and after is MISSING:
         del made[segment]

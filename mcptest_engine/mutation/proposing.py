@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.block_text import expect_text
-from mcptest_engine.authoring.demands import ASSERTIONS, rows_of
+from mcptest_engine.authoring.loosening import ASSERTIONS, rows_of
 from mcptest_engine.authoring.observing import Secrets
 from mcptest_engine.authoring.placing import shared_expect
 from mcptest_engine.authoring.review_memory import rejected_ids
@@ -150,7 +150,7 @@ def _proposal_of(
         expect=expect,
         text=shown,
         why=f"the test passes on {count}; these assertions notice {len(chosen.noticed)} of them",
-        stability=f"seen {'once' if recorded.again is None else 'twice'}, not known to be right",
+        stability=f"seen {'once' if recorded.again is None else 'twice'}, not verified",
         left_out=tuple(redact(show_path(path)) for path in sorted(recorded.volatile, key=str)[:_MOST_LEFT_OUT]),
     )
 

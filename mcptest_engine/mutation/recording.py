@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.observing import scalars
-from mcptest_engine.authoring.stability import looks_changing
+from mcptest_engine.authoring.stability import is_likely_to_change
 from mcptest_engine.core.kinds import TestKind, Verdict
 from mcptest_engine.core.live import TEST
 from mcptest_engine.core.values import dataclass
@@ -231,7 +231,7 @@ def _without_models(suite: LoadedSuite) -> tuple[LoadedSuite, list[tuple[str, st
     left_out, kept = [], []
     for entry in suite.tests:
         name = str(entry.data["name"])
-        if _asks_model(entry):
+        if _is_judged_by_model(entry):
             left_out.append((name, NEEDS_MODEL))
             continue
         if "eval" in entry.data:
@@ -241,7 +241,7 @@ def _without_models(suite: LoadedSuite) -> tuple[LoadedSuite, list[tuple[str, st
     return replace(suite, tests=tuple(kept)), left_out
 
 
-def _asks_model(entry: TestEntry) -> bool:
+def _is_judged_by_model(entry: TestEntry) -> bool:
     if entry.kind in (TestKind.AGENT, TestKind.EVAL):
         return True
     own = [entry.data, *entry.data.get("verify", ()), *entry.data.get("cases", ())]
@@ -389,7 +389,7 @@ def find_volatile(source: Source, other: Answer | None, asked: frozenset[str]) -
                 found.add(path)
             elif other is not None and isinstance(value, list) and len(value) > 1 and len(path) > 2:  # not the blocks
                 lists.add(path)
-        elif (other is not None and not equal(value, again)) or looks_volatile(path, value, asked):
+        elif (other is not None and not equal(value, again)) or is_likely_volatile(path, value, asked):
             found.add(path)
         else:
             steady.update(path[:at] for at, part in enumerate(path) if isinstance(part, int))
@@ -407,13 +407,13 @@ def _is_same_list(one: list[Any], other: Any) -> bool:
     return first == second or sorted(first) != sorted(second)
 
 
-def looks_volatile(path: Path, value: Any, asked: frozenset[str]) -> bool:
+def is_likely_volatile(path: Path, value: Any, asked: frozenset[str]) -> bool:
     """Whether a value of an answer looks like a time, a random id or a counter; what was asked for comes again."""
     names = [part for part in path if isinstance(part, str)]
     if repr(value) in asked or value is None or isinstance(value, bool):
         return False
     today = datetime.now(UTC).date()
-    return looks_changing(value, names[-1], seen_twice=True, today=today, inside=tuple(names[2:-1]))
+    return is_likely_to_change(value, names[-1], seen_twice=True, today=today, inside=tuple(names[2:-1]))
 
 
 def _with_other_answers(tests: Iterable[RecordedTest]) -> list[RecordedTest]:

@@ -27,7 +27,7 @@ from mcptest_engine.mutation.operators import BY_NAME, OPERATORS, Answer, apply,
 from mcptest_engine.mutation.recording import envelope_with
 from mcptest_engine.running.calling import find_call_invalidity
 from mcptest_engine.running.kinds.composition.plan import Row
-from mcptest_engine.running.kinds.composition.run import RunningWorld, run_composition
+from mcptest_engine.running.kinds.composition.run import RunServices, run_composition
 from mcptest_engine.running.slow_work import SlowWork
 from mcptest_engine.running.verdicts import Outcome, judge
 from mcptest_engine.servers.calls import Exchange
@@ -338,7 +338,7 @@ class Replay:
             return Exchange(method="tools/call", params=None, answer=given, duration_ms=0.0), None
 
         again = row._replace(program=program)
-        world = RunningWorld(
+        world = RunServices(
             case, again, slow=self._slow, redact=_as_it_is, clock=monotonic, emit=None, call_tool=call_tool
         )
         outcome = await run_composition(case, again, world, number=1, snapshots=self.snapshots)

@@ -82,7 +82,7 @@ def agent_failure(record: RunRecord, test: TestResult, options: RenderOptions) -
     actual, clipped = _actual(test)
     if hook_facts.is_kept(test):
         around = (hook for hook in hook_facts.failed_hooks(record) if hook.test == test.id)
-        actual = next((text for hook in around for text in _written(hook)), None)
+        actual = next((text for hook in around for text in _hook_output(hook)), None)
     return AgentFailure(
         test=one_line(test.name),
         assert_=_assert(test),
@@ -100,7 +100,7 @@ def _notes(record: RunRecord) -> str:
     unchecked = facts.unchecked_text(record)
     told = record.warnings
     if record.verdict is not Verdict.PASS:
-        told = () if record.interrupted or _reason(record) else tuple(_told_by_no_failure(record))
+        told = () if record.interrupted or _reason(record) else tuple(_run_problems(record))
     told = (unchecked, *told) if unchecked else told
     not_run = facts.not_run_lines(record.not_run)
     more = [f"{counted(len(not_run) - NOTES, 'more suite')} not run"] if len(not_run) > NOTES else []
@@ -112,7 +112,7 @@ def _notes(record: RunRecord) -> str:
     return f"{notes}EFFECTS {effects}\n" if effects else notes
 
 
-def _told_by_no_failure(record: RunRecord) -> Iterator[str]:
+def _run_problems(record: RunRecord) -> Iterator[str]:
     """What is amiss in cleaning up, in metrics, coverage and effects: it fails no test."""
     yield from facts.missed_gates(record)
     names = {test.id: test.name for test in record.tests}
@@ -187,7 +187,7 @@ def _reason(record: RunRecord) -> str:
     reason = facts.run_reason(record)
     setup = hook_facts.setup_failure(record)
     if setup is not None and reason is None:  # every test gives this reason: what the hook wrote is said here, once
-        return f"REASON {'; '.join([one_line(setup.told, ASSERT_LIMIT), *_written(setup)])}\n"
+        return f"REASON {'; '.join([one_line(setup.told, ASSERT_LIMIT), *_hook_output(setup)])}\n"
     if reason is None:
         return ""
     not_run = facts.not_run_lines(record.not_run)  # each has a note
@@ -195,7 +195,7 @@ def _reason(record: RunRecord) -> str:
     return f"REASON {one_line('; '.join(told), ASSERT_LIMIT)}\n"
 
 
-def _written(hook: HookResult) -> Iterator[str]:
+def _hook_output(hook: HookResult) -> Iterator[str]:
     """`output: …`, the end of what a failed hook wrote, if it wrote anything."""
     text = one_line("\n".join(hook_facts.output_lines(hook)))
     if text:

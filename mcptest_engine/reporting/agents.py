@@ -68,10 +68,10 @@ def conversation_lines(test: TestResult) -> list[str]:
     if test.verdict is not Verdict.FAIL or not is_conversation(test):
         return []
     assert test.trace is not None
-    return list(_told(test.trace, "" if test.failure is None else test.failure.message))
+    return list(_trace_lines(test.trace, "" if test.failure is None else test.failure.message))
 
 
-def _told(trace: Mapping[str, Any], said_already: str) -> Iterator[str]:
+def _trace_lines(trace: Mapping[str, Any], said_already: str) -> Iterator[str]:
     calls, model = trace["tool_calls"], one_line(str(trace["model"]), 80)
     stop = trace["stop"]
     ended = "" if stop == END else f", ended by {one_line(str(stop), 40)}"

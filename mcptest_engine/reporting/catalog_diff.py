@@ -93,12 +93,12 @@ def _grouped(compared: Compared) -> Iterator[tuple[Impact, dict[str, list[str]]]
         alike: dict[tuple[str, str], dict[str, None]] = {}
         for change in compared.changes:
             if change.impact is impact and change.where:
-                alike.setdefault((change.kind, _told(change)), {})[_title(change).partition(" ")[2]] = None
+                alike.setdefault((change.kind, _change_line(change)), {})[_title(change).partition(" ")[2]] = None
         many = {key: tuple(names) for key, names in alike.items() if len(names) >= _MANY}
         groups: dict[str, list[str]] = {}
         for change in compared.changes:
-            if change.impact is impact and (change.kind, _told(change)) not in many:
-                groups.setdefault(_title(change), []).append(_told(change))
+            if change.impact is impact and (change.kind, _change_line(change)) not in many:
+                groups.setdefault(_title(change), []).append(_change_line(change))
         for (kind, told), names in many.items():
             more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
             groups.setdefault(f"{len(names)} {kind}s", []).append(f"{told}: {', '.join(names[:_NAMED])}{more}")
@@ -111,7 +111,7 @@ def _title(change: Change) -> str:
     return f"{change.kind} {server}{one_line(change.name, 200)}"
 
 
-def _told(change: Change) -> str:
+def _change_line(change: Change) -> str:
     sides = {"inputSchema": "argument", "outputSchema": "result", "arguments": "argument"}
     if change.path and change.where in sides:
         return f"{sides[change.where]} `{change.path}` {change.message}"

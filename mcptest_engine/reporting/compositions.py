@@ -82,12 +82,12 @@ def tokens_text(tokens: int, cost: float | None) -> str:
     return f"{tokens:,} tokens, {'cost unknown' if cost is None else facts.cost_text(cost)}"
 
 
-def told_cases(record: RunRecord) -> Iterator[tuple[str, str]]:
+def case_sums(record: RunRecord) -> Iterator[tuple[str, str]]:
     """(name, `1 of 2 cases passed (674ms, 550 tokens, $0.034)`) of each composition that has cases or cost anything."""
-    return ((one_line(one.name), told) for one in record.compositions if (told := _told(one)))
+    return ((one_line(one.name), told) for one in record.compositions if (told := _case_sum(one)))
 
 
-def _told(one: CompositionSum) -> str:
+def _case_sum(one: CompositionSum) -> str:
     cases, spent = cases_text(one), spent_text(one.spending)
     about = ", ".join(part for part in (facts.duration_text(one.duration_ms), spent) if part)
     return f"{cases} ({about})" if cases else about if spent else ""
@@ -100,7 +100,7 @@ def list_lines(record: RunRecord, ink: Ink) -> list[str]:
         for test in one.tests:
             remark = facts.listed_remark(test)
             lines.append(line_of(test, ink) + (f"  {ink.yellow(remark)}" if remark else ""))
-        if told := _told(one):
+        if told := _case_sum(one):
             lines.append(f"{INDENT}{ink.dim(f'{one_line(one.name)}: {told}')}")
     return lines
 

@@ -218,11 +218,11 @@ def reasons(test: TestResult) -> tuple[Reason, ...]:
     fails_first = own is not None and _fails_first(test)
     found = [Reason(_weighed(test, row, brief=fails_first), row) for row in failed_assertions(test)]
     if own is not None and (fails_first or own.kind in _SCORED_FAILURES):
-        found = _told(own) + found
+        found = _reasons_of(own) + found
     elif own is not None and own.kind not in JUDGED_FAILURES:
-        found = _told(own) + [reason for reason in found if _is_about_http(reason)]
+        found = _reasons_of(own) + [reason for reason in found if _is_about_http(reason)]
     elif own is not None and (own.kind is not FailureKind.ASSERTION or not found):
-        found += _told(own)
+        found += _reasons_of(own)
     elif own is not None:  # the assertions say what failed, and the other parts of the message what else did
         found = [*_parts(own, Part.BUDGET, Part.CAUSE), *found, *_parts(own, Part.ALSO)]
     for step in _failed_steps(test):
@@ -260,7 +260,7 @@ def shown_assertion(test: TestResult) -> AssertionResult | None:
     return first if first is None or first.set is None else next(_failed_inside(first), None)
 
 
-def _told(failure: Failure) -> list[Reason]:
+def _reasons_of(failure: Failure) -> list[Reason]:
     # The message of a refused token is ours and has three lines; any other line break is a server's.
     lines = failure.message.split("\n") if failure.kind is FailureKind.AUTH else [failure.message]
     return [Reason(one_line(line, MESSAGE_LIMIT)) for line in lines]
@@ -271,7 +271,7 @@ def _step_reasons(step: VerifyResult) -> list[Reason]:
     found = [Reason(f"{label}: {assertion_text(row, brief=missed)}", row) for row in failed_assertions(step)]
     failure = step.failure
     if failure is not None and (failure.kind is not FailureKind.ASSERTION or not found or missed):
-        first, *further = _told(failure)
+        first, *further = _reasons_of(failure)
         told = [Reason(f"{label}: {first.text}"), *further]
         found = told + found if missed else found + told
     return found

@@ -37,7 +37,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     """The annotations in declared order, those of the run, and a line of sums."""
     lines = [
         _annotation("error" if told.phase == "beforeAll" else "warning", told.text, title=told.phase)
-        for told in hook_facts.told_hooks(record)
+        for told in hook_facts.hook_failures(record)
     ]
     reason = facts.run_reason(record)
     if reason is not None:
@@ -51,7 +51,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     for warning in hook_facts.other_warnings(record):
         lines.append(_annotation("error" if warning in missed else "warning", warning, title="mcptest"))
     lines += _beyond(lines)
-    lines += (f"mcptest: composition {name}: {told}" for name, told in compositions.told_cases(record))
+    lines += (f"mcptest: composition {name}: {told}" for name, told in compositions.case_sums(record))
     lines += (f"mcptest: {line}" for line in compositions.sum_lines(record))
     lines += (f"mcptest: {line}" for line in facts.suite_lines(record))
     sums = f"{facts.counts_text(record)} in {facts.duration_text(record.duration_ms)}"

@@ -44,7 +44,7 @@ def _entries(record: RunRecord) -> Iterator[dict[str, Any]]:
     else:
         for text in (*unchecked, *warnings):
             yield _of_run(record, text, WARNING_CHECK_NAME, "info", title=text)
-    for hook in hook_facts.told_hooks(record):
+    for hook in hook_facts.hook_failures(record):
         severity = "critical" if hook.phase == "beforeAll" else "minor"
         yield _of_run(record, hook.text, f"{HOOK_CHECK_NAME}.{hook.phase}", severity, title=hook.title)
     alike = hook_facts.setup_failure(record) is not None  # the hook's entry says it for all of them

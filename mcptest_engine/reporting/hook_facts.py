@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 OUTPUT_LINES = 12
 
 
-class ToldHook(NamedTuple):
+class FailedHook(NamedTuple):
     """Commands that failed alike, as one: what failed how, around what, and the last lines of the output."""
 
     title: str
@@ -61,7 +61,7 @@ def is_kept(test: TestResult) -> bool:
     return test.failure is not None and test.failure.kind is FailureKind.HOOK
 
 
-def told_hooks(record: RunRecord) -> tuple[ToldHook, ...]:
+def hook_failures(record: RunRecord) -> tuple[FailedHook, ...]:
     """Every failed command; those that failed alike around several tests are told once."""
     alike: dict[tuple[str, tuple[str, ...]], list[HookResult]] = {}
     for hook in failed_hooks(record):
@@ -69,7 +69,7 @@ def told_hooks(record: RunRecord) -> tuple[ToldHook, ...]:
     names = {test.id: test.name for test in record.tests} if alike else {}
     kept = sum(map(is_kept, record.tests))
     return tuple(
-        ToldHook(one_line(f"{told}{_around(hooks, names, kept)}", facts.MESSAGE_LIMIT), lines, hooks[0].phase)
+        FailedHook(one_line(f"{told}{_around(hooks, names, kept)}", facts.MESSAGE_LIMIT), lines, hooks[0].phase)
         for (told, lines), hooks in alike.items()
     )
 
@@ -88,7 +88,7 @@ def output_lines(hook: HookResult, limit: int = OUTPUT_LINES) -> list[str]:
 
 
 def other_warnings(record: RunRecord) -> tuple[str, ...]:
-    """The run's warnings without those that `told_hooks` has told."""
+    """The run's warnings without those that `hook_failures` has told."""
     if not record.hooks:
         return facts.warning_texts(record)
     names = {test.id: test.name for test in record.tests}

@@ -121,7 +121,7 @@ def _hooks(record: RunRecord) -> Iterator[str]:
     folds = [
         f"<details><summary>{_MARKS[Verdict.FAIL]} <code>{_html(told.title)}</code></summary>\n\n"
         f"{_fenced(chr(10).join(told.lines) or '(no output)')}\n\n</details>"
-        for told in hook_facts.told_hooks(record)
+        for told in hook_facts.hook_failures(record)
     ]
     if folds:
         yield "### Hooks\n\n" + _bounded(folds)

@@ -80,7 +80,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
         *_remarks(record),
         *(_grid(record, grid, options) if grid.rows else ["<p>The run has no agent tests and no evals.</p>"]),
         *_sums(grid),
-        *_spent(record),
+        *_cost_table(record),
         *_rollups(record, grid),
         *_others(record, options),
         "</body>",
@@ -101,7 +101,7 @@ def _remarks(record: RunRecord) -> Iterator[str]:
     warnings = hook_facts.other_warnings(record)
     if warnings:
         yield "<ul>" + "".join(f"<li>{_marked(warning)}</li>" for warning in warnings) + "</ul>"
-    for told in hook_facts.told_hooks(record):
+    for told in hook_facts.hook_failures(record):
         lines = _html("\n".join(told.lines) or "(no output)")
         yield f"<details open><summary>{_html(told.title)}</summary><pre>{lines}</pre></details>"
 
@@ -194,7 +194,7 @@ def _sums(grid: Grid) -> Iterator[str]:
     yield "</tbody></table></div>"
 
 
-def _spent(record: RunRecord) -> Iterator[str]:
+def _cost_table(record: RunRecord) -> Iterator[str]:
     """What each model cost, whether it was tested or judged, and each scorer: as `md` and `pretty` have it."""
     rows = [] if record.spending is None else model_rows(record.spending)
     if not rows:

@@ -49,10 +49,10 @@ def render(record: RunRecord, options: RenderOptions) -> str:  # noqa: ARG001 - 
     """The run's span, then each test's, each followed by those below it."""
     start = _moment(record.started_at)
     trace_id = _hash(record.run_id, "trace", 32)
-    return "".join(f"{safe_json(_told(span, record.run_id, trace_id, start))}\n" for span in _spans(record))
+    return "".join(f"{safe_json(_span_json(span, record.run_id, trace_id, start))}\n" for span in _spans(record))
 
 
-def _told(span: Span, run_id: str, trace_id: str, start: datetime | None) -> dict[str, Any]:
+def _span_json(span: Span, run_id: str, trace_id: str, start: datetime | None) -> dict[str, Any]:
     out: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "trace_id": trace_id,
@@ -107,10 +107,10 @@ def _spans(record: RunRecord) -> Iterator[Span]:
         attributes["mcptest.run.unchecked"] = unchecked
     if warnings := hook_facts.other_warnings(record):
         attributes["mcptest.run.warnings"] = list(warnings)
-    if hooks := [hook.text for hook in hook_facts.told_hooks(record)]:
+    if hooks := [hook.text for hook in hook_facts.hook_failures(record)]:
         attributes["mcptest.run.failed_hooks"] = hooks
     if (spending := record.spending) is not None:
-        attributes |= _spent(spending.tokens, spending.cost_usd)
+        attributes |= _usage_attributes(spending.tokens, spending.cost_usd)
     status = _STATUS[Verdict.PASS if record.verdict is Verdict.PASS else Verdict.FAIL]
     yield Span(
         place="run",
@@ -229,7 +229,7 @@ def _test_attributes(test: TestResult) -> dict[str, Any]:
     if test.tags:
         out["tag.tags"] = [one_line(tag) for tag in test.tags]
     if test.tokens is not None:
-        out |= _spent(test.tokens, test.cost_usd)
+        out |= _usage_attributes(test.tokens, test.cost_usd)
     return out
 
 
@@ -300,7 +300,7 @@ def _agent_spans(
         **_value("output", trace.get("final_response")),
         **_model(trace.get("model")),
         **_tokens(conversation.get("tokens")),
-        **_spent(None, _number(_mapping(trace.get("cost")).get("total"))),
+        **_usage_attributes(None, _number(_mapping(trace.get("cost")).get("total"))),
     }
     if trace.get("stop") is not None:
         attributes["mcptest.agent.stop"] = one_line(str(trace["stop"]), 100)
@@ -398,7 +398,7 @@ def _judgement_span(test: TestResult, place: str) -> Iterator[Span]:
             **_value("input", {name: told.get(name) for name in ("input", "output")}),
             **_value("output", {name: told[name] for name in kept if told.get(name) is not None}),
             **_model(told.get("model")),
-            **_spent(None, _number(told.get("cost_usd"))),
+            **_usage_attributes(None, _number(told.get("cost_usd"))),
         },
     )
 
@@ -435,10 +435,13 @@ def _tokens(tokens: object) -> dict[str, Any]:
 
 
 def _usage(node: Mapping[str, Any]) -> dict[str, Any]:
-    return {**_model(node.get("model")), **_spent(_number(node.get("tokens")), _number(node.get("cost_usd")))}
+    return {
+        **_model(node.get("model")),
+        **_usage_attributes(_number(node.get("tokens")), _number(node.get("cost_usd"))),
+    }
 
 
-def _spent(tokens: float | None, cost_usd: float | None) -> dict[str, Any]:
+def _usage_attributes(tokens: float | None, cost_usd: float | None) -> dict[str, Any]:
     told: dict[str, Any] = {} if tokens is None else {"llm.token_count.total": tokens}
     return told if cost_usd is None else {**told, "llm.cost.total": cost_usd}
 

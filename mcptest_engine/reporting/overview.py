@@ -11,7 +11,7 @@ from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.ledger import change_lines, turn_words
-from mcptest_engine.suite.items import looks_at_error
+from mcptest_engine.suite.items import is_about_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -85,7 +85,7 @@ class Tools(NamedTuple):
     untouched: tuple[str, ...]
 
 
-def offered_tools(record: RunRecord) -> Tools | None:
+def tools_of_servers(record: RunRecord) -> Tools | None:
     """What is known of the servers' tools; None where the run did not know their lists."""
     row = next((row for row in record.coverage if row.name == "tools" and row.unknown is None), None)
     if row is None:
@@ -105,7 +105,7 @@ def _wants_error(test: TestResult) -> bool:
     if any(row.implicit == "outcome" for row in test.assertions):
         return True  # it passed, so that an error was wanted
     leaves = (leaf for row in test.assertions if row.implicit is None for leaf in row.leaves())
-    return any(looks_at_error({"target": leaf.target, "matcher": leaf.matcher}) for leaf in leaves)
+    return any(is_about_error({"target": leaf.target, "matcher": leaf.matcher}) for leaf in leaves)
 
 
 def error_text(test: TestResult) -> str:

@@ -57,7 +57,7 @@ def failure_blocks(record: RunRecord, options: RenderOptions, ink: Ink) -> list[
 def hook_blocks(record: RunRecord, options: RenderOptions, ink: Ink) -> list[str]:
     """The lines of every hook that failed, with the end of its output; [] when none did."""
     lines = []
-    for told in hook_facts.told_hooks(record):
+    for told in hook_facts.hook_failures(record):
         first, *rest = fold(told.title, _room(options))
         lines.append(f"{' ' * _MARGIN}{ink.strong_red(first)}")
         lines += [f"{' ' * _MARGIN}{ink.strong_red(line)}" for line in rest]

@@ -103,7 +103,7 @@ class Progress:
                 now = self._clock()
                 if self._over.is_set() or now - self._view.started < QUIET_SECONDS:
                     return
-                told = self._view.take_told(width)
+                told = self._view.take_lines(width)
                 segments = list(self._view.lines(now, bar=width >= MIN_BAR_WIDTH))
             lines = [_fitted(line, width) for line in segments]
             painted = ["".join(paint(text) if paint else text for text, paint in line) for line in lines]
@@ -207,7 +207,7 @@ class ProgressView:
         else:
             nodes.pop(event.node, None)
 
-    def take_told(self, width: int) -> list[str]:
+    def take_lines(self, width: int) -> list[str]:
         """The lines to print above the block since last asked, folded to `width`, further lines under the first."""
         taken, self._told = self._told, []
         lines = []

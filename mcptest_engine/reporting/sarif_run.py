@@ -94,7 +94,7 @@ def _run_members(record: RunRecord) -> dict[str, Any]:
         told.append(_notification("warning", unchecked))
     told += [
         _notification("error" if hook.phase == "beforeAll" else "warning", hook.text)
-        for hook in hook_facts.told_hooks(record)
+        for hook in hook_facts.hook_failures(record)
     ]
     told += [_notification("warning", warning) for warning in hook_facts.other_warnings(record)]
     invocation: dict[str, Any] = {"executionSuccessful": reason is None and not hook_facts.failed_hooks(record)}

@@ -42,13 +42,13 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     else:
         lines += (f"# {warning}" for warning in hook_facts.other_warnings(record))
     lines += (f"# {_plain(line)}" for line in _compositions(record))
-    for told in hook_facts.told_hooks(record):
+    for told in hook_facts.hook_failures(record):
         lines += (f"# {line}" for line in told.text.split("\n"))
     return "\n".join(lines) + "\n"
 
 
 def _compositions(record: RunRecord) -> Iterator[str]:
-    yield from (f"composition {name}: {told}" for name, told in compositions.told_cases(record))
+    yield from (f"composition {name}: {told}" for name, told in compositions.case_sums(record))
     yield from compositions.sum_lines(record)
 
 

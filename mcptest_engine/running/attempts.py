@@ -110,7 +110,7 @@ async def decide(
                 await sessions.close()
     except asyncio.CancelledError:
         if hooks is not None and cleanup_is_due:
-            hooks.hurry()
+            hooks.shorten_time_limits()
             await hooks.after_each(case, Verdict.SKIP, "interrupted")
         raise
     finally:

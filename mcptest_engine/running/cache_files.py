@@ -96,7 +96,7 @@ class CacheFiles:
         for before, word in pairwise(spec.command):
             if before == "-m":
                 code |= _module(folder, word)
-            for path in _paths(folder, _words(word)):
+            for path in _paths(folder, _parts_of_word(word)):
                 found.append(self._path(path))
                 code |= _code_of(path)
         found += [self._folder(place, family) for place, family in code.items()]
@@ -135,7 +135,7 @@ class CacheFiles:
         place = (str(path), None)
         if place not in self._seen:
             self._seen[place] = fingerprints.of_file(path)
-        return self._told(place)
+        return self._digest_line(place)
 
     def _folder(self, path: Path, suffixes: frozenset[str] | None) -> str | None:
         place = (f"{path}/", suffixes)
@@ -144,9 +144,9 @@ class CacheFiles:
                 self._seen[place] = fingerprints.of_folder(path, skipped=_SKIPPED, suffixes=suffixes)
             except TooMuchError as wrong:
                 self._seen[place] = wrong  # each of a thousand tests would find it out anew
-        return self._told(place)
+        return self._digest_line(place)
 
-    def _told(self, place: tuple[str, frozenset[str] | None]) -> str | None:
+    def _digest_line(self, place: tuple[str, frozenset[str] | None]) -> str | None:
         seen = self._seen[place]
         if isinstance(seen, TooMuchError):
             raise seen
@@ -206,7 +206,7 @@ def _project(folder: Path) -> Path | None:
     return None
 
 
-def _words(word: str) -> Sequence[str]:
+def _parts_of_word(word: str) -> Sequence[str]:
     """What a word of a command may name: itself, an option's value, the words of a command in it."""
     names = [word]
     if "=" in word:

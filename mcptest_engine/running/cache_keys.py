@@ -32,11 +32,11 @@ _CHANGE_THE_SESSION = frozenset({"logging/setLevel", "resources/subscribe", "res
 _CHANGING = frozenset({ToolClass.MUTATING, ToolClass.DESTRUCTIVE})
 
 
-def may_be_kept(case: Case, *, over_http: bool, pinned: bool) -> bool:
+def is_cacheable(case: Case, *, over_http: bool, pinned: bool) -> bool:
     """Whether a test's result may be kept and replayed. `pinned`: its server has a `server_version`.
 
     The precedence is: `cache: never`; what the test does or where its server is; `cache: always`; its kind. That a server says
-    `cacheScope: no-store` is known only from its answer (`forbids_keeping`).
+    `cacheScope: no-store` is known only from its answer (`forbids_storing`).
     """
     request = case.request
     if case.kind is TestKind.COMPOSITION or case.cache == "never" or EXTERNAL in request.effects:
@@ -45,10 +45,10 @@ def may_be_kept(case: Case, *, over_http: bool, pinned: bool) -> bool:
         return False
     if request.fault is not None or request.verify or request.client is not None or case.watches:
         return False  # more than one answer decides, or what comes beside it
-    return case.cache == "always" or not (_changes_something(case) or _looks_at_time(case))
+    return case.cache == "always" or not (_changes_something(case) or _is_about_time(case))
 
 
-def forbids_keeping(result: object) -> bool:
+def forbids_storing(result: object) -> bool:
     """Whether the server says that its answer is not to be stored. Source: SEP-2549."""
     if not isinstance(result, dict):
         return False
@@ -64,7 +64,7 @@ def histories(cases: Sequence[Case]) -> Iterator[str]:
         yield total.hexdigest()
         if case.begins and may_leave_traces(case):
             steps = [(step.server, step.method, step.params) for step in case.request.verify]
-            total.update(_canonical([case.server, *_asked_by(case), steps]))
+            total.update(_canonical([case.server, *_request_key(case), steps]))
 
 
 def may_leave_traces(case: Case) -> bool:
@@ -75,7 +75,7 @@ def may_leave_traces(case: Case) -> bool:
     return _changes_something(case)
 
 
-def _asked_by(case: Case) -> tuple[object, ...]:
+def _request_key(case: Case) -> tuple[object, ...]:
     """What a case asks for by itself, or by the model that it asks, as far as that is known before it runs."""
     if isinstance(case.body, (Request, Check)):
         return case.method, case.params
@@ -88,16 +88,16 @@ def _asked_by(case: Case) -> tuple[object, ...]:
             nodes = [[node.server, node.tool, node.args] for node in row.program.nodes if not node.mock]
             return row.case, row.variables, nodes
         case AgentProgram() as program:
-            return _asked_of_model(program)
+            return _model_request_key(program)
         case EvalRow(candidate=candidate):
-            return ("call", candidate.call) if candidate.agent is None else _asked_of_model(candidate.agent)
+            return ("call", candidate.call) if candidate.agent is None else _model_request_key(candidate.agent)
         case MetricRow():
             return case.method, case.params
         case _:
             assert_never(case.body)
 
 
-def _asked_of_model(program: AgentProgram) -> tuple[object, ...]:
+def _model_request_key(program: AgentProgram) -> tuple[object, ...]:
     return (
         *("model", program.model, program.system_prompt, program.prompt, program.servers, program.variant),
         *([program.tools] if program.tools else []),
@@ -133,7 +133,7 @@ def _checked_by(case: Case) -> tuple[str | None, str | None]:
     return (case.body.name, case.body.pin) if isinstance(case.body, Check) else (None, None)
 
 
-def _looks_at_time(case: Case) -> bool:
+def _is_about_time(case: Case) -> bool:
     if "max_duration_ms" in case.expect:
         return True
     rows = assertions_of(case.expect["assertions"])

@@ -14,7 +14,7 @@ from mcptest_engine.core.kinds import FAILS_ALONE, JUDGED_FAILURES, FailureKind,
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.validity import Validity
 from mcptest_engine.running.attempts import Decision
-from mcptest_engine.running.cache_keys import Keys, forbids_keeping, histories, may_be_kept, may_leave_traces
+from mcptest_engine.running.cache_keys import Keys, forbids_storing, histories, is_cacheable, may_leave_traces
 from mcptest_engine.running.calling import CachedAnswer
 from mcptest_engine.running.cases import Check, Request
 from mcptest_engine.running.extensions import Extension, with_warnings
@@ -42,7 +42,7 @@ _KNOWN_VALID = Validity("", fails=True, is_known=True)
 """Of an answer that was kept: only valid ones are."""
 
 
-class _Noted(NamedTuple):
+class _Checked(NamedTuple):
     case: Case
     history: str
     data: bytes
@@ -70,7 +70,7 @@ class Caching(Extension):
         self._versions = {name: version for name, version in versions.items() if version is not None}
         self._keys: dict[str, tuple[str, str]] = {}
         self._found: dict[str, CachedAnswer] = {}
-        self._noted: dict[str, _Noted] = {}
+        self._noted: dict[str, _Checked] = {}
         self._places: dict[str, int] = {}
         self._unanswered: dict[str, Case] = {}  # of those that later answers may depend on
         self.warnings: list[str] = []
@@ -89,7 +89,7 @@ class Caching(Extension):
                 continue  # many answers decide; or verdicts are kept elsewhere, and an answer that is graded is got anew
             over_http = self._pool.specs[case.server].command is None
             pinned = case.server in self._versions
-            if not may_be_kept(case, over_http=over_http, pinned=pinned):
+            if not is_cacheable(case, over_http=over_http, pinned=pinned):
                 if over_http and not pinned:
                     unpinned[case.server] = None
                 continue
@@ -114,7 +114,7 @@ class Caching(Extension):
             self.warnings.append(text)
 
     def _find(self, case: Case, entry: Mapping[str, Any]) -> None:
-        kept = _kept(entry, checked=isinstance(case.body, Check))
+        kept = _cached_answer(entry, checked=isinstance(case.body, Check))
         if kept is None:
             self._cache.damaged += 1
         else:
@@ -166,7 +166,7 @@ class Caching(Extension):
             members |= {"request": outcome.request, "session": _opened(session)._asdict()}
         data = self._encoded(key, members)
         if data is not None:
-            self._noted[case.id] = _Noted(case, history, data)
+            self._noted[case.id] = _Checked(case, history, data)
 
     def _was_checked(self, case: Case, outcome: Outcome) -> bool:
         """Whether a result that has to be valid was found to be."""
@@ -183,7 +183,7 @@ class Caching(Extension):
         """The entry as it is written; None when it would not be read as what it is, or must not be kept."""
         answer = members["answer"]
         result = answer.get("result")
-        if forbids_keeping(result) or answer.get("server_requests") or truncate_deep_members(answer) is not answer:
+        if forbids_storing(result) or answer.get("server_requests") or truncate_deep_members(answer) is not answer:
             return None
         if isinstance(result, dict) and result.get("resultType") == "input_required":
             return None
@@ -193,7 +193,7 @@ class Caching(Extension):
         ):
             return None
         data = self._cache.encode(key, members)
-        return None if data is None or _kept(members, checked="session" in members) is None else data
+        return None if data is None or _cached_answer(members, checked="session" in members) is None else data
 
     def finish(self, record: RunRecord) -> RunRecord:
         """Save what was noted, and add this cache's warnings to the record."""
@@ -228,7 +228,7 @@ class Caching(Extension):
             what = counted(len(entries), "result")
             self._warn(f"{what} could not be cached in {self._cache.folder}: {wrong.strerror or wrong}")
 
-    def _sure(self) -> list[_Noted]:
+    def _sure(self) -> list[_Checked]:
         """What was noted and came to be as the plan has it.
 
         Not so where a server died and forgot what it was told, nor after a test that should have changed something and was
@@ -262,7 +262,7 @@ def _opened(session: Session) -> OpenedSession:
     return OpenedSession(session.protocol_version, session.capabilities, session.server_info)
 
 
-def _kept(entry: Mapping[str, Any], *, checked: bool) -> CachedAnswer | None:
+def _cached_answer(entry: Mapping[str, Any], *, checked: bool) -> CachedAnswer | None:
     """The result that an entry holds; None when it holds none: whoever can write there may have written anything."""
     answer, took = entry.get("answer"), entry.get("duration_ms")
     if not isinstance(answer, dict) or ("result" in answer) == ("error" in answer):

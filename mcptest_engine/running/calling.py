@@ -16,7 +16,7 @@ from mcptest_engine.core.events import CaseAnswered
 from mcptest_engine.core.kinds import ERROR_FAILURES, Wanted
 from mcptest_engine.core.results import Failure, FailureKind, NotRun, Verdict
 from mcptest_engine.core.targets import parse_target
-from mcptest_engine.judging.circumstances import told_failure
+from mcptest_engine.judging.circumstances import call_error_text
 from mcptest_engine.judging.snapshots import AnswerSnapshots
 from mcptest_engine.judging.validity import Validity, find_invalidity, find_task_handle
 from mcptest_engine.running.cases import Case, Check, Request
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.catalogs import Entry, Listing
     from mcptest_engine.running.judged import Judged
     from mcptest_engine.running.kinds.agent.plan import AgentProgram
-    from mcptest_engine.running.kinds.agent.run import AgentWorld
+    from mcptest_engine.running.kinds.agent.run import AgentServices
     from mcptest_engine.running.kinds.compliance import OpenedSession
     from mcptest_engine.running.kinds.composition.freezing import Freezer
     from mcptest_engine.running.kinds.composition.plan import Row
@@ -172,9 +172,9 @@ class Caller:
         return self.spent.setdefault(case_id, []).extend
 
     async def _compose(self, case: Case, row: Row, sessions: Sessions, number: int) -> Outcome:
-        from mcptest_engine.running.kinds.composition.run import RunningWorld, run_composition  # few suites have one
+        from mcptest_engine.running.kinds.composition.run import RunServices, run_composition  # few suites have one
 
-        world = RunningWorld(
+        world = RunServices(
             case,
             row,
             slow=self._slow,
@@ -212,14 +212,14 @@ class Caller:
     async def _converse(self, case: Case, program: AgentProgram, sessions: Sessions, number: int) -> Outcome:
         from mcptest_engine.running.kinds.agent.run import run_agent  # few suites have one
 
-        return await run_agent(case, program, sessions, self._agent_world, number=number)
+        return await run_agent(case, program, sessions, self._agent_services, number=number)
 
     @cached_property
-    def _agent_world(self) -> AgentWorld:
-        from mcptest_engine.running.kinds.agent.run import AgentWorld
+    def _agent_services(self) -> AgentServices:
+        from mcptest_engine.running.kinds.agent.run import AgentServices
 
         assert self._judged is not None
-        return AgentWorld(
+        return AgentServices(
             models=self._judged.models,
             effects=self.effects,
             redact=self._redact,
@@ -342,7 +342,7 @@ class Caller:
         found = await self.catalogs.find(
             session, _CALL, tool, timeout_seconds=timeout_seconds, renew=partial(sessions.reach, server)
         )
-        refusal = told_failure(exchange.answer, self._redact)
+        refusal = call_error_text(exchange.answer, self._redact)
         if refusal is None:
             self.answered.setdefault(server, set()).add(tool)
         odd = None
@@ -456,7 +456,7 @@ class Caller:
         """Judge an answer. What it proposes for snapshots goes to `snapshots`, or is stored at once without."""
         if self._observer is not None:
             self._observer.note_judged(asked, envelope, validity, opinions)
-        if asked.outcome is Wanted.SUCCESS and (told := told_failure(envelope, self._redact)) is not None:
+        if asked.outcome is Wanted.SUCCESS and (told := call_error_text(envelope, self._redact)) is not None:
             self.errors.setdefault(call_of(asked), set()).add(told)
         snapshots = snapshots or self._snapshots
         judging = partial(judge, asked, envelope, snapshots=snapshots, redact=self._redact, validity=validity)

@@ -58,7 +58,7 @@ def _redacting(pool: Pool) -> Callable[[Any], Any]:
 
 def _without_secrets(servers: Mapping[str, Any], redactor: Redactor, disguise: Disguise) -> dict[str, Any]:
     """The recorded servers without secrets. An answer keeps its shape, so that it is judged as it was."""
-    shaped = redactor.keeping_shape(disguise)
+    shaped = redactor.with_shapes(disguise)
 
     def told(exchange: Mapping[str, Any]) -> dict[str, Any]:
         return {key: (redactor if key == "params" else shaped).redact(part) for key, part in exchange.items()}
@@ -71,7 +71,7 @@ def _without_secrets(servers: Mapping[str, Any], redactor: Redactor, disguise: D
 
 def _models_without_secrets(models: Mapping[str, Any], redactor: Redactor, disguise: Disguise) -> dict[str, Any]:
     """The same for what models were asked and answered."""
-    shaped = redactor.keeping_shape(disguise)
+    shaped = redactor.with_shapes(disguise)
     exchanges = [
         {key: (shaped if key == "answer" else redactor).redact(part) for key, part in exchange.items()}
         for exchange in models["exchanges"]

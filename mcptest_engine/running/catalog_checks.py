@@ -18,11 +18,11 @@ from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.core.words import quoted
 from mcptest_engine.running.catalogs import ArgumentFault, Entry, Listing
 from mcptest_engine.running.diagnostics import Fix, Insert, diagnostics_of
-from mcptest_engine.running.strength import wanted_outcome
+from mcptest_engine.running.strength import required_outcome
 from mcptest_engine.suite import schema_walk as walk
 from mcptest_engine.suite.checks import LIST_METHODS
+from mcptest_engine.suite.completion_sources import is_tool_of_measure
 from mcptest_engine.suite.items import WITHOUT_DEFAULTS, with_defaults
-from mcptest_engine.suite.offers import is_tool_of_measure
 from mcptest_engine.suite.places import TooManyProblems
 from mcptest_engine.suite.target_roots import AGENT_GATES
 from mcptest_engine.suite.yaml_text import Unwritable, in_flow
@@ -138,7 +138,7 @@ class _Search:
         try:
             whole = with_defaults(data, {} if test.kind in WITHOUT_DEFAULTS else self._defaults)
             steps = [with_defaults(step, {}) for _, step in _steps(data, "verify")]
-            return wanted_outcome(whole, default, steps) is Wanted.SUCCESS
+            return required_outcome(whole, default, steps) is Wanted.SUCCESS
         except (ValueError, LookupError, TypeError, AttributeError):
             return False  # half an `expect`, as long as it is being written
 

@@ -180,7 +180,7 @@ class Causes:
         await _probe(self._broken)
         alone: dict[int, Decision | str] = {}
         first: dict[Session | None, Held] = {}
-        for one in sorted(lost, key=_asked_at):
+        for one in sorted(lost, key=_last_attempt_at):
             for end in _ends_by_hand(one.decision):
                 first.setdefault(end.session, one)
         blamed = {one.place for one in first.values()}
@@ -284,7 +284,7 @@ class Causes:
         name = None if partner is None else self._cases[partner].name
         failed = [row.target for row in one.decision.outcome.assertions if row.passed is False]
         is_slow = kind in SLOW or (kind is FailureKind.ASSERTION and set(failed) == {"duration_ms"})
-        words = _interference_words(kind, name, len(one.beside), reruns, is_slow=is_slow)
+        words = _interference_text(kind, name, len(one.beside), reruns, is_slow=is_slow)
         return _with_note(one.decision, words, Cause(kind="interference", beside=name, reruns=reruns), victims)
 
     async def _run_again(self, case: Case) -> Decision:
@@ -357,7 +357,7 @@ def _seconds(one: Held) -> float:
     return one.decision.outcome.duration_ms / 1000
 
 
-def _asked_at(one: Held) -> float:
+def _last_attempt_at(one: Held) -> float:
     """When its last attempt began."""
     return one.began + sum(attempt.duration_ms for attempt in one.decision.attempts[:-1]) / 1000
 
@@ -432,7 +432,7 @@ def _with_victims(decision: Decision, victims: Sequence[Held]) -> Decision:
     return decision._replace(outcome=outcome)
 
 
-def _interference_words(kind: FailureKind, partner: str | None, beside: int, reruns: int, *, is_slow: bool) -> str:
+def _interference_text(kind: FailureKind, partner: str | None, beside: int, reruns: int, *, is_slow: bool) -> str:
     if is_slow:
         fault = "the server delays concurrent calls; if durations matter, set `serial: true` on it"
     elif kind is FailureKind.SERVER:

@@ -135,7 +135,7 @@ def calls_of(tests: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
     return {(server, tool): len(calls) for server, done in found.items() for tool, calls in done.tools.items()}
 
 
-def offered_in(tests: Iterable[Mapping[str, Any]]) -> dict[str, Offered]:
+def offered_by_tests(tests: Iterable[Mapping[str, Any]]) -> dict[str, Offered]:
     """What servers offer as far as the tests themselves have listed it whole: those that have asked for `tools/list`."""
     lists = {"tools/list": "tools", "resources/list": "resources", "prompts/list": "prompts"}
     found: dict[str, dict[str, list[Mapping[str, Any]]]] = {}

@@ -17,13 +17,13 @@ from mcptest_engine.judging.snapshots import SnapshotStore
 from mcptest_engine.judging.validity import preload as preload_validity
 from mcptest_engine.running.active_run import ActiveRunListener
 from mcptest_engine.running.conclude import WORDS, concluded
+from mcptest_engine.running.coverage_extension import coverage_extension_for
 from mcptest_engine.running.extensions import Extension, with_warnings
-from mcptest_engine.running.ledger import LedgerKeeper
+from mcptest_engine.running.ledger import LedgerExtension
 from mcptest_engine.running.mutation_scores import read_mutation_scores
 from mcptest_engine.running.plan import plan_of
 from mcptest_engine.running.runner import Run
 from mcptest_engine.running.stored_results import ResultStorage
-from mcptest_engine.running.survey import survey_of
 from mcptest_engine.suite.items import assertions_of, matchers_in, uses_matcher
 from mcptest_engine.workspace.side_files import SideFiles
 from mcptest_engine.workspace.slug import slug
@@ -90,11 +90,11 @@ async def execute(
     freezer = _open_freezer(plan, suite, settings, workspace, pool)
     judged = _open_judged(plan, suite, settings, workspace, pool, has_judge_matcher="llm-judge" in matchers)
     cassette = _open_cassette(suite, settings, workspace, pool, judged)
-    survey = survey_of(plan, suite.coverage, tuple(suite.servers), settings.selection.shard, pool)
+    survey = coverage_extension_for(plan, suite.coverage, tuple(suite.servers), settings.selection.shard, pool)
     ledger = (
         None
         if observer is not None
-        else LedgerKeeper(suite, settings, workspace, redactor.redact_text, source.programs)
+        else LedgerExtension(suite, settings, workspace, redactor.redact_text, source.programs)
     )
     wrapping = (ledger, snapshots, files, cache, freezer, cassette, judged, survey)
     extensions: list[Extension] = [extension for extension in wrapping if extension is not None]

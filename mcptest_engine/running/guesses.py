@@ -20,7 +20,7 @@ from mcptest_engine.core.clipping import told_error
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.kinds import Wanted
 from mcptest_engine.core.lazy_patterns import lazy_pattern
-from mcptest_engine.judging.circumstances import told_texts
+from mcptest_engine.judging.circumstances import content_text
 from mcptest_engine.safety.policy import ToolClass, classify
 
 if TYPE_CHECKING:
@@ -96,9 +96,9 @@ def refused_guess(asked: Asked, envelope: Mapping[str, Any], redact: Callable[[A
     about them, and where the server does not know what was called: no arguments would help.
     """
     if envelope["error"] is None and envelope["result"].get("isError") is not True:
-        if asked.outcome is Wanted.ERROR or not _TRACE.search(_words_of(envelope)):
+        if asked.outcome is Wanted.ERROR or not _TRACE.search(_answer_words(envelope)):
             return None
-        told = told_texts(envelope["result"], _LONGEST, redact)
+        told = content_text(envelope["result"], _LONGEST, redact)
         return f"the answer to the generated arguments is a stack trace: {told}; replace them"
     told = error_text(envelope, redact)
     if asked.outcome is Wanted.ERROR:
@@ -121,13 +121,13 @@ def error_text(envelope: Mapping[str, Any], redact: Callable[[Any], Any]) -> str
     """The server's own words for an error, on one line."""
     if envelope["error"] is not None:
         return told_error(envelope["error"], redact)
-    return told_texts(envelope["result"], _LONGEST, redact) or "(no text)"
+    return content_text(envelope["result"], _LONGEST, redact) or "(no text)"
 
 
-def _words_of(envelope: Mapping[str, Any]) -> str:
+def _answer_words(envelope: Mapping[str, Any]) -> str:
     error = envelope["error"]
     if error is None:
-        return told_texts(envelope["result"], _READ)
+        return content_text(envelope["result"], _READ)
     return str(error.get("message", ""))[:_READ] if isinstance(error, dict) else str(error)[:_READ]
 
 
@@ -138,7 +138,7 @@ def _is_about_arguments(asked: Asked, envelope: Mapping[str, Any]) -> bool:
     error = envelope["error"]
     if isinstance(error, dict) and error.get("code") == INVALID_PARAMS:
         return True
-    words = _words_of(envelope)
+    words = _answer_words(envelope)
     if _ABOUT_ARGUMENTS.search(words) is not None:
         return True
     arguments = (asked.params or {}).get("arguments")
@@ -158,7 +158,7 @@ def _is_unknown(asked: Asked, envelope: Mapping[str, Any]) -> bool:
     unknown = (
         rf"\b(unknown|no such) (tool|prompt)\b|\b(tool|prompt) {called} ?(is |was )?(not found|unknown|does not exist)"
     )
-    return re.search(unknown, _words_of(envelope), re.IGNORECASE) is not None
+    return re.search(unknown, _answer_words(envelope), re.IGNORECASE) is not None
 
 
 # --- better arguments
@@ -225,7 +225,7 @@ def explain(
         if name in kept or (arguments.get(name) in (None, "", [], {}) and name not in besides):
             continue
         about = members.get(name) if isinstance(members, dict) else None
-        wanted = _Wanted(
+        wanted = _Argument(
             _words(name), frozenset(_words(case.tool or "")) - _VERBS, about if isinstance(about, dict) else {}
         )
         value, source = wanted.best(seen, besides=besides.get(name, ()))
@@ -256,7 +256,7 @@ class Seen(NamedTuple):
     tool: str
 
 
-class _Wanted(NamedTuple):
+class _Argument(NamedTuple):
     """An argument: the words of its name, those of the tool that takes it, and its schema."""
 
     words: tuple[str, ...]

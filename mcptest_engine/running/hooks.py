@@ -153,15 +153,15 @@ class Hooks:
         """Clean up after a test, or an attempt at it, that came to this."""
         scope = self._of_test or self._of_run.inner()
         try:
-            await self._phase("afterEach", scope, case, _told(verdict, message))
+            await self._phase("afterEach", scope, case, _result_of(verdict, message))
         finally:
             await scope.close()
 
     async def after_all(self, verdict: Verdict, message: str | None = None) -> None:
         """Clean up after a run that came to this."""
-        await self._phase("afterAll", self._of_run, result=_told(verdict, message))
+        await self._phase("afterAll", self._of_run, result=_result_of(verdict, message))
 
-    def hurry(self) -> None:
+    def shorten_time_limits(self) -> None:
         """Somebody wants the run to end: what is still to be done has a few seconds."""
         self._hurried = True
 
@@ -325,7 +325,7 @@ def _patch(answer: bytes) -> tuple[Patch, str | None]:
         return NOTHING, str(wrong)
 
 
-def _told(verdict: Verdict, message: str | None) -> dict[str, str]:
+def _result_of(verdict: Verdict, message: str | None) -> dict[str, str]:
     """The `result` of a context."""
     return {"verdict": verdict.value} if message is None else {"verdict": verdict.value, "message": message}
 

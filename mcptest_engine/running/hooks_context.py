@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.safe_json import safe_json
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.secret_names import looks_secret_name
+from mcptest_engine.core.secret_names import is_secret_name
 from mcptest_engine.servers.command_process import LARGEST_ANSWER_BYTES
 from mcptest_engine.servers.wire import Unreadable, json_type, parse
 
@@ -85,7 +85,7 @@ def secrets_in(answer: bytes) -> Iterator[str]:
     for key in ("env", "vars"):
         members = value.get(key) if isinstance(value, dict) else None
         for name, text in members.items() if isinstance(members, dict) else ():
-            if isinstance(text, str) and text and looks_secret_name(name):
+            if isinstance(text, str) and text and is_secret_name(name):
                 yield text
 
 

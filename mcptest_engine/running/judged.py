@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, assert_never
 
-from mcptest_engine.judging.scorers.asking import Scorers
+from mcptest_engine.judging.scorers.scorer_runs import Scorers
 from mcptest_engine.judging.spending import MAX_COST, CostBudget
 from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS, Check, Request
 from mcptest_engine.running.extensions import Extension, with_warnings
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.run_record import RunRecord
-    from mcptest_engine.judging.providers.asking import AskedModels
-    from mcptest_engine.judging.providers.keeping import AnswerCache, Recording, Replay
+    from mcptest_engine.judging.providers.model_calls import ModelCalls
+    from mcptest_engine.judging.providers.saved_answers import AnswerCache, Recording, Replay
     from mcptest_engine.running.cases import Case, Plan
     from mcptest_engine.running.judged_rows import Bench
     from mcptest_engine.running.settings import RunSettings
@@ -64,9 +64,9 @@ class Judged(Extension):
         )
 
     @cached_property
-    def models(self) -> AskedModels:
+    def models(self) -> ModelCalls:
         """The models that answer and judge."""
-        from mcptest_engine.judging.providers.asking import open_models
+        from mcptest_engine.judging.providers.model_calls import open_models
 
         return open_models(
             self._suite.prices,
@@ -86,7 +86,7 @@ class Judged(Extension):
         """Where answers of models are kept, or come from."""
         settings, redact = self._settings, self._redactor.redact
         if settings.replay is not None:
-            from mcptest_engine.judging.providers.keeping import Replay
+            from mcptest_engine.judging.providers.saved_answers import Replay
             from mcptest_engine.running.cassettes import restore_values_in_answers
             from mcptest_engine.workspace.cassettes import open_cassette
 
@@ -95,12 +95,12 @@ class Judged(Extension):
             section = restore_values_in_answers(cassette.get("models"), stand_ins, self._suite, self._redactor)
             return Replay(section, name=settings.replay, redact=redact)
         if settings.record is not None:
-            from mcptest_engine.judging.providers.keeping import Recording
+            from mcptest_engine.judging.providers.saved_answers import Recording
 
             self.recording = Recording()
             return self.recording
         if settings.cache:
-            from mcptest_engine.judging.providers.keeping import AnswerCache
+            from mcptest_engine.judging.providers.saved_answers import AnswerCache
 
             return AnswerCache(self._workspace, redact)
         return None

@@ -20,7 +20,7 @@ from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.running.extensions import Extension, with_warnings
 from mcptest_engine.workspace.files import DATA_DIR
-from mcptest_engine.workspace.heads import head_of
+from mcptest_engine.workspace.json_beginnings import head_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ _OF_A_ROW = ("target", "matcher", "implicit", "transform", "weight")
 _Programs = dict[tuple[tuple[str, ...], str], tuple[tuple[str, ...], dict[str, str]]]
 
 
-class LedgerKeeper(Extension):
+class LedgerExtension(Extension):
     """Adds the ledger to the record of a run, and to its servers what they were started from."""
 
     def __init__(

@@ -16,7 +16,7 @@ from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS, ORDINARY, Cas
 from mcptest_engine.running.fresh import fresh_groups, fresh_of, has_fixed_port
 from mcptest_engine.running.ids import DeclaredIds, Shared, name_of_metric
 from mcptest_engine.running.selecting import repeated, select, shard_of, why_none, with_groups
-from mcptest_engine.running.strength import is_validated, strength_of_test, wanted_outcome
+from mcptest_engine.running.strength import is_validated, required_outcome, strength_of_test
 from mcptest_engine.safety.policy import ToolClass, classify_name
 from mcptest_engine.servers.calls import Fault
 from mcptest_engine.suite.case_rows import requests_of
@@ -338,7 +338,7 @@ class _CaseMaker:
             pin = data.get("spec_version")
             body, tool, asks_http = Check(data["check"], None if pin is None else revision_of(pin)), None, False
         elif body is None:
-            outcome = wanted_outcome(data, self._outcome, steps)
+            outcome = required_outcome(data, self._outcome, steps)
             verify: tuple[VerifyStep, ...] = ()
             if steps:
                 named = base_name or name
@@ -462,7 +462,7 @@ def _steps(
             watches=not WATCHED.isdisjoint(roots),
             asks_http="http" in roots,
             slow_to_judge=_slow_to_judge(expect),
-            outcome=wanted_outcome(data, default),
+            outcome=required_outcome(data, default),
             line_of=partial(_assertion_line, line_of, ("verify", number)),
         )
 

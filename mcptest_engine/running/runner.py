@@ -27,7 +27,7 @@ from mcptest_engine.core.kinds import TestKind, Wanted
 from mcptest_engine.core.results import Failure, FailureKind, NotRun, TestResult, Verdict
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
-from mcptest_engine.judging.circumstances import told_failure
+from mcptest_engine.judging.circumstances import call_error_text
 from mcptest_engine.running.attempts import Decision, decide, stopped_by, with_models
 from mcptest_engine.running.calling import Caller, call_of
 from mcptest_engine.running.cases import Check
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from mcptest_engine.running.caching import Caching
     from mcptest_engine.running.cases import AnswerObserver, Case, Plan
     from mcptest_engine.running.causes import Causes, Held
+    from mcptest_engine.running.coverage_extension import CoverageExtension
     from mcptest_engine.running.hooks import Hooks, Stop
     from mcptest_engine.running.judged import Judged
     from mcptest_engine.running.kinds.composition.freezing import Freezer
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.stored_results import ResultStorage
-    from mcptest_engine.running.survey import Survey
 
 _SHOWN = 4
 _REMEMBERED = 256
@@ -78,7 +78,7 @@ class Run:
     conclude: Callable[[RunRecord], RunRecord]
     hooks: Hooks | None = None
     snapshots: SnapshotStore | None = None
-    survey: Survey | None = None
+    survey: CoverageExtension | None = None
     cache: Caching | None = None
     freezer: Freezer | None = None
     judged: Judged | None = None
@@ -174,7 +174,7 @@ class Run:
         if self._halted is not None and self._halted.failed:
             message = self._halted.reason
         if interrupted:
-            hooks.hurry()
+            hooks.shorten_time_limits()
             message = "the run was interrupted"
         wanted_to_end = False
         try:
@@ -192,8 +192,8 @@ class Run:
         for batch in _batches(cases, self.plan.workers):
             if len(batch) == 1:
                 index, case = batch[0]
-                if self.admit is None or self._settled(case) is not None or await self.admit(case):
-                    await self._bracketed(index, case, hooks)
+                if self.admit is None or self._decision_without_run(case) is not None or await self.admit(case):
+                    await self._run_between_hooks(index, case, hooks)
                 else:
                     self._finish(index, case, _skipped("not run: not asked for", NotRun.NOT_ASKED), self.clock())
                 continue
@@ -263,9 +263,14 @@ class Run:
             return None
         return Held(index, case, decision, began, beside)
 
-    async def _bracketed(self, index: int, case: Case, hooks: Hooks | None) -> None:
+    async def _run_between_hooks(self, index: int, case: Case, hooks: Hooks | None) -> None:
         """Bring one case to its verdict between its hooks, where it has any; they decide before it is begun."""
-        if hooks is None or not hooks.around_tests or case.subject is not None or self._settled(case) is not None:
+        if (
+            hooks is None
+            or not hooks.around_tests
+            or case.subject is not None
+            or self._decision_without_run(case) is not None
+        ):
             await self._decide(index, case)
             return
         try:
@@ -275,7 +280,7 @@ class Run:
             else:
                 self._finish(index, case, stopped_by(stop), self.clock())
         except asyncio.CancelledError:
-            hooks.hurry()
+            hooks.shorten_time_limits()
             self._finish(index, case, self._interrupted(case, self._begun.pop(index, None)), self.clock())
             await self._after(index, case, hooks)
             raise
@@ -286,7 +291,7 @@ class Run:
         assert result is not None
         await hooks.after_each(case, result.verdict, result.message)
 
-    def _settled(self, case: Case) -> Decision | None:
+    def _decision_without_run(self, case: Case) -> Decision | None:
         """What a case comes to without being begun, or None."""
         if case.skip is not None:
             return _skipped(case.skip)
@@ -298,7 +303,7 @@ class Run:
 
     async def _decide(self, index: int, case: Case) -> None:
         """Bring one case to its verdict, with as many attempts as it may have."""
-        settled = self._settled(case)
+        settled = self._decision_without_run(case)
         if settled is not None:
             self._finish(index, case, settled, self.clock())
             return
@@ -339,7 +344,7 @@ class Run:
         """Have a model judge another case, once that has come to its end. It was begun before this one, so it will."""
         place = self._places.get(subject_id, index)
         subject = await self._result_of(place) if place < index else None
-        settled = self._settled(case)
+        settled = self._decision_without_run(case)
         began = self.clock()
         if settled is None:
             self.emit(CaseStarted(index=index, id=case.id))
@@ -360,7 +365,7 @@ class Run:
 
     def _doubted(self, case: Case, decision: Decision) -> Decision:
         """The decision about made-up arguments: a refusal of invalid ones shows nothing where valid ones met the same error."""
-        told = decision.outcome.output and told_failure(decision.outcome.output, self.storage.redact)
+        told = decision.outcome.output and call_error_text(decision.outcome.output, self.storage.redact)
         if (
             case.guess is None
             or case.outcome is not Wanted.ERROR
@@ -491,7 +496,7 @@ class Run:
             not_run=outcome.not_run,
             deferred=outcome.deferred if outcome.verdict is Verdict.INCONCLUSIVE else None,  # else something failed it
             mutation_score=self.mutation_scores.get(case.id),
-            **_spent(outcome, with_models=self.judged is not None),
+            **_costs_of(outcome, with_models=self.judged is not None),
         )
         return self.storage.prepare(result, size=outcome.size)
 
@@ -525,7 +530,7 @@ class Run:
             known[server] = known.get(server, set()) | {str(tool.get("name")) for tool in lists.get("tools", ())}
         tests = tuple(with_tool_hint(result, known) for result in self._results if result is not None)
         hooked = () if self.hooks is None else tuple(self.hooks.warnings)
-        judged = _told_once(told for index in sorted(self._warnings) for told in self._warnings[index])
+        judged = _warnings_once(told for index in sorted(self._warnings) for told in self._warnings[index])
         record = replace(
             self.blank.with_tests(tests),
             duration_ms=round(duration_ms, 3),
@@ -591,7 +596,7 @@ def _definition(case: Case, outcome: Outcome) -> dict[str, Any] | None:
     return out or None
 
 
-def _spent(outcome: Outcome, *, with_models: bool) -> dict[str, Any]:
+def _costs_of(outcome: Outcome, *, with_models: bool) -> dict[str, Any]:
     """What the calls of a composition and the models of a test cost in all attempts, where one of them says."""
     rows = None
     if with_models or outcome.trace is not None:
@@ -640,7 +645,7 @@ def _servers_of(cases: Sequence[Case], pool: Pool) -> dict[str, None]:
     return servers
 
 
-def _told_once(warnings: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+def _warnings_once(warnings: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Warnings of tests, (name, text), with the first name of each text and how many more tests have it."""
     found: dict[str, list[str]] = {}
     for name, text in warnings:

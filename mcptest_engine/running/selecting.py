@@ -86,7 +86,7 @@ def _subject(case: Case, subjects: Mapping[str, Case]) -> Case:
     return case if case.subject is None else subjects.get(case.subject, case)
 
 
-def _kept_with(case: Case, subject: Case) -> str:
+def _shard_key(case: Case, subject: Case) -> str:
     """What a case is put into a shard by: its group, the budget that it shares, its subject, or the answer that it grades."""
     from mcptest_engine.running.kinds.composition.plan import Row
     from mcptest_engine.running.kinds.eval.plan import EvalRow
@@ -158,7 +158,7 @@ def shard_of(cases: Iterable[Case], shard: tuple[int, int], *, dealt: bool) -> l
     counted = {case_id: runs_id(case_id, program.run) for case_id, program in programs if program.counts_runs}
     index, count = shard
     subjects = {case.id: case for case in cases}
-    kept = [_kept_with(case, _subject(case, subjects)) for case in cases]
+    kept = [_shard_key(case, _subject(case, subjects)) for case in cases]
     keys = [counted.get(key, key) for key in kept]
     places = {key: at for at, key in enumerate(dict.fromkeys(keys))} if dealt else {}
     return [
@@ -181,9 +181,9 @@ def repeated(case: Case, number: int) -> Case:
         case Row():
             body, serial = body.anew(), serial or body.shares_budget
         case AgentProgram():
-            body = _asked_anew(body, number)
+            body = _with_fresh_answers(body, number)
         case EvalRow(candidate=candidate):
-            agent = candidate.agent and _asked_anew(candidate.agent, number)
+            agent = candidate.agent and _with_fresh_answers(candidate.agent, number)
             body = body._replace(candidate=candidate._replace(key=f"{candidate.key}{mark}", agent=agent))
         case _:
             assert_never(body)
@@ -198,6 +198,6 @@ def repeated(case: Case, number: int) -> Case:
     )
 
 
-def _asked_anew(program: AgentProgram, number: int) -> AgentProgram:
+def _with_fresh_answers(program: AgentProgram, number: int) -> AgentProgram:
     """The first repeat is what a run without repeats is, so that a kept answer serves both."""
     return program if number == 1 else program._replace(variant=f"{program.variant}#{number}")

@@ -38,7 +38,7 @@ def strength_of_test(
     return strength_of(expectations, outcome=outcome, is_validated=validated, threshold=threshold)
 
 
-def wanted_outcome(data: Mapping[str, Any], default: str, steps: Sequence[Mapping[str, Any]] = ()) -> Wanted:
+def required_outcome(data: Mapping[str, Any], default: str, steps: Sequence[Mapping[str, Any]] = ()) -> Wanted:
     """What a call must come to: as its test says; else as its assertions on the error have it; else `default`, that of the run.
 
     A call with made-up arguments must succeed, or be refused where the test says so; an error decides nothing else.
@@ -60,6 +60,6 @@ def strength_in_suite(entry: TestEntry, suite: LoadedSuite) -> Strength:
     outcome = Wanted.ANY
     if entry.kind in (TestKind.TOOL, TestKind.RESOURCE, TestKind.PROMPT):
         default = suite.run_options.get("outcome", Wanted.SUCCESS)
-        outcome = wanted_outcome(entry.data, default, entry.data.get("verify") or ())
+        outcome = required_outcome(entry.data, default, entry.data.get("verify") or ())
     validated = is_validated(suite.servers.get(entry.server, {}), suite.run_options)
     return strength_of_test(entry.kind, entry.data, outcome=outcome, validated=validated)

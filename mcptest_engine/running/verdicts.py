@@ -341,9 +341,9 @@ def _outcome_failure(envelope: Mapping[str, Any], came: str, redact: Callable[[A
         return Failure(
             kind=FailureKind.ASSERTION, message="the call succeeded, but the test expects an error (`outcome: error`)"
         )
-    from mcptest_engine.judging.circumstances import told_failure
+    from mcptest_engine.judging.circumstances import call_error_text
 
-    told = told_failure(envelope, redact)
+    told = call_error_text(envelope, redact)
     assert told is not None
     return Failure(kind=FailureKind(came), message=told, hint=ERROR_HINT)
 

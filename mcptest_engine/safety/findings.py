@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.safety.unmasking import visible
+from mcptest_engine.safety.normalizing import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

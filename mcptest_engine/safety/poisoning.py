@@ -12,18 +12,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.secret_names import looks_secret_name
+from mcptest_engine.core.secret_names import is_secret_name
 from mcptest_engine.core.secret_patterns import find_secrets
 from mcptest_engine.safety.credentials import find_credential
 from mcptest_engine.safety.definition_texts import Text, texts_of_tool, tool_name
 from mcptest_engine.safety.encodings import Encoded, encoded_texts
-from mcptest_engine.safety.extents import LONG, Reading
 from mcptest_engine.safety.findings import RULES, Finding, Level, finding, warning_json, worst_of_each_rule
 from mcptest_engine.safety.learned import steering, stems_of_name, support
+from mcptest_engine.safety.long_texts import LONG, Reading
 from mcptest_engine.safety.mentions import is_about_attacks, without_mentions
+from mcptest_engine.safety.normalizing import first_hidden, plain_views, visible
 from mcptest_engine.safety.phrases import is_left_to_user, places_to_try
 from mcptest_engine.safety.tool_references import orders_about_tools
-from mcptest_engine.safety.unmasking import first_hidden, plain_views, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -311,7 +311,7 @@ def _secret_name(text: Text) -> str | None:
     """The argument that the text is a default or example of, when its name promises a secret."""
     if not text.argument or not _OF_VALUE.search(text.where):
         return None
-    return text.argument if looks_secret_name(text.argument) else None
+    return text.argument if is_secret_name(text.argument) else None
 
 
 def _called(text: Text) -> str:

@@ -183,7 +183,7 @@ def cautious_class(name: str) -> ToolClass:
     """The class by name, or a more dangerous one where further words, glued words or disguised letters suggest it."""
     plain = name
     if not name.isascii():
-        from mcptest_engine.safety.unmasking import latin_name  # few names need its patterns
+        from mcptest_engine.safety.normalizing import latin_name  # few names need its patterns
 
         plain = latin_name(name)
     words = _split_words(plain)

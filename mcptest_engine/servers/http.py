@@ -151,7 +151,7 @@ class HttpTransport:
         """
         http = self._http
         if http is not None:
-            self._tell_of_auth(http)
+            self._pass_auth_remarks(http)
         if http is None or http.headers.stateless:
             return
         http.headers.agree(protocol_version)
@@ -183,7 +183,7 @@ class HttpTransport:
         http, self._http = self._http, None
         stop_listing(self._listed)
         if http is not None:
-            self._tell_of_auth(http)
+            self._pass_auth_remarks(http)
             deadline = monotonic() + max(self._spec.grace_seconds, _SHORTEST_GRACE_SECONDS)
             try:
                 await self._deliver((deadline - monotonic()) / 2)
@@ -204,7 +204,7 @@ class HttpTransport:
         if self._programs is not None and self._programs is not self._spec.programs:
             await self._programs.close()
 
-    def _tell_of_auth(self, http: HttpContext) -> None:
+    def _pass_auth_remarks(self, http: HttpContext) -> None:
         """Pass on what was odd on the way to a token; sessions share it, and each tells it once."""
         remarks = () if http.client.auth is None else http.client.auth.remarks
         for clause in remarks[self._told_of_auth :]:
@@ -241,7 +241,7 @@ class HttpTransport:
             try:
                 await self._exchange(http, line, call, headers)
             except CallFailed as failure:
-                if call is None or not await self._turned_legacy(http, call):
+                if call is None or not await self._is_legacy_sse(http, call):
                     raise failure from None
                 await self._exchange(http, line, call, http.headers.of_post(line, call))
         except (CallFailed, ServerError) as failure:
@@ -261,7 +261,7 @@ class HttpTransport:
             legacy.expect(call)
         return HttpExchange(http, line, call, headers, endpoint=legacy.endpoint).run()
 
-    async def _turned_legacy(self, http: HttpContext, call: Call) -> bool:
+    async def _is_legacy_sse(self, http: HttpContext, call: Call) -> bool:
         """After a refused `initialize`: whether the server speaks the HTTP of 2024-11-05.
 
         Raises: CallFailed when it does, and names an endpoint to which nothing may be sent.

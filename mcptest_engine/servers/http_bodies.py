@@ -53,7 +53,7 @@ async def read_body(response: httpx2.Response, spec: ServerSpec, partial: bytear
     return bytes(partial)
 
 
-async def read_told(response: httpx2.Response) -> bytes:
+async def read_error_body(response: httpx2.Response) -> bytes:
     """What a failure says in its body: its start, for a short time, as far as it can be read. Never raises."""
     import httpx2
 

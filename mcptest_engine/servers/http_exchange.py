@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.errors import CallTimeout, ProtocolBroken, ServerDied, ServerError
 from mcptest_engine.servers import auth, http_failures, wire
 from mcptest_engine.servers.failures import CallFailed, Ending, answer_lost, duration
-from mcptest_engine.servers.http_bodies import cut, read_body, read_told
+from mcptest_engine.servers.http_bodies import cut, read_body, read_error_body
 from mcptest_engine.servers.http_client import redirect_target
 from mcptest_engine.servers.http_retries import Retries
 from mcptest_engine.servers.http_stream import MAX_FRUITLESS, STREAM_TYPE, EventStream, content_type, is_message
@@ -168,7 +168,7 @@ class HttpExchange:
         if body.strip() and kind == "application/json":
             self._hand_on(call, body, monotonic())
             if _answered(call):
-                if self._turned_out_broken(call, body):
+                if self._is_unusable_answer(call, body):
                     await cut(response)
                 return
         self._keep_body(body)
@@ -179,7 +179,7 @@ class HttpExchange:
         told = f'the content type "{kind}"' if kind else "no content type"
         raise self._broken(call, f"HTTP {status} with {told}", body)
 
-    def _turned_out_broken(self, call: Call, body: bytes) -> bool:
+    def _is_unusable_answer(self, call: Call, body: bytes) -> bool:
         """Whether the session could not take this as the answer: it is kept then, and its connection trusted with no other."""
         future = call.future
         broken = future.done() and not future.cancelled() and future.exception() is not None
@@ -194,7 +194,7 @@ class HttpExchange:
     def _keep_body(self, body: bytes) -> None:
         call = self._call
         if call is not None and call.http is not None and body.strip():
-            call.http["body"] = http_failures.kept_body(body, self._http.spec.redact)
+            call.http["body"] = http_failures.stored_body(body, self._http.spec.redact)
 
     # --- event streams
 
@@ -220,7 +220,7 @@ class HttpExchange:
             return
         self._hand_on(call, event.data, at)
         if _answered(call) and leash.when() is None:
-            self._turned_out_broken(call, event.data)
+            self._is_unusable_answer(call, event.data)
             leash.reschedule(asyncio.get_running_loop().time() + _AFTER_ANSWER_SECONDS)
 
     def _after_end(self, call: Call, events: EventStream, broken_off: CallFailed | None) -> _Again:
@@ -263,7 +263,7 @@ class HttpExchange:
 
     async def _take_refusal(self, response: httpx2.Response, to_what: str = "") -> _Again | None:
         """Anything but what was asked for. A JSON-RPC error for this very call in the body is still its answer."""
-        body = await read_told(response)
+        body = await read_error_body(response)
         if response.status_code not in (401, 403) and self._hand_on_error(body):
             return None
         wait = await self._wait_before_next(response, body, resumes=bool(to_what))
@@ -288,11 +288,11 @@ class HttpExchange:
         spec = self._http.spec
         if self._retries is None:
             self._retries = Retries(self._call, spec.connect_timeout_seconds, self._http.receiver.danger_of_repeating)
-        kept = http_failures.kept_body(body, spec.redact)
+        kept = http_failures.stored_body(body, spec.redact)
         return await self._retries.wait_before_next(response, kept, resumes=resumes)
 
     def _refusal(self, response: httpx2.Response, body: bytes, to_what: str) -> CallFailed | ServerError:
-        status, told = response.status_code, http_failures.status_told(response)
+        status, told = response.status_code, http_failures.http_status_text(response)
         if status in (401, 403):
             return auth.refused(self._http.spec, status, response.headers.get("www-authenticate"))
         if response.has_redirect_location:
@@ -321,7 +321,7 @@ async def _acknowledged(response: httpx2.Response) -> None:
     """Read the body of an acknowledgement, which is empty, to its end."""
     try:
         async with asyncio.timeout(_ACKNOWLEDGED_SECONDS):
-            await read_told(response)
+            await read_error_body(response)
     except TimeoutError:
         pass  # the connection is closed instead
 

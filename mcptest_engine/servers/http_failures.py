@@ -54,7 +54,7 @@ def network_failure(
 
     where = f" at {shown_url(spec.url or '')}"
     for cause in causes(wrong):
-        told = _cause_told(cause, where, spec)
+        told = _failure_of_cause(cause, where, spec)
         if told is not None:
             return told
     if isinstance(wrong, httpx2.ConnectTimeout):
@@ -86,7 +86,7 @@ def causes(wrong: BaseException) -> Iterator[BaseException]:
         yield from causes(deeper)
 
 
-def status_told(response: httpx2.Response) -> str:
+def http_status_text(response: httpx2.Response) -> str:
     """Such as "HTTP 404 Not Found"."""
     return f"HTTP {response.status_code} {response.reason_phrase}".rstrip()
 
@@ -129,7 +129,7 @@ def quoted(body: bytes, redact: Redact) -> str:
     return f": {shown}" if shown else ""
 
 
-def kept_body(body: bytes, redact: Redact) -> str:
+def stored_body(body: bytes, redact: Redact) -> str:
     """A body as `http.body` holds it."""
     return wire.clip(body, KEPT_BODY_CHARACTERS, redact)
 
@@ -142,13 +142,13 @@ def visible_text(body: bytes) -> bytes:
     shown = text
     for opening, closing in _HIDDEN:
         shown = _without(shown, opening, closing)
-    words = _words(shown) or _words(text)  # a page of nothing but a title
+    words = _text_words(shown) or _text_words(text)  # a page of nothing but a title
     if len(body) > _LOOKED_AT:
         words = words[:-1]  # cut off: it may be the first half of a secret
     return " ".join(words).encode("utf-8", "replace")
 
 
-def _words(markup: str) -> list[str]:
+def _text_words(markup: str) -> list[str]:
     return html.unescape(_without(markup, "<", ">")).split()
 
 
@@ -166,7 +166,7 @@ def _without(text: str, start: str, end: str) -> str:
     return "".join([*kept, text[at:]])
 
 
-def _cause_told(cause: BaseException, where: str, spec: ServerSpec) -> CallFailed | None:
+def _failure_of_cause(cause: BaseException, where: str, spec: ServerSpec) -> CallFailed | None:
     if isinstance(cause, MemoryError):
         return out_of_memory()
     if isinstance(cause, ConnectionRefusedError):

@@ -40,7 +40,7 @@ class PooledTransport(httpx2.AsyncBaseTransport):
         sent = httpcore2.Request(
             request.method, where, headers=request.headers.raw, content=request.stream, extensions=request.extensions
         )
-        with _told_by_httpx():
+        with _httpx_failures():
             response = await self._pool.handle_async_request(sent)
         return httpx2.Response(
             response.status, headers=response.headers, stream=_Body(response), extensions=response.extensions
@@ -56,13 +56,13 @@ class _Body(httpx2.AsyncByteStream):
         self._response = response
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        with _told_by_httpx():
+        with _httpx_failures():
             async with aclosing(self._response.aiter_stream()) as parts:
                 async for part in parts:
                     yield part
 
     async def aclose(self) -> None:
-        with _told_by_httpx():
+        with _httpx_failures():
             await self._response.aclose()
 
 
@@ -116,7 +116,7 @@ def _is_readable(descriptor: int) -> bool:
 
 
 @contextmanager
-def _told_by_httpx() -> Iterator[None]:
+def _httpx_failures() -> Iterator[None]:
     try:
         yield
     except Exception as wrong:

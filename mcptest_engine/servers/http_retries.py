@@ -55,7 +55,7 @@ class Retries:
         self.refusal = ""
         asked = None
         if response.status_code in _BUSY:
-            asked = seconds_asked(response.headers.get("retry-after", ""), time())
+            asked = retry_after_seconds(response.headers.get("retry-after", ""), time())
         if asked is None:
             return None
         left = (self._deadline if self._call is None else self._call.deadline) - monotonic()
@@ -84,7 +84,7 @@ class Retries:
         return None
 
 
-def seconds_asked(retry_after: str, now: float) -> float | None:
+def retry_after_seconds(retry_after: str, now: float) -> float | None:
     """What a `Retry-After` header asks for, given the time of day in seconds since the epoch; None when it says nothing."""
     text = retry_after.strip()
     if text.isascii() and text.isdigit():

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.servers.failures import too_large
 from mcptest_engine.servers.http_bodies import chunks, cut
-from mcptest_engine.servers.http_failures import status_told
+from mcptest_engine.servers.http_failures import http_status_text
 from mcptest_engine.servers.sse import EventSplitter, ServerSentEvent
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class OwnStream:
         if status == 200 and kind == STREAM_TYPE:
             return True
         if not self._known.is_set() and not 400 <= status < 500:
-            told = f'HTTP 200 and the content type "{kind}"' if status == 200 else status_told(response)
+            told = f'HTTP 200 and the content type "{kind}"' if status == 200 else http_status_text(response)
             self._http.receiver.remarked(f"answered the GET for its own event stream with {told}, not with HTTP 405")
         return False
 

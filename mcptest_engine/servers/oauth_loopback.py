@@ -106,7 +106,7 @@ class RedirectListener:
             writer.write(_response(status, words))
             await writer.drain()
         except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
-            pass  # not a browser, or not in a hurry
+            pass  # not a browser, or not in a shorten_time_limits
         finally:
             self._talks.discard(task)
             self._answering.discard(task)

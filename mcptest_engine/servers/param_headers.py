@@ -38,7 +38,7 @@ class ParamHeaders:
         tools = listed.get("tools") if isinstance(listed, dict) else None
         for tool in tools if isinstance(tools, list) else ():
             if isinstance(tool, dict) and isinstance(tool.get("name"), str):
-                self._wanted[tool["name"]] = wanted_headers(tool.get("inputSchema"))
+                self._wanted[tool["name"]] = annotated_headers(tool.get("inputSchema"))
 
     def of_call(self, method: str, params: Mapping[str, Any] | None) -> dict[str, str] | None:
         """The headers of a `tools/call`, or None when it has none."""
@@ -49,7 +49,7 @@ class ParamHeaders:
         return {PREFIX + header: header_text(value) for header, value in found if _fits(value)}
 
 
-def wanted_headers(schema: Any) -> dict[_Path, str]:
+def annotated_headers(schema: Any) -> dict[_Path, str]:
     """The path of each annotated property and its header; {} when an annotation is not as it must be."""
     if schema_fault(schema) is not None:
         return {}

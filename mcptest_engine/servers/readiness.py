@@ -54,7 +54,7 @@ async def tried(spec: ServerSpec, ready: Readiness, seconds: float) -> str | Non
     try:
         async with asyncio.timeout(seconds):
             if ready.url is not None or proxy_for(spec, spec.url or "") is not None:
-                return await _asked(spec, ready.url)
+                return await _readiness_problem(spec, ready.url)
             return await _connected(spec.url or "")
     except TimeoutError:
         return "no answer"
@@ -72,7 +72,7 @@ async def _connected(url: str) -> str | None:
     return None
 
 
-async def _asked(spec: ServerSpec, url: str | None) -> str | None:
+async def _readiness_problem(spec: ServerSpec, url: str | None) -> str | None:
     """Ask the URL that tells; without one, behind a proxy, anything but the proxy's own complaint counts."""
     import httpx2
 

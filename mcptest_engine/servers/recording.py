@@ -36,19 +36,19 @@ class Recorder:
                 session = await connect(spec)
             except AuthFailed as refusal:
                 kept = self._servers.setdefault(spec.name, {"transport": "http", "exchanges": []})
-                kept["exchanges"].append(_told(_refused_opening(spec, refusal)))
+                kept["exchanges"].append(_exchange_record(_refused_opening(spec, refusal)))
                 raise
             kept = self._servers.setdefault(spec.name, {"transport": session.transport, "exchanges": []})
             unasked = _Unasked(session)
             self._unasked.append(unasked)
             if session.handshake is not None:
-                unasked.into(_told(session.handshake), kept["exchanges"])
+                unasked.into(_exchange_record(session.handshake), kept["exchanges"])
 
             def hear(exchange: Exchange | None) -> None:
                 if exchange is None:
                     unasked.take()
                 else:
-                    unasked.into(_told(exchange), kept["exchanges"])
+                    unasked.into(_exchange_record(exchange), kept["exchanges"])
 
             session.heard = hear
             return session
@@ -100,13 +100,13 @@ def _refused_opening(spec: ServerSpec, refusal: AuthFailed) -> Exchange:
     return Exchange(method=method, params=None, answer={}, duration_ms=0.0, http=refusal.http, refusal=refusal)
 
 
-def _told(exchange: Exchange) -> dict[str, Any]:
+def _exchange_record(exchange: Exchange) -> dict[str, Any]:
     answer = {key: exchange.answer[key] for key in ("result", "error") if key in exchange.answer}
     refusal = exchange.refusal
     told: dict[str, Any] = {
         "method": exchange.method,
         "params": exchange.params,
-        **({"answer": answer} if refusal is None else {"refusal": _told_refusal(refusal)}),
+        **({"answer": answer} if refusal is None else {"refusal": _refusal_record(refusal)}),
         "duration_ms": round(exchange.duration_ms, 3),
     }
     if exchange.http is not None:
@@ -114,7 +114,7 @@ def _told(exchange: Exchange) -> dict[str, Any]:
     return told
 
 
-def _told_refusal(refusal: CallFailed | ServerError) -> dict[str, Any]:
+def _refusal_record(refusal: CallFailed | ServerError) -> dict[str, Any]:
     """The failure as `replay.refusal_of` reads it: what it says, and whether it is about who asks."""
     if isinstance(refusal, ServerError):
         return {"auth": True, "message": refusal.message, "hint": refusal.hint}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.errors import AuthFailed, ProtocolBroken, ServerError
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.servers.failures import CallFailed, Ending
-from mcptest_engine.servers.tape import OPENINGS, Tape
+from mcptest_engine.servers.recorded_exchanges import OPENINGS, RecordedExchanges
 from mcptest_engine.servers.transport import ConnectionlessTransport
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class NotRecorded(ServerError):
 
 def replaying(cassette: Mapping[str, Any], *, name: str, redact: Callable[[Any], Any]) -> Connect:
     """A `connect` to the servers of a cassette. `redact` is what was recorded with: params are compared without secrets."""
-    tapes = {server: Tape(told["exchanges"]) for server, told in cassette["servers"].items()}
+    tapes = {server: RecordedExchanges(told["exchanges"]) for server, told in cassette["servers"].items()}
     kinds = {server: str(told.get("transport", "stdio")) for server, told in cassette["servers"].items()}
 
     async def connect(spec: ServerSpec) -> Session:
@@ -63,7 +63,9 @@ def replaying(cassette: Mapping[str, Any], *, name: str, redact: Callable[[Any],
 class _Transport(ConnectionlessTransport):
     """A transport without a server. Source of the shape: `transport.Transport`."""
 
-    def __init__(self, spec: ServerSpec, tape: Tape, kind: str, *, name: str, redact: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, spec: ServerSpec, tape: RecordedExchanges, kind: str, *, name: str, redact: Callable[[Any], Any]
+    ) -> None:
         self.kind = kind
         self.auth = spec.auth
         self._spec, self._tape, self._name, self._redact = spec, tape, name, redact

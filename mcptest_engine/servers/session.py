@@ -93,7 +93,7 @@ async def _opened(spec: ServerSpec, made: Callable[[Session], None] | None) -> S
 
 
 def _ended_by_probe() -> type[Exception]:
-    from mcptest_engine.servers.eras import ProbeFatal  # by then it has been imported
+    from mcptest_engine.servers.opening import ProbeFatal  # by then it has been imported
 
     return ProbeFatal
 
@@ -156,7 +156,7 @@ class Session:
         self._answered_twice = False
         self._nameless: tuple[str, bytes, float, list[Call]] | None = None
         self._repeated: list[str] = []
-        self._decode = wire.decoder_noting(self._repeated)
+        self._decode = wire.decoder_of_repeats(self._repeated)
         self._told_repeated: set[tuple[str, str]] = set()
         self._opening_method = "initialize"
         self.request_meta: dict[str, Any] = {}
@@ -255,9 +255,9 @@ class Session:
         try:
             if not self.stateless:
                 return await self.ask(method, params, timeout_seconds, fault)
-            from mcptest_engine.servers.rounds import ask_in_rounds
+            from mcptest_engine.servers.stateless_calls import send_stateless
 
-            return await ask_in_rounds(self, method, params, timeout_seconds, fault)
+            return await send_stateless(self, method, params, timeout_seconds, fault)
         except CallFailed as failure:
             # What it said in the handshake has nothing to do with a later death.
             last = self.traffic.last_received(since=self._ready_at) if failure.error is ServerDied else None
@@ -374,7 +374,7 @@ class Session:
         Raises: CallFailed, AuthFailed, and ServerDied for a session that is gone.
         """
         if not self.alive:
-            raise self._gone()
+            raise self._ended_error()
         calls = self._calls
         urgent = not calls
         if urgent and self.heard is not None:
@@ -446,7 +446,7 @@ class Session:
         if spec.command is not None and spec.url is not None:
             await self._transport.ready()
         try:
-            from mcptest_engine.servers.eras import open_session, request_meta  # the process is on its way by now
+            from mcptest_engine.servers.opening import open_session, request_meta  # the process is on its way by now
 
             opened = await open_session(self)
             self.handshake, self._ready_at = opened.exchange, monotonic()
@@ -468,9 +468,9 @@ class Session:
                 hint = endpoint_hint(spec.url, failure.http)
             raise failure.at_start(self._opening_method, server=spec.name, stderr_tail=tail, hint=hint) from None
         if spec.client:
-            from mcptest_engine.servers.asking import ask_for_notifications
+            from mcptest_engine.servers.subscriptions import subscribe_to_notifications
 
-            await ask_for_notifications(self)
+            await subscribe_to_notifications(self)
 
     def _find(self, kind: str, text: str) -> None:
         """Take note of a fault beside the answers, once of each kind; a remark as well, where such faults are told."""
@@ -524,10 +524,10 @@ class Session:
             return
         self.traffic.add(at, False, line, message, http=self._came_in(message))
         if self._repeated:
-            self._tell_repeated(message, line)
+            self._remark_repeated(message, line)
         self._take(message, line, at)
 
-    def _tell_repeated(self, message: Any, line: bytes) -> None:
+    def _remark_repeated(self, message: Any, line: bytes) -> None:
         """Remark, once for each name and tool, on members that an object of this message holds twice."""
         call = self._calls.get(message.get("id")) if wire.kind_of(message) is Kind.ANSWER else None
         where = "" if call is None else f' in its answer to "{call.method}"'
@@ -815,7 +815,7 @@ class Session:
             self.failed(call, CallFailed(ServerDied, ending.clause, ending=ending))
         self.traffic.ended(monotonic())
 
-    def _gone(self) -> ServerError:
+    def _ended_error(self) -> ServerError:
         ending = self.ending or Ending(clause="was closed by mcptest")
         failure = CallFailed(ServerDied, f"is gone: it {ending.clause}", ending=ending)
         return failure.plain(server=self.spec.name, stderr_tail=self.stderr_tail)

@@ -235,11 +235,11 @@ class StdioTransport:
         if self._end_told or not self._end_clause:
             return
         if self._ending() is not None and self._stdout < 0 and self._stderr_fd < 0:
-            self._tell_end()
+            self._report_end()
         elif self._end_timer is None:
-            self._end_timer = self._loop.call_later(_END_WAIT_SECONDS, self._tell_end)
+            self._end_timer = self._loop.call_later(_END_WAIT_SECONDS, self._report_end)
 
-    def _tell_end(self) -> None:
+    def _report_end(self) -> None:
         if self._end_timer is not None:
             self._end_timer.cancel()
         if not self._end_told:

@@ -27,7 +27,7 @@ _LOCK_PATIENCE_SECONDS = 60.0
 
 def stored_login(spec: ServerSpec) -> StoredLogin | None:
     """The login kept for the URL of `spec`, or None. Raises: AuthFailed for a file that cannot be read."""
-    with _telling(spec):
+    with _storage_errors(spec):
         stored = token_store.load(spec.url or "")
     return None if stored is None else StoredLogin(spec, stored)
 
@@ -89,7 +89,7 @@ class StoredLogin:
 
     async def _refresh(self, stale: StoredToken) -> None:
         """Under the lock of all processes: take what one of them got meanwhile, else ask and write it back."""
-        with _telling(self._spec):
+        with _storage_errors(self._spec):
             if not stale.can_be_refreshed:  # nothing to lock for, and a read-only home is no trouble then
                 self._adopt(token_store.load(stale.url) or stale)
                 return
@@ -132,7 +132,7 @@ class StoredLogin:
         return AuthFailed.because(clause, server=self._spec.name, hint=hint)
 
 
-class _telling:  # noqa: N801 - reads as what it does, in a `with` statement
+class _storage_errors:  # noqa: N801 - reads as what it does, in a `with` statement
     """Trouble with the token's file is told as a failure of the server whose token it is."""
 
     def __init__(self, spec: ServerSpec) -> None:

@@ -92,7 +92,7 @@ def encode_reply(
 
 
 def parse(line: bytes, decode: Callable[[str], Any] | None = None) -> Any:
-    """The JSON value of `line`; a `decode` of one's own (`decoder_noting`) is for what is not over 1 MiB.
+    """The JSON value of `line`; a `decode` of one's own (`decoder_of_repeats`) is for what is not over 1 MiB.
 
     Integers are kept exactly. Raises: Unreadable, also for NaN and Infinity, which are no JSON, for a number that only
     infinity could stand for, such as 1e999, for an integer of more digits than Python reads (4,300), and for a value that takes
@@ -255,7 +255,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 _dump = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode  # ASCII: lone surrogates become escapes
 
 
-def decoder_noting(repeated: list[str]) -> Callable[[str], Any]:
+def decoder_of_repeats(repeated: list[str]) -> Callable[[str], Any]:
     """A `decode` for `parse` that adds to `repeated` each name that one object holds twice; the last one counts.
 
     JSON leaves open which one does, so that another client may see another answer. Source: RFC 8259, 4.

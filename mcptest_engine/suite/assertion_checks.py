@@ -219,7 +219,7 @@ def _root_hint(first: object, target: str, roots: tuple[str, ...]) -> str:
         if near := did_you_mean(first[:80], roots):
             return near
         if first in (*ROOTS, *_RESULT_MEMBERS):
-            return "an agent test makes many calls: look at them in `tool_calls`, or at the answer of the model in `final_response`"
+            return "an agent test makes many calls: use `tool_calls`, or `final_response` for the answer of the model"
     elif isinstance(first, str):
         plain = target.removeprefix(".")
         if first in _RESULT_MEMBERS:

@@ -475,7 +475,7 @@ class _TestChecks:
             self._places.tell(file, (*path, "args"), message, "remove it", key=True)
         for name, value in args.items() if "prompt" in step and isinstance(args, dict) else ():
             if not isinstance(value, str):
-                from mcptest_engine.suite.problem_words import found
+                from mcptest_engine.suite.problem_messages import found
 
                 message = f"the arguments of a prompt must be text, found {found(value)}"
                 self._places.tell(file, (*path, "args", name), message, "quote it to make it text")

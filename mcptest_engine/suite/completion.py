@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.suite import schema_walk as walk
+from mcptest_engine.suite.completion_sources import Catalog, CompletionSources
 from mcptest_engine.suite.cursor import ITEM, Place, members, place_at, unquoted
-from mcptest_engine.suite.offers import Catalog, Offers
 from mcptest_engine.suite.yaml_text import in_flow
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def complete(
     if place is None:
         return Completions((), (line, column, column))
     span = (line, place.start + 1, place.end + 1)
-    offers = Offers(lines, place, catalog or {}, answered, folder)
+    offers = CompletionSources(lines, place, catalog or {}, answered, folder)
     template = _TEMPLATE_AT.search(place.typed)
     if template is not None:
         at = place.start + template.start(1)
@@ -106,7 +106,7 @@ def hover(text: str | Sequence[str], line: int, column: int, catalog: Catalog | 
     place = place_at(lines, line - 1, end)
     if place is None:
         return None
-    offers = Offers(lines, place, catalog or {})
+    offers = CompletionSources(lines, place, catalog or {})
     word = place.typed.strip()
     if place.mode != "value":
         key = unquoted(re.split(r":(?:\s|$)", word, maxsplit=1)[0]) if word else ""
@@ -123,7 +123,7 @@ def _lines(text: str | Sequence[str]) -> Sequence[str]:
 class _Proposals:
     """Everything that could stand at a place."""
 
-    def __init__(self, lines: Sequence[str], place: Place, offers: Offers) -> None:
+    def __init__(self, lines: Sequence[str], place: Place, offers: CompletionSources) -> None:
         self._lines, self._place, self._offers = lines, place, offers
         self._schemas = walk.of_suite(place.path)
 
@@ -233,12 +233,12 @@ class _Proposals:
         if place.mode == "value" and not place.quote and not place.typed:
             yield from self._braces()
         if not closed and not named:
-            for example in walk.examples(walk.told_of_suite(place.path)):
+            for example in walk.examples(walk.suite_property(place.path)):
                 if not isinstance(example, (dict, list)):
                     yield Item(str(_yaml(example)), self._value_text(example), "example", self._help())
 
     def _help(self) -> str:
-        return _first_sentence(walk.description(walk.told_of_suite(self._place.path)))
+        return _first_sentence(walk.description(walk.suite_property(self._place.path)))
 
     def _value_text(self, value: Any) -> str:
         if not isinstance(value, str):
@@ -302,7 +302,7 @@ def _in_order(wanted: str, label: str) -> bool:
 # Help
 
 
-def _help_of_key(path: tuple[str | int, ...], offers: Offers) -> Help | None:
+def _help_of_key(path: tuple[str | int, ...], offers: CompletionSources) -> Help | None:
     while path and path[-1] == ITEM:
         path = path[:-1]
     if not path:
@@ -310,7 +310,7 @@ def _help_of_key(path: tuple[str | int, ...], offers: Offers) -> Help | None:
     argument = offers.argument(path)
     if argument is not None and len(path) > offers.arguments_depth(path):
         return _help_of_schema(str(path[-1]), *argument)
-    told = walk.told_of_suite(path)
+    told = walk.suite_property(path)
     if told is None:
         return None
     if len(path) == 2 and path[0] == "servers":
@@ -340,7 +340,7 @@ def _example(key: str, value: Any) -> str:
         return key
 
 
-def _help_of_value(place: Place, word: str, offers: Offers) -> Help | None:
+def _help_of_value(place: Place, word: str, offers: CompletionSources) -> Help | None:
     template = re.search(r"\$\{(?:var\.)?([\w.-]+)\}?$", place.typed)
     if template is not None:
         told = dict(offers.variables()).get(template[1])

@@ -303,7 +303,7 @@ def _in_steps(splicer: _Reread, steps: Sequence[Step], tries: Iterator[int] | No
         return
     step, rest = steps[0], steps[1:]
     wanted = stepped(splicer.read(splicer.text), step)
-    for candidate in _spliced(splicer, step):
+    for candidate in _edit_pieces(splicer, step):
         if next(tries, None) is None:
             return
         try:
@@ -313,7 +313,7 @@ def _in_steps(splicer: _Reread, steps: Sequence[Step], tries: Iterator[int] | No
             continue
 
 
-def _spliced(splicer: Splicer, step: Step) -> Iterator[str]:
+def _edit_pieces(splicer: Splicer, step: Step) -> Iterator[str]:
     if step.kind == "remove":
         return splicer.remove(step.path)
     if step.kind == "wrap":

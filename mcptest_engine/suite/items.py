@@ -49,15 +49,15 @@ def assertions_in(expect: Any, path: Pointer) -> Iterator[tuple[Pointer, Mapping
 
 def may_decide_outcome(items: Iterable[Mapping[str, Any]]) -> bool:
     """Whether an assertion of a sound list is about the call's error or the status of HTTP."""
-    return any(looks_at_error(row) or looks_at_status(row) for row in assertions_of(items))
+    return any(is_about_error(row) or is_about_status(row) for row in assertions_of(items))
 
 
-def looks_at_status(row: Mapping[str, Any]) -> bool:
+def is_about_status(row: Mapping[str, Any]) -> bool:
     """Whether an assertion is about the status of HTTP."""
     return parse_target(row["target"]).segments == ("http", "status")
 
 
-def looks_at_error(row: Mapping[str, Any]) -> bool:
+def is_about_error(row: Mapping[str, Any]) -> bool:
     """Whether an assertion is about the call's error: its target is in `error` or `result.isError`.
 
     So is one on the whole `result` whose matcher or transform names `isError`.

@@ -139,7 +139,7 @@ class _LateWalk(Walk):
         parts: list[str] = []
         end = 0
         for found in TEMPLATE.finditer(text):
-            known = found[0] != "$${" and (found[1] is None or not self._comes_later(found[1]))
+            known = found[0] != "$${" and (found[1] is None or not self._is_late(found[1]))
             if not known:
                 continue
             value = self._value_now(found[0], found[1], path, found.start())
@@ -172,7 +172,7 @@ class _LateWalk(Walk):
         ]
         return value
 
-    def _comes_later(self, expression: str) -> bool:
+    def _is_late(self, expression: str) -> bool:
         try:
             reference = parse_reference(expression)
         except ReferenceSyntaxError:

@@ -56,12 +56,12 @@ class OtherChecks:
             return  # the structural check tells
         revision = revision_of(pin) if pin is not None else None if server is None else server.get("protocol")
         if revision in REVISIONS and not has_request(revision, check):
-            self._tell_no_request(check, revision, file, (*path, "check"))
+            self._report_no_request(check, revision, file, (*path, "check"))
         elif revision is None and server is not None and not has_request(HANDSHAKE_REVISIONS[-1], check):
             message = f"{quoted(check)} is a request of {STATELESS_REVISION}, which this server is not offered"
             self._places.warn(file, (*path, "check"), message, f'add `{PIN}: "{STATELESS_REVISION}"`')
 
-    def _tell_no_request(self, check: str, revision: str, file: int, path: Pointer) -> None:
+    def _report_no_request(self, check: str, revision: str, file: int, path: Pointer) -> None:
         hint = "use `server/discover`: it opens a session there, and every server answers it"
         if revision in HANDSHAKE_REVISIONS:
             hint = "use `initialize`, which opens a session there"

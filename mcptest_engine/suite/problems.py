@@ -212,7 +212,7 @@ class _Walk:
             if "oneOf" in schema or not any(way in value for way in ways):
                 self._one_way(ways, value, meant, place, definition or "")
         elif len(value) < schema.get("minProperties", 0):
-            from mcptest_engine.suite import problem_words as words
+            from mcptest_engine.suite import problem_messages as words
 
             shown = words.either([f"`{key}`" for key in properties]) if properties else ""
             told = f": it needs {shown}" if shown else ""
@@ -224,7 +224,7 @@ class _Walk:
         if value is not None or may_be_null:
             self._check(schema, value, place)
             return
-        from mcptest_engine.suite import problem_words as words
+        from mcptest_engine.suite import problem_messages as words
 
         target, _ = self._resolved(schema)
         if "anyOf" in target:
@@ -243,7 +243,7 @@ class _Walk:
         if _is_allowed(schema, value):
             self._check_bounds(schema, value, place)
             return
-        from mcptest_engine.suite import problem_words as words
+        from mcptest_engine.suite import problem_messages as words
 
         if "enum" in schema and value not in schema["enum"]:
             message = f"expected {words.expected(schema, place.key, None)}, found {words.found(value)}"
@@ -260,14 +260,14 @@ class _Walk:
     def _check_bounds(self, schema: Any, value: Any, place: _Place) -> None:
         if _is_within_bounds(schema, value):
             return
-        from mcptest_engine.suite import problem_words as words
+        from mcptest_engine.suite import problem_messages as words
 
         message = words.bound_message(schema, value)
         if message is not None:
             self._report(place, f"`{place.key}`: {message}" if place.key else message)
 
     def _wrong_type(self, meant: list[tuple[Any, str | None]], value: Any, place: _Place) -> None:
-        from mcptest_engine.suite import problem_words as words
+        from mcptest_engine.suite import problem_messages as words
 
         spelling = self._spelling(place)
         phrases = [words.expected(schema, place.key, name) for schema, name in meant]
@@ -311,7 +311,7 @@ class _Walk:
         self, key: str, value: Any, properties: Mapping[str, Any], place: _Place, name: str
     ) -> tuple[str | None, str]:
         """The hint for an unknown key, and the key of this place that it stands for."""
-        from mcptest_engine.suite.problem_words import alias_hint
+        from mcptest_engine.suite.problem_messages import alias_hint
 
         head, colon, tail = key.partition(":")
         if colon and tail and head in properties:
@@ -400,7 +400,7 @@ class _Walk:
         present = [key for key in value if key in ways]
         if len(present) == 1 or (not present and meant & set(ways)):
             return
-        from mcptest_engine.suite import problem_words as words
+        from mcptest_engine.suite import problem_messages as words
 
         noun, hint = messages_of(definition)["choice"]
         shown = words.either([f"`{way}`" for way in ways])
@@ -421,7 +421,7 @@ class _Walk:
         elif isinstance(value, list):
             members = enumerate(value)
         elif isinstance(value, float) and not math.isfinite(value):
-            from mcptest_engine.suite.problem_words import found
+            from mcptest_engine.suite.problem_messages import found
             from mcptest_engine.suite.schema_walk import of_suite, types
 
             allowed = {name for schema in of_suite(path) for name in types(schema)}

@@ -37,7 +37,7 @@ def of_suite(path: tuple[str | int, ...]) -> tuple[Schema, ...]:
 
 
 @lru_cache(maxsize=2_000)
-def told_of_suite(path: tuple[str | int, ...]) -> Schema | None:
+def suite_property(path: tuple[str | int, ...]) -> Schema | None:
     """The property that a path ends in, with its description and examples."""
     return described(suite_schema(), path)
 

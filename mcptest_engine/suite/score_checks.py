@@ -101,10 +101,12 @@ class ScoreChecks:
             if not isinstance(name, str):
                 continue
             if name in order[:number]:
-                self._tell(metric, ("name",), f"the test has two metrics named {quoted(name)}", "rename one of them")
+                self._report_problem(
+                    metric, ("name",), f"the test has two metrics named {quoted(name)}", "rename one of them"
+                )
             elif name in names:
                 message = f"{quoted(name)} is also the name of an assertion or set"
-                self._tell(metric, ("name",), message, "rename one of them, so that `ref` is unambiguous")
+                self._report_problem(metric, ("name",), message, "rename one of them, so that `ref` is unambiguous")
             self._check_references(metric, number, order, names, called, file, path)
 
     def _check_references(
@@ -127,16 +129,16 @@ class ScoreChecks:
                 if ref in names:
                     if names.count(ref) > 1:
                         message = f"{quoted(ref)} is the name of {names.count(ref)} assertions or sets"
-                        self._tell(
+                        self._report_problem(
                             metric, below, message, "give each its own name, so that the reference is unambiguous"
                         )
                 elif ref == order[number]:
-                    self._tell(metric, below, f"the metric {quoted(ref)} refers to itself", None)
+                    self._report_problem(metric, below, f"the metric {quoted(ref)} refers to itself", None)
                 elif ref in order:
                     hint = f"declare {quoted(ref)} before {quoted(str(order[number]))}"
                     if not metric.shared and ref not in own:
                         hint = "the metrics of `defaultTest` come after a test's own: declare it in the test as well"
-                    self._tell(metric, below, f"the metric {quoted(ref)} is declared later", hint)
+                    self._report_problem(metric, below, f"the metric {quoted(ref)} is declared later", hint)
                 else:
                     self._unknown(metric, below, ref, [*names, *earlier], file, path)
 
@@ -149,7 +151,7 @@ class ScoreChecks:
         else:
             self._places.warn(metric.file, (*metric.path, *below), message, hint)
 
-    def _tell(self, metric: _Metric, below: Pointer, message: str, hint: str | None) -> None:
+    def _report_problem(self, metric: _Metric, below: Pointer, message: str, hint: str | None) -> None:
         self._places.tell(metric.file, (*metric.path, *below), message, hint)
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.lazy_patterns import lazy_pattern
-from mcptest_engine.core.secret_names import is_secret_flag, looks_secret_name
+from mcptest_engine.core.secret_names import is_secret_flag, is_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -66,12 +66,12 @@ def _masked(words: Sequence[str]) -> Iterator[str]:
     after, before = False, ""
     for word in words:
         name, equals, _ = word.partition("=")
-        secret = is_secret_flag(word) or looks_secret_name(name)
+        secret = is_secret_flag(word) or is_secret_name(name)
         header = _HEADER.fullmatch(word)
         is_header = header is not None and (header["flag"] or header["blank"] or before in _HEADER_FLAGS)
         if after:
             yield MASK
-        elif header is not None and is_header and looks_secret_name(header["name"]):
+        elif header is not None and is_header and is_secret_name(header["name"]):
             yield f"{header['start']}{MASK}"
         elif equals and secret:
             yield f"{name}={MASK}"
@@ -121,7 +121,7 @@ def secret_values(
 
 def inherited_secrets(environ: Mapping[str, str]) -> set[str]:
     """What a program that is given all of `environ` could give away; a short value, or a word, is taken for no secret."""
-    named = ((name, value) for name, value in environ.items() if looks_secret_name(name) and name not in _DIRECTORIES)
+    named = ((name, value) for name, value in environ.items() if is_secret_name(name) and name not in _DIRECTORIES)
     return {value for _, value in named if len(value) >= _SHORTEST_IN_TEXT and not value.isalpha()}
 
 
@@ -273,7 +273,7 @@ def _looked_up(name: Any, lookups: Mapping[str, str]) -> str:
 
 def _named_secrets(values: Mapping[str, Any]) -> Iterator[str]:
     for name, value in values.items():
-        if isinstance(value, str | int | float) and not isinstance(value, bool) and looks_secret_name(name):
+        if isinstance(value, str | int | float) and not isinstance(value, bool) and is_secret_name(name):
             yield value if isinstance(value, str) else json.dumps(value)
 
 
@@ -285,7 +285,7 @@ def _of_cases(tests: Iterable[Any]) -> Iterator[str]:
             variables = row.get("vars") if isinstance(row, dict) else None
             for name, value in variables.items() if isinstance(variables, dict) else ():
                 if name not in are_secret:
-                    are_secret[name] = looks_secret_name(name)
+                    are_secret[name] = is_secret_name(name)
                 if are_secret[name] and isinstance(value, str):
                     yield value.replace("$${", "${")
 
@@ -294,7 +294,7 @@ def _of_headers(headers: Mapping[str, Any], lookups: Mapping[str, str]) -> Itera
     for name, value in headers.items():
         if isinstance(value, dict):
             yield _looked_up(value.get("env"), lookups)
-        elif isinstance(value, str) and looks_secret_name(name):
+        elif isinstance(value, str) and is_secret_name(name):
             yield value
             scheme, _, credential = value.partition(" ")
             if scheme.lower() in ("bearer", "basic", "token"):

@@ -170,12 +170,12 @@ def _check_http(http: dict[str, Any], server: Placed, places: Places, surroundin
             server.file, path, "certificates are not checked: another server could take the place of this one", hint
         )
     elif isinstance(verify, str) and verify and "\0" not in verify and not os.path.exists(_path(verify, surroundings)):  # noqa: PTH110
-        _tell_missing(verify, server, path, places)
+        _report_missing(verify, server, path, places)
 
 
-def _tell_missing(verify: str, server: Placed, path: Pointer, places: Places) -> None:
+def _report_missing(verify: str, server: Placed, path: Pointer, places: Places) -> None:
     """A file may only be made where the suite is run, so a missing one is a warning; `no`, which is text here, is a slip."""
-    from mcptest_engine.suite.problem_words import boolean_hint
+    from mcptest_engine.suite.problem_messages import boolean_hint
 
     meant, message = boolean_hint(verify), f"there is no file or directory {quoted(verify)}"
     if meant is None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
-from mcptest_engine.core.secret_names import looks_secret_name
+from mcptest_engine.core.secret_names import is_secret_name
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import quoted
 
@@ -234,7 +234,7 @@ class Templates:
         if not value:
             return
         self.read.add(value)
-        if looks_secret_name(name):
+        if is_secret_name(name):
             self.secrets.add(value)
 
     def _declared_value(self, name: str) -> None:

@@ -39,13 +39,13 @@ def tidy(text: str) -> str:
     if "\t" in re.sub(r"(?m)(?<=\S)\s+.*$", "", body) or re.search(r"\r(?!\n)", body):
         raise EditRefused("tabs and lone carriage returns cannot be formatted")
     for with_indentation in (True, False):
-        after = _settled(body, with_indentation=with_indentation)
+        after = _tidied_until_stable(body, with_indentation=with_indentation)
         if after is not None and _reads_as(after, value):
             return text[: len(text) - len(body)] + after
     raise EditRefused("this text cannot be formatted without changing its meaning")
 
 
-def _settled(body: str, *, with_indentation: bool) -> str | None:
+def _tidied_until_stable(body: str, *, with_indentation: bool) -> str | None:
     """The text once another round changes nothing."""
     for _ in range(_MOST_ROUNDS):
         try:

@@ -339,7 +339,7 @@ def _missing_colon(stuck: _Stuck) -> Fault | None:
 def _indentation(stuck: _Stuck) -> Fault | None:
     _, line = stuck.line_at(stuck.index)
     if "block collection" in stuck.context and line.strip().startswith("scorers:"):
-        from mcptest_engine.suite.problem_words import SCORERS_HINT
+        from mcptest_engine.suite.problem_messages import SCORERS_HINT
 
         return Fault(stuck.index, "a list continues here, but it contains a key of a mapping", SCORERS_HINT)
     if "block collection" in stuck.context or "block mapping" in stuck.context or "document start" in stuck.says:

@@ -20,7 +20,7 @@ UNKNOWN = {"repo": None, "branch": None, "commit": None, "dirty": None}
 class Source:
     """The state of the checkout that holds `root`, at its top or below, asked for at once and read later.
 
-    `programs` is what the suites of a command have found out about those of their servers: see `LedgerKeeper`.
+    `programs` is what the suites of a command have found out about those of their servers: see `LedgerExtension`.
     """
 
     def __init__(self, root: Path) -> None:

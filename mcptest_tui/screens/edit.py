@@ -15,8 +15,8 @@ from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
 
 from mcptest_engine.core.words import counted
+from mcptest_tui.debounce import Debounce
 from mcptest_tui.keymap import bindings_for
-from mcptest_tui.quiet import Quiet
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.edit_catalogs import Catalogs
 from mcptest_tui.screens.edit_checks import Diagnostics
@@ -86,7 +86,7 @@ class EditScreen(WorkScreen):
         self.diagnostics = Diagnostics(self, self.files, self.catalogs, self._checked)
         self.refactoring = Refactoring(self, self.files)
         self.saving = Saving(self, self.files, self.questions, self.drafting, self.diagnostics, self.refactoring)
-        self._settle_soon = Quiet(self, SETTLE_SECONDS, self._settle)
+        self._settle_soon = Debounce(self, SETTLE_SECONDS, self._settle)
         self._restored = False
         self._begun = False
         self.holds_keys = True  # until the text has the focus: what is typed meanwhile is meant for it

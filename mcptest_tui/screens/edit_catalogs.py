@@ -101,15 +101,15 @@ class Catalogs(FileController):
 
     def ask_at_cursor(self, doc: OpenDoc, *, explicit: bool) -> None:
         """Ask the server that the cursor's place is about, if nothing is known of it yet."""
+        from mcptest_engine.suite.completion_sources import CompletionSources
         from mcptest_engine.suite.cursor import place_at
-        from mcptest_engine.suite.offers import Offers
 
         place = place_at(doc.area.lines, *doc.area.cursor_location)
         if place is None or len(place.path) < 2 or place.path[0] not in ("tools", "resources", "prompts"):
             return
         if not ({"args", "target"} & set(place.path) or place.path[-1] in _FROM_SERVERS):
             return
-        server = Offers(doc.area.lines, place, {}).server_of_test()
+        server = CompletionSources(doc.area.lines, place, {}).server_of_test()
         if server and server not in self.of(doc) and (explicit or self._has_run(doc, server)):
             self._ask_server(doc, server, again=explicit)
 

@@ -13,8 +13,8 @@ from textual.content import Content
 from mcptest_engine.core.words import counted
 from mcptest_tui.actions import by_id
 from mcptest_tui.config import config_file, diagnose_config
+from mcptest_tui.debounce import Debounce
 from mcptest_tui.keymap import diagnose_keymap, keymap_file
-from mcptest_tui.quiet import Quiet
 from mcptest_tui.screens.edit_files import FileController, OpenFiles
 from mcptest_tui.screens.palette import keys_of
 from mcptest_tui.state.verdict_notes import note_of
@@ -49,7 +49,7 @@ class Diagnostics(FileController):
         super().__init__(screen, files)
         self._catalogs, self._checked = catalogs, checked
         self._to_check: OpenDoc | None = None
-        self._check_quietly = Quiet(screen, QUIET_SECONDS, self._begin_check)
+        self._check_quietly = Debounce(screen, QUIET_SECONDS, self._begin_check)
         self._explanation = ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -8,7 +8,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
-from mcptest_tui.quiet import Quiet
+from mcptest_tui.debounce import Debounce
 from mcptest_tui.screens.base import Controller, WorkScreen
 from mcptest_tui.screens.edit_files import FileController, OpenFiles
 from mcptest_tui.state.drafts import Draft, Drafts
@@ -80,7 +80,7 @@ class Drafting(FileController):
         super().__init__(screen, files)
         self.drafts, self._questions = drafts, questions
         self._timer: Timer | None = None
-        self._at_pause = Quiet(screen, PAUSE_SECONDS, self._write_all)
+        self._at_pause = Debounce(screen, PAUSE_SECONDS, self._write_all)
         self._is_writing = False
         self._has_opened_left_behind = False
 

@@ -71,7 +71,7 @@ class Assistance(FileController):
         return self._answers[key]
 
     async def _read_answer(self, doc: OpenDoc, test: str, run_id: str) -> None:
-        from mcptest_engine.suite.offers import targets_in
+        from mcptest_engine.suite.completion_sources import targets_in
         from mcptest_tui.engine_client import EngineError
 
         try:

@@ -285,7 +285,7 @@ class Saving(FileController):
             f"{doc.file.name} has changed on the disk, and here",
             ["The other text is saved in .mcptest/cache/drafts."],
             (
-                ("m", "keep my text: overwrite the file"),
+                ("m", "keep mine: overwrite theirs"),
                 ("t", "take theirs"),
                 ("d", "show the difference"),
                 ("l", "later"),

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_tui.actions import TITLES, by_id, every_action
-from mcptest_tui.actions.search_words import SEARCH_WORDS
+from mcptest_tui.actions.search_terms import SEARCH_WORDS
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.picker import Choice
 from mcptest_tui.state.tree_rows import suite_title

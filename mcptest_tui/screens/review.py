@@ -57,7 +57,7 @@ OF_A_PROPOSAL = (
 INKS = {"pass": "$verdict-pass", "fail": "$verdict-fail", "skip": "$verdict-skip"}
 EMPTY_TITLE = "Nothing to review"
 EMPTY_LINES = (
-    "Here you accept or reject proposed tests and expectations, one by one. Nothing is written before you decide.",
+    "Here you accept or reject proposed tests and expectations, one by one. Nothing is written before you say so.",
 )
 
 

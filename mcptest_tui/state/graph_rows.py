@@ -126,7 +126,7 @@ def with_trace(nodes: Iterable[GraphNode], trace: Mapping[str, Any]) -> list[Gra
     found = []
     for node in nodes:
         one = told.get(node.id) if isinstance(told, dict) else None
-        found.append(_told(node, one, node.id in critical) if isinstance(one, dict) else node)
+        found.append(_with_facts(node, one, node.id in critical) if isinstance(one, dict) else node)
     return found
 
 
@@ -166,7 +166,7 @@ def running_nodes(nodes: Iterable[GraphNode], events: Mapping[str, Mapping[str, 
     return found
 
 
-def _told(node: GraphNode, one: Mapping[str, Any], is_critical: bool) -> GraphNode:
+def _with_facts(node: GraphNode, one: Mapping[str, Any], is_critical: bool) -> GraphNode:
     return node._replace(
         status=str(one.get("status", "waiting")),
         started_ms=_number(one.get("started_ms")),

@@ -113,7 +113,7 @@ class JsonRows:
                     break
         return found
 
-    # Telling
+    # What is under the cursor
 
     def target(self, at: int) -> str:
         """What an assertion would call a row's node, such as `result.content[0].text`."""

@@ -146,7 +146,7 @@ def outcome_lines(result: Mapping[str, Any], server: ServerView | None = None) -
     lines += _attempts(result)
     lines += cost_lines(result)
     if isinstance(failure, dict) and "scorer_error" not in failure:
-        lines += _last_words(failure, server)
+        lines += _stderr_lines(failure, server)
     return lines
 
 
@@ -397,7 +397,7 @@ def _attempts(result: Mapping[str, Any]) -> Iterator[TextLine]:
         )
 
 
-def _last_words(failure: Mapping[str, Any], server: ServerView | None) -> Iterator[TextLine]:
+def _stderr_lines(failure: Mapping[str, Any], server: ServerView | None) -> Iterator[TextLine]:
     tail = safe_lines(failure.get("stderr_tail") or ("" if server is None else server.stderr))
     tail = [text for text in tail if text.strip()][-STDERR_SHOWN:]
     if tail and failure.get("kind") != "assertion":

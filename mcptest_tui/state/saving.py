@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.authoring.stability import looks_changing
+from mcptest_engine.authoring.stability import is_likely_to_change
 from mcptest_engine.core.clipping import compact
 from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.sanitise import one_line
@@ -148,13 +148,13 @@ class Saving:
     @property
     def notes(self) -> tuple[str, ...]:
         """Why the test will fail, and where the file is a new one what a person has to know of the server's secrets."""
-        from mcptest_engine.authoring.targets import kept_out
+        from mcptest_engine.authoring.targets import variable_notes
 
         red = (f"the test fails until the server is fixed: {self.invalid}",) if self.invalid else ()
         if self.server is None or not self.place.new:
             return red
         declared = self._declared()
-        return (*red, *kept_out(declared.secrets), *declared.notes)
+        return (*red, *variable_notes(declared.secrets), *declared.notes)
 
     def _declared(self) -> FreeNames:
         """The server as a suite declares it. A secret of a server that was found is masked here: its variable is named."""
@@ -281,7 +281,7 @@ def _leaves(path: tuple[str | int, ...], value: Any) -> Iterator[Proposal]:
             stack.extend(((*at, index), part) for index, part in reversed(list(enumerate(here))) if not _is_more(part))
         else:
             found += 1
-            changing = looks_changing(compact(here, 40), str(at[-1]))
+            changing = is_likely_to_change(compact(here, 40), str(at[-1]))
             yield Proposal(render(at), {"exact": here}, not changing, "seems to change" if changing else "")
 
 
@@ -298,7 +298,7 @@ def _text(path: tuple[str | int, ...], value: object, *, chosen: bool = True, na
         matcher = {"contains": told}
     if not told and not whole:
         return
-    changing = looks_changing(told, named)
+    changing = is_likely_to_change(told, named)
     yield Proposal(render(path), matcher, chosen and not changing, "seems to change" if changing else "")
 
 

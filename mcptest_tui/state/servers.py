@@ -322,9 +322,9 @@ def state_words(server: Server, now: float) -> str:
 
 
 def _holds_secret(text: str, redactor: Redactor) -> bool:
-    from mcptest_engine.core.secret_names import is_secret_flag, looks_secret_name
+    from mcptest_engine.core.secret_names import is_secret_flag, is_secret_name
 
     words = re.split(r"[\s=&?]+", text)
     return redactor.redact_text(text) != text or any(
-        is_secret_flag(word) or looks_secret_name(word.lstrip("-")) for word in words if word[:1] != "$"
+        is_secret_flag(word) or is_secret_name(word.lstrip("-")) for word in words if word[:1] != "$"
     )

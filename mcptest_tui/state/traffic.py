@@ -103,7 +103,7 @@ class Filter:
             test = self._test(name, value) if name else _text_test(value)
             self.takes_spare |= not minus and (name == "process" or (name, value) == ("is", "spare"))
             if test is not None:
-                self._tests.append(_turned(test) if minus else test)
+                self._tests.append(_negated(test) if minus else test)
 
     def __bool__(self) -> bool:
         return bool(self._tests)
@@ -341,7 +341,7 @@ def _text_test(value: str) -> Callable[[Row], bool]:
     return lambda row: any(value in text.casefold() for text in (row.text, row.method, row.server, row.about, row.test))
 
 
-def _turned(test: Callable[[Row], bool]) -> Callable[[Row], bool]:
+def _negated(test: Callable[[Row], bool]) -> Callable[[Row], bool]:
     return lambda row: not test(row)
 
 

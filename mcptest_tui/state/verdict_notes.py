@@ -39,11 +39,11 @@ def words_of(result: dict[str, Any] | None) -> str:
     failure = result.get("failure")
     message = str((failure.get("message") if isinstance(failure, dict) else None) or result.get("message") or "")
     if failed and not any("implicit" in one for one in failed):
-        return _short(cause_of(failure) or _words_of_assertion(failed[0]))
+        return _short(cause_of(failure) or _assertion_text(failed[0]))
     return _short(message)
 
 
-def _words_of_assertion(row: dict[str, Any]) -> str:
+def _assertion_text(row: dict[str, Any]) -> str:
     reason = str(row.get("reason") or row.get("message") or "")
     if row.get("note"):
         return f"{row['note']}: {reason}"

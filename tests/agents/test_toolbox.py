@@ -8,7 +8,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcptest_engine.running.kinds.agent.toolbox import LONGEST_ANSWER, LONGEST_NAME, Toolbox, told_answer, told_names
+from mcptest_engine.running.kinds.agent.toolbox import (
+    LONGEST_ANSWER,
+    LONGEST_NAME,
+    Toolbox,
+    answer_for_model,
+    provider_names,
+)
 
 NAMES = st.lists(
     st.text(min_size=1, max_size=90) | st.from_regex(r"[a-z_.-]{1,8}", fullmatch=True), unique=True, max_size=8
@@ -18,7 +24,7 @@ NAMES = st.lists(
 @settings(max_examples=40)
 @given(NAMES)
 def test_told_names_are_taken_by_providers_and_all_different(names):
-    told = told_names([(name, name) for name in names])
+    told = provider_names([(name, name) for name in names])
     assert all(re.fullmatch(rf"[A-Za-z0-9_-]{{1,{LONGEST_NAME}}}", name) for name in told)
     assert len(set(told)) == len(names)
 
@@ -26,7 +32,7 @@ def test_told_names_are_taken_by_providers_and_all_different(names):
 @settings(max_examples=40)
 @given(NAMES)
 def test_a_name_that_is_usual_stays_as_it_is(names):
-    for name, told in zip(names, told_names([(name, name) for name in names]), strict=True):
+    for name, told in zip(names, provider_names([(name, name) for name in names]), strict=True):
         if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
             assert told == name
 
@@ -95,7 +101,7 @@ def test_texts_are_joined_and_the_rest_is_described():
         resource,
         "no block",
     ]
-    assert told_answer({"content": content, "structuredContent": {"a": 1}}).splitlines() == [
+    assert answer_for_model({"content": content, "structuredContent": {"a": 1}}).splitlines() == [
         "one",
         "two",
         "[image image/png, 4 characters of base64]",
@@ -105,13 +111,13 @@ def test_texts_are_joined_and_the_rest_is_described():
 
 
 def test_structured_content_is_told_where_there_is_no_text():
-    assert told_answer({"content": [], "structuredContent": {"a": "ö"}}) == '{"a": "ö"}'
-    assert told_answer({"structuredContent": []}) == "[]"
+    assert answer_for_model({"content": [], "structuredContent": {"a": "ö"}}) == '{"a": "ö"}'
+    assert answer_for_model({"structuredContent": []}) == "[]"
 
 
 def test_nothing_is_told_as_nothing_and_too_much_is_cut_off():
-    assert told_answer({"content": None}) == "(the tool returned no content)"
-    told = told_answer({"content": [{"type": "text", "text": "x" * 300_000}]})
+    assert answer_for_model({"content": None}) == "(the tool returned no content)"
+    told = answer_for_model({"content": [{"type": "text", "text": "x" * 300_000}]})
     assert len(told) < LONGEST_ANSWER + 50
     assert told.endswith("… (cut off: 300000 characters)")
 
@@ -122,4 +128,4 @@ def test_nothing_is_told_as_nothing_and_too_much_is_cut_off():
     )
 )
 def test_whatever_a_server_calls_content_something_is_told(content):
-    assert told_answer({"content": content})
+    assert answer_for_model({"content": content})

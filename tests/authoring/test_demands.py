@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcptest_engine.authoring.demands import demands_lost
+from mcptest_engine.authoring.loosening import loosening_of
 
 TEXT = "result.content[0].text"
 NO_LEAK = {"target": TEXT, "matcher": {"not": {"contains": "secret"}}}
@@ -45,7 +45,7 @@ def assert_set(*rows: Any, **more: Any) -> dict[str, Any]:
     ],
 )
 def test_what_is_demanded_no_longer_is_told_in_one_line(was: Any, wanted: Any, told: str | None) -> None:
-    lost = demands_lost(was, wanted)
+    lost = loosening_of(was, wanted)
     if told is None:
         assert lost is not None
         assert lost.endswith("drops 2 more")
@@ -70,18 +70,18 @@ def test_what_is_demanded_no_longer_is_told_in_one_line(was: Any, wanted: Any, t
     ],
 )
 def test_what_is_kept_moved_changed_or_pinned_down_is_no_loss(was: Any, wanted: Any) -> None:
-    assert demands_lost(was, wanted) is None
+    assert loosening_of(was, wanted) is None
 
 
 def test_more_assertions_are_less_where_a_part_of_them_is_enough() -> None:
-    assert demands_lost([FINE], [FINE, ONE], threshold=0.5) == (
+    assert loosening_of([FINE], [FINE, ONE], threshold=0.5) == (
         "adds assertions to a test that needs only 0.5 of them to hold"
     )
-    assert demands_lost([FINE], [FINE, ONE], threshold=1) is None
+    assert loosening_of([FINE], [FINE, ONE], threshold=1) is None
 
 
 @pytest.mark.parametrize("odd", [[None], [3], [{"target": 1, "matcher": 2}], [{"assert-set": 5}], {"assertions": 4}])
 def test_what_is_no_expect_is_no_reason_to_fail(odd: Any) -> None:
-    demands_lost(odd, [FINE])
-    demands_lost([FINE], odd)
-    demands_lost(odd, odd)
+    loosening_of(odd, [FINE])
+    loosening_of([FINE], odd)
+    loosening_of(odd, odd)

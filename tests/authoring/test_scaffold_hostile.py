@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mcptest_engine.authoring.catalog_texts import OTHER_REQUESTS, nameable_tools
 from mcptest_engine.authoring.conformance import scaffold_conformance
 from mcptest_engine.authoring.evals import scaffold_eval
-from mcptest_engine.authoring.offered import OTHER_REQUESTS, nameable_tools
 from mcptest_engine.authoring.output_schemas import without_prose
 from mcptest_engine.authoring.redteam import scaffold_redteam
 from mcptest_engine.authoring.scaffold import ScaffoldOptions, scaffold_suite

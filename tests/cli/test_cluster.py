@@ -225,7 +225,7 @@ def test_every_setting_of_a_run_is_sent_refused_or_of_the_asking_side():
     """A setting that was forgotten would be ignored on the workers, and nobody would see it."""
     suite: Any = SimpleNamespace(path="mcptest.yml", sha256="0")
     plan: Any = None
-    asked = _Run(suite, RunSettings(), plan, 1, ".", {})._asked(1)["settings"]
+    asked = _Run(suite, RunSettings(), plan, 1, ".", {})._batch_request(1)["settings"]
     refused = {"bail", "update_snapshots", "record", "replay", "cache", "cache_dir", "cost_gate", "max_cost_usd"}
     of_this_side = {"interactive", "environ", "requested_by", "earlier_runs", "policy"}  # `init` has one, and runs here
     assert set(RunSettings._fields) - set(asked) == refused | of_this_side

@@ -273,7 +273,7 @@ def test_every_command_shows_an_example_in_its_help(mcptest: Command) -> None:
 
 SELDOM = (
     "unicodedata zlib mcptest_engine.suite.dotenv mcptest_engine.suite.hook_checks mcptest_engine.core.patterns "
-    "mcptest_engine.suite.problem_words mcptest_engine.running.verify_steps mcptest_engine.judging.budgets "
+    "mcptest_engine.suite.problem_messages mcptest_engine.running.verify_steps mcptest_engine.judging.budgets "
     "mcptest_engine.workspace.snapshots"
 )
 """What a run needs for some suites and results only."""

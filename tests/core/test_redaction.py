@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcptest_engine.core import secret_patterns
-from mcptest_engine.core.redaction import MASK, Disguise, Redactor, looks_secret_name
+from mcptest_engine.core.redaction import MASK, Disguise, Redactor, is_secret_name
 from mcptest_engine.core.secret_names import is_secret_flag
 from mcptest_engine.core.secret_patterns import find_secrets
 from mcptest_engine.safety.credentials import find_credential
@@ -155,7 +155,7 @@ def test_nearly_every_random_credential_is_recognised():
 @pytest.mark.parametrize("name", SECRET_NAMES)
 def test_a_name_that_promises_a_secret_is_recognised(name):
     """upstream-facts.md 12: secret-named JSON keys and header patterns."""
-    assert looks_secret_name(name)
+    assert is_secret_name(name)
     assert Redactor().redact({name: "x"}) == {name: MASK}
 
 
@@ -166,7 +166,7 @@ def test_a_flag_is_secret_under_more_names_than_a_member():
 
 @pytest.mark.parametrize("name", PLAIN_NAMES)
 def test_a_name_that_only_contains_such_a_word_is_not(name):
-    assert not looks_secret_name(name)
+    assert not is_secret_name(name)
     value = {name: "x"}
     assert Redactor().redact(value) is value
 
@@ -449,8 +449,8 @@ def test_what_is_shown_as_it_was_sent_lacks_only_the_registered_values():
 
 
 def test_a_name_of_plain_words_is_secret_only_where_they_say_so():
-    assert not any(map(looks_secret_name, ("odd key", "the first key", "Sort key")))
-    assert all(map(looks_secret_name, ("API key", "secret key", "odd_key", "odd-key")))
+    assert not any(map(is_secret_name, ("odd key", "the first key", "Sort key")))
+    assert all(map(is_secret_name, ("API key", "secret key", "odd_key", "odd-key")))
 
 
 @pytest.mark.parametrize("number", [839201746512, 839201, 839201746512.0])
@@ -461,7 +461,7 @@ def test_a_registered_value_that_is_a_whole_number_is_recognised_as_one(number):
     assert redactor.redact_registered(value) == redactor.redact(value)
     assert redactor.redact(number) == redactor.redact_registered(number) == MASK  # what an assertion found is one
     assert redactor.redact(839202) == 839202
-    shaped = redactor.keeping_shape(Disguise()).redact(value)
+    shaped = redactor.with_shapes(Disguise()).redact(value)
     assert type(shaped["a"]) is type(number)
     assert shaped["a"] == shaped["b"][0] != number
     assert (shaped["b"][1:], shaped["c"]) == ([1, True], {"d": 839202})
@@ -498,14 +498,14 @@ def test_a_stand_in_leaves_a_text_what_it_was(value, encode):
     """A test that parses an answer passes at the replay as it did."""
     registered = ['p"\u00e4\nw0rd-secret-1\u0434', "p%41\\&amp;/q-secret-2"]
     for _ in range(30):
-        text = Redactor(registered).keeping_shape(Disguise()).redact_text(encode(value))
+        text = Redactor(registered).with_shapes(Disguise()).redact_text(encode(value))
         assert text != encode(value)
         told = json.loads(text)
         assert list(told if isinstance(told, dict) else json.loads(told)) == list(value)
 
 
 def test_a_letter_in_an_escape_is_another_letter_in_a_stand_in():
-    shaped = Redactor(["\u043f\u0430\u0440\u043e\u043b\u044c-12345"]).keeping_shape(Disguise())
+    shaped = Redactor(["\u043f\u0430\u0440\u043e\u043b\u044c-12345"]).with_shapes(Disguise())
     text = shaped.redact_text(json.dumps("\u043f\u0430\u0440\u043e\u043b\u044c-12345"))
     assert not set("\u043f\u0430\u0440\u043e\u043b\u044c") & set(json.loads(text))
 
@@ -513,7 +513,7 @@ def test_a_letter_in_an_escape_is_another_letter_in_a_stand_in():
 def test_a_secret_has_one_stand_in_wherever_it_stands():
     secret = "the-api-key-of-mine-7"
     disguise = Disguise()
-    shaped = Redactor([secret]).keeping_shape(disguise)
+    shaped = Redactor([secret]).with_shapes(disguise)
     own = shaped.redact_text(secret)
     for text in ("https://x/?api_key={}/v1", "Authorization: Bearer {}", "key {} of"):
         assert own in shaped.redact_text(text.format(secret))
@@ -528,7 +528,7 @@ def test_a_secret_has_one_stand_in_wherever_it_stands():
 @pytest.mark.parametrize("number", [*range(10), 42, -7])
 def test_a_stand_in_for_a_number_is_another_number(number):
     for _ in range(50):
-        shown = Redactor().keeping_shape(Disguise()).redact({"password": number})["password"]
+        shown = Redactor().with_shapes(Disguise()).redact({"password": number})["password"]
         assert shown != number
         assert len(str(shown)) == len(str(number))
 
@@ -542,4 +542,4 @@ def test_every_kind_of_token_is_redacted_found_in_a_catalog_and_keeps_its_beginn
     text = f"{beginning}{'7QZ3K8XW' * 5}"[: len(beginning) + token.sure]
     assert Redactor().redact_text(f"a {text} b") == f"a {MASK} b"
     assert find_credential(f"a {text} b") == (2, 2 + len(text))
-    assert Redactor().keeping_shape(Disguise()).redact_text(text).startswith(beginning)
+    assert Redactor().with_shapes(Disguise()).redact_text(text).startswith(beginning)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mcptest_engine.judging.scorers.fences import Material, escape_tags, fence, fence_code
 from mcptest_engine.judging.scorers.judge_prompts import whole_prompt
-from mcptest_engine.servers.tape import normalised
+from mcptest_engine.servers.recorded_exchanges import normalised
 
 CODE = "00000000-0000-0000-0000-000000000000"
 

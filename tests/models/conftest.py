@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcptest_engine.judging.providers.asking import open_models
+from mcptest_engine.judging.providers.model_calls import open_models
 from mcptest_engine.judging.providers.values import ModelError, ModelReply, ModelRequest, Role, Turn
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mcptest_engine.judging.providers import asking
-from mcptest_engine.judging.providers.asking import open_models
+from mcptest_engine.judging.providers import model_calls
+from mcptest_engine.judging.providers.model_calls import open_models
 from mcptest_engine.judging.providers.values import Role, ToolAnswer, ToolOffer, ToolUse, Turn
 from tests.models.conftest import CLAUDE, GPT, question
 from tests.servers.model_endpoint import Reply, Use
@@ -212,7 +212,7 @@ def test_an_empty_answer_is_an_answer(ask, models, model):
 
 def test_first_questions_that_come_at_once_share_one_provider_which_is_closed(models, model, monkeypatch):
     made, closed = [], []
-    import_provider = asking._imported
+    import_provider = model_calls._imported
 
     def import_counted(sdk):
         provider: Any = import_provider(sdk)
@@ -228,7 +228,7 @@ def test_first_questions_that_come_at_once_share_one_provider_which_is_closed(mo
 
         return Counted
 
-    monkeypatch.setattr(asking, "_imported", import_counted)
+    monkeypatch.setattr(model_calls, "_imported", import_counted)
 
     async def ask_four():
         opened = open_models({}, models.environ)

@@ -9,9 +9,9 @@ import socket
 import pytest
 
 from mcptest_engine.core.redaction import Redactor
-from mcptest_engine.judging.providers import asking, http
-from mcptest_engine.judging.providers.asking import open_models
-from mcptest_engine.judging.providers.keeping import AnswerCache
+from mcptest_engine.judging.providers import http, model_calls
+from mcptest_engine.judging.providers.model_calls import open_models
+from mcptest_engine.judging.providers.saved_answers import AnswerCache
 from mcptest_engine.judging.providers.values import ModelError, ModelFault
 from mcptest_engine.workspace.workspace import Workspace
 from tests.models.conftest import CLAUDE, GPT, question
@@ -304,7 +304,7 @@ def _events(model: str, member: str, odd: str) -> str:
 
 
 def test_events_of_any_shape_are_an_answer_or_a_failure_and_never_an_accident(ask, models, model, monkeypatch):
-    monkeypatch.setattr(asking, "MOST_ATTEMPTS", 1)
+    monkeypatch.setattr(model_calls, "MOST_ATTEMPTS", 1)
     bodies = [_events(model, member, odd) for member in _MEMBERS[model] for odd in _ODD]
     models.answer_with(lambda asked: Reply(body=bodies[int(asked.last)], content_type="text/event-stream"))
     found = ask(*(question(str(number), model=model, timeout_seconds=20) for number in range(len(bodies))))

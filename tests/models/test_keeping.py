@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcptest_engine.core.redaction import Redactor
-from mcptest_engine.judging.providers.asking import open_models
 from mcptest_engine.judging.providers.documents import request_document, request_key
-from mcptest_engine.judging.providers.keeping import AnswerCache
+from mcptest_engine.judging.providers.model_calls import open_models
 from mcptest_engine.judging.providers.prices import PRICES, PriceList
+from mcptest_engine.judging.providers.saved_answers import AnswerCache
 from mcptest_engine.judging.providers.values import (
     ModelError,
     ModelFault,

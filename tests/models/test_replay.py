@@ -12,8 +12,8 @@ import pytest
 
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.core.redaction import Redactor
-from mcptest_engine.judging.providers.asking import open_models
-from mcptest_engine.judging.providers.keeping import Recording, Replay
+from mcptest_engine.judging.providers.model_calls import open_models
+from mcptest_engine.judging.providers.saved_answers import Recording, Replay
 from mcptest_engine.judging.providers.values import (
     ModelError,
     ModelFault,

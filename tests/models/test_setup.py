@@ -12,8 +12,8 @@ import pytest
 from mcptest_engine.cli.main import main
 from mcptest_engine.core.errors import NotInstalled
 from mcptest_engine.judging.providers import setup
-from mcptest_engine.judging.providers.asking import open_models
 from mcptest_engine.judging.providers.checking import check_models
+from mcptest_engine.judging.providers.model_calls import open_models
 from mcptest_engine.judging.providers.prices import LISTED_ON, PRICES
 from mcptest_engine.judging.providers.setup import ANTHROPIC, OPENAI, Setup
 
@@ -140,7 +140,7 @@ def test_a_model_that_no_test_names_is_the_environments_or_the_default_of_a_prov
 
 def test_asking_what_is_missing_imports_no_sdk():
     program = (
-        "import sys; from mcptest_engine.judging.providers.asking import open_models;"
+        "import sys; from mcptest_engine.judging.providers.model_calls import open_models;"
         "m = open_models(None, {'ANTHROPIC_API_KEY': 'k', 'OPENAI_API_KEY': 'k'}); m.missing(None), m.missing('gpt-5.4');"
         "print(sorted({'anthropic', 'openai', 'httpx2', 'pydantic'} & {*sys.modules}))"
     )

@@ -190,7 +190,7 @@ def test_the_progress_shows_the_hook_that_runs(build) -> None:
     assert shown[1] == "  running beforeAll: ./seed.sh␛[2J  3s"
     view.advance(HookFinished(result=failed("beforeAll")), 5.0)
     assert len(list(view.lines(6.0))) == 1
-    assert view.take_told(100) == ["  beforeAll failed: ./beforeAll.sh exited with 3"]
+    assert view.take_lines(100) == ["  beforeAll failed: ./beforeAll.sh exited with 3"]
 
 
 def test_a_command_of_many_lines_is_told_in_one(build) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcptest_engine.running.cache_keys import Keys, forbids_keeping
+from mcptest_engine.running.cache_keys import Keys, forbids_storing
 from mcptest_engine.servers.spec import ServerSpec, own_command
 
 if TYPE_CHECKING:
@@ -146,4 +146,4 @@ def test_how_a_server_is_started_counts(folder: Path) -> None:
 )
 def test_a_server_may_forbid_that_its_answer_is_kept(result: object, forbidden: bool) -> None:
     """SEP-2549."""
-    assert forbids_keeping(result) is forbidden
+    assert forbids_storing(result) is forbidden

@@ -14,8 +14,8 @@ from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.merge import merge_records
 from mcptest_engine.reporting.record_schema import record_fault, record_schema
 from mcptest_engine.reporting.registry import FORMATS, RenderOptions, render
-from mcptest_engine.running import survey
-from mcptest_engine.running.coverage import MOST_VALUES, Offered, coverage_of, offered_in
+from mcptest_engine.running import coverage_extension
+from mcptest_engine.running.coverage import MOST_VALUES, Offered, coverage_of, offered_by_tests
 from mcptest_engine.running.settings import Selection
 from tests.conftest import SERVERS
 
@@ -234,7 +234,7 @@ def test_a_floor_on_what_a_server_does_not_list_is_not_reached(record_of: Record
 def test_a_server_that_never_lists_is_not_waited_for_for_ever(
     record_of: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(survey, "LISTING_SECONDS", 0.2)
+    monkeypatch.setattr(coverage_extension, "LISTING_SECONDS", 0.2)
     text = suite("coverage: { tools: 10 }", "/dev/null", "silent").replace("timeout_ms: 20000", "timeout_ms: 1000")
     record = record_of(text)
     assert record.exit_code == 6
@@ -429,4 +429,4 @@ def test_a_list_of_several_pages_is_no_catalog() -> None:
         "output": {"result": {"tools": [{"name": "b"}]}},
     }
     first = {"request": {"method": "tools/list"}, "output": {"result": {"tools": [{"name": "a"}], "nextCursor": "2"}}}
-    assert offered_in([{**page, "server": "s"}, {**first, "server": "s"}]) == {}
+    assert offered_by_tests([{**page, "server": "s"}, {**first, "server": "s"}]) == {}

@@ -32,8 +32,8 @@ from mcptest_engine.safety.learned import judge
 from mcptest_engine.safety.learned.features import features
 from mcptest_engine.safety.learned.windows import Prose
 from mcptest_engine.safety.mentions import is_about_attacks, without_mentions
+from mcptest_engine.safety.normalizing import plain_views
 from mcptest_engine.safety.poisoning import about_of, place_of
-from mcptest_engine.safety.unmasking import plain_views
 from tests.safety import corpora
 
 RULES = judge.RULES

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcptest_engine.core.redaction import Redactor
-from mcptest_engine.judging.scorers import asking
-from mcptest_engine.judging.scorers.asking import Graded, Scorers
+from mcptest_engine.judging.scorers import scorer_runs
+from mcptest_engine.judging.scorers.scorer_runs import Graded, Scorers
 from mcptest_engine.judging.scorers.values import Scorer, ScorerError
 from mcptest_engine.judging.scorers.versions import scorer_version
 from mcptest_engine.judging.spending import CostBudget
@@ -170,7 +170,7 @@ def test_a_key_that_was_renewed_asks_nobody_anew(bench: Bench) -> None:
 def test_another_mcptest_asks_anew(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     scorer = bench.wrappers.scorer(SAYS)
     bench.grade(scorer)
-    monkeypatch.setattr(asking, "__version__", "99.0")
+    monkeypatch.setattr(scorer_runs, "__version__", "99.0")
     assert not bench.grade(scorer).kept
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcptest_engine.core.redaction import Redactor
-from mcptest_engine.judging.scorers.asking import Scorers, payer_of
+from mcptest_engine.judging.scorers.scorer_runs import Scorers, payer_of
 from mcptest_engine.judging.scorers.values import Scorer, ScorerError
 from mcptest_engine.judging.spending import Capped, CostBudget, Payer
 from mcptest_engine.workspace.result_cache import SCHEMAS, ResultCache

@@ -10,7 +10,7 @@ import pytest
 
 from mcptest_engine.core.errors import CallTimeout
 from mcptest_engine.servers.client_side import CANNED_MODEL, ClientSide
-from mcptest_engine.servers.eras import declared_capabilities
+from mcptest_engine.servers.opening import declared_capabilities
 from tests.processes import longer
 
 if TYPE_CHECKING:

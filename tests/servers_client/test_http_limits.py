@@ -27,7 +27,7 @@ from mcptest_engine.servers.calls import Fault
 from mcptest_engine.servers.failures import duration
 from mcptest_engine.servers.http_failures import network_failure
 from mcptest_engine.servers.http_proxies import proxy_for
-from mcptest_engine.servers.http_retries import seconds_asked
+from mcptest_engine.servers.http_retries import retry_after_seconds
 from mcptest_engine.servers.session import connect
 from mcptest_engine.servers.spec import HttpOptions
 from tests.processes import longer
@@ -322,7 +322,7 @@ def test_the_handshake_is_repeated_too(hostile: HostileServer, with_session: Cal
 )
 def test_retry_after_is_seconds_or_a_date(retry_after: str, seconds: float | None) -> None:
     """RFC 9110, 10.2.3; anything else is as if it were not there."""
-    assert seconds_asked(retry_after, now=60.0) == seconds
+    assert retry_after_seconds(retry_after, now=60.0) == seconds
 
 
 def test_a_date_is_waited_for(hostile: HostileServer, with_session: Callable) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcptest_engine.servers.param_headers import ParamHeaders, header_text, schema_fault, wanted_headers
+from mcptest_engine.servers.param_headers import ParamHeaders, annotated_headers, header_text, schema_fault
 
 GOOD = {
     "type": "object",
@@ -65,7 +65,7 @@ def test_a_value_fits_into_a_header(value: Any, text: str) -> None:
 )
 def test_a_schema_with_a_faulty_annotation_gives_no_headers(schema: Any) -> None:
     assert schema_fault(schema) is not None
-    assert wanted_headers(schema) == {}
+    assert annotated_headers(schema) == {}
 
 
 def test_data_inside_a_schema_is_no_annotation() -> None:
@@ -75,4 +75,4 @@ def test_data_inside_a_schema_is_no_annotation() -> None:
 
 @pytest.mark.parametrize("schema", [None, 7, [], {"properties": []}])
 def test_what_is_no_schema_has_no_annotations(schema: Any) -> None:
-    assert wanted_headers(schema) == {}
+    assert annotated_headers(schema) == {}

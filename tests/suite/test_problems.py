@@ -120,7 +120,7 @@ def test_looking_at_a_good_suite_imports_no_pydantic() -> None:
         "from mcptest_engine.suite.yaml import read_tree\n"
         "from mcptest_engine.suite.problems import structural_problems\n"
         "assert structural_problems(read_tree('tools: []', file='f')) == []\n"
-        "heavy = {'pydantic', 'difflib', 'jsonschema', 'mcptest_engine.suite.problem_words',\n"
+        "heavy = {'pydantic', 'difflib', 'jsonschema', 'mcptest_engine.suite.problem_messages',\n"
         "         'mcptest_engine.suite.yaml_faults'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"
         "assert structural_problems(read_tree('toolz: 1', file='f'))\n"

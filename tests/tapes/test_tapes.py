@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcptest_engine.core.redaction import Disguise
-from mcptest_engine.servers.tape import Tape
+from mcptest_engine.servers.recorded_exchanges import RecordedExchanges
 from tests.conftest import SERVERS
 
 if TYPE_CHECKING:
@@ -239,13 +239,13 @@ def test_an_unknown_cassette_has_the_nearest_name(mcptest: Run, suite: Path) -> 
 def test_what_changes_by_its_nature_does_not_make_another_request() -> None:
     asked = {"at": "2026-01-02T03:04:05Z", "id": "123e4567-e89b-12d3-a456-426614174000", "_meta": {"progressToken": 1}}
     again = {"at": "2027-10-20T13:14:15.678+02:00", "id": "00000000-e89b-12d3-a456-426614174000"}
-    tape = Tape([{"method": "m", "params": asked, "answer": {"result": {}}}])
+    tape = RecordedExchanges([{"method": "m", "params": asked, "answer": {"result": {}}}])
     assert tape.take("m", again) is not None
     assert tape.take("m", again) is None
 
 
 def test_answers_to_the_same_request_come_in_their_order() -> None:
-    tape = Tape([{"method": "m", "params": {}, "answer": {"result": {"n": n}}} for n in range(3)])
+    tape = RecordedExchanges([{"method": "m", "params": {}, "answer": {"result": {"n": n}}} for n in range(3)])
     taken = [tape.take("m", None) for _ in range(4)]
     assert [None if one is None else one["answer"]["result"]["n"] for one in taken] == [0, 1, 2, None]
 

@@ -12,8 +12,8 @@ from mcptest_engine.cli.view import _has_browser
 from mcptest_engine.reporting.viewer.frame import percent
 from mcptest_engine.reporting.viewer.guard import refusal
 from mcptest_engine.reporting.viewer.plots import Series, plot
+from mcptest_engine.reporting.viewer.run_index import RunIndex
 from mcptest_engine.reporting.viewer.server import listening
-from mcptest_engine.reporting.viewer.shelf import Shelf
 from mcptest_engine.reporting.viewer.trends import percentile, test_trends
 from mcptest_engine.workspace.workspace import Workspace
 from tests.viewer.kept import FOUND, put, run_id
@@ -48,7 +48,7 @@ def test_a_test_is_flaky_when_its_verdict_changes_under_the_same_suite(tmp_path:
     """One change is a break or a repair; two without an edit are not."""
     for hour, verdict in enumerate(("pass", "fail", "fail")):
         put(tmp_path, hour, verdicts={FOUND: verdict})
-    shelf = Shelf(Workspace(tmp_path))
+    shelf = RunIndex(Workspace(tmp_path))
 
     def flaky() -> list[str]:
         return [trend.name for trend in trends_of(shelf.tests(shelf.rows())[::-1]) if trend.is_flaky]
@@ -62,14 +62,14 @@ def test_a_verdict_that_changes_with_the_flags_is_not_flaky(tmp_path: Path) -> N
     """Another `--var` makes another test of it."""
     for hour, verdict in enumerate(("pass", "fail", "pass", "fail")):
         put(tmp_path, hour, verdicts={FOUND: verdict}, flags=("--var", "W=x") if verdict == "fail" else ())
-    shelf = Shelf(Workspace(tmp_path))
+    shelf = RunIndex(Workspace(tmp_path))
     assert not any(trend.is_flaky for trend in trends_of(shelf.tests(shelf.rows())[::-1]))
 
 
 def test_a_record_is_read_again_only_when_it_is_another_one(tmp_path: Path) -> None:
     """The row of a file that has not changed is the same object."""
     put(tmp_path, 0)
-    shelf = Shelf(Workspace(tmp_path))
+    shelf = RunIndex(Workspace(tmp_path))
     first, before = shelf.rows()[0], shelf.state()
     assert shelf.rows()[0] is first
     assert shelf.state() == before
@@ -123,10 +123,10 @@ def test_what_is_remembered_of_a_run_counts_once_however_often_its_record_change
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else each change takes the room of another run, until every page is read again."""
-    shelf = Shelf(Workspace(tmp_path))
+    shelf = RunIndex(Workspace(tmp_path))
     put(tmp_path, 0)
     ((_, tests),) = shelf.tests(shelf.rows())
-    monkeypatch.setattr("mcptest_engine.reporting.viewer.shelf.MOST_REMEMBERED", 2 * len(tests))
+    monkeypatch.setattr("mcptest_engine.reporting.viewer.run_index.MOST_REMEMBERED", 2 * len(tests))
     for number in range(10):
         put(tmp_path, 1, suite=f"suite-{number}")
         shelf.tests(shelf.rows())

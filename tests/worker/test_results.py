@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcptest_engine.core.events import CaseFinished, Warned
+from mcptest_engine.running.worker.event_lines import RunEventLines
 from mcptest_engine.running.worker.protocol import Refused
 from mcptest_engine.running.worker.results import MOST_ANSWER_BYTES, MOST_ANSWERS, Results
 from mcptest_engine.running.worker.surroundings import Surroundings
-from mcptest_engine.running.worker.telling import RunTelling
 from tests.processes import until
 from tests.worker.conftest import SERVERS, Refusal, echoes, run
 
@@ -102,7 +102,7 @@ def test_sets_scores_and_metrics_are_told(child: Child, suite_on: SuiteOn) -> No
 def test_an_event_that_trips_us_costs_none_of_the_others(tmp_path: Path) -> None:
     """It is told as the bug that it is: a list of tests that stays empty would say nothing."""
     sent: list[dict[str, Any]] = []
-    telling = RunTelling(sent.append, Results(Surroundings()), run="r", path=tmp_path / "mcptest.yml", root=tmp_path)
+    telling = RunEventLines(sent.append, Results(Surroundings()), run="r", path=tmp_path / "mcptest.yml", root=tmp_path)
     telling(CaseFinished(index=0, result=None))  # type: ignore[arg-type]
     telling(Warned(message="and on"))
     assert [told["event"] for told in sent] == ["warned", "warned"]

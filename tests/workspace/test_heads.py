@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcptest_engine.workspace.heads import _at_once, _members, _one_by_one
+from mcptest_engine.workspace.json_beginnings import _at_once, _members, _one_by_one
 
 NAMES = st.sampled_from(["tests", "a", '"tests":', "{", ""])
 VALUES = st.recursive(

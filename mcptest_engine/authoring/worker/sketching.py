@@ -10,7 +10,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from mcptest_engine.core.secret_names import looks_secret_name
+from mcptest_engine.core.secret_names import is_secret_name
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.worker.protocol import Refused
 
@@ -137,8 +137,8 @@ class Sketching:
             Target,
             declared_url,
             declared_words,
-            kept_out,
             untemplated,
+            variable_notes,
             with_free_names,
         )
 
@@ -153,7 +153,7 @@ class Sketching:
 
             found = found_settings(str(told["found"]), self._surroundings.start_dir, self._surroundings.environ)
             values = {name: str(value) for name, value in (found.get("env") or {}).items()}
-            secrets = {name: value for name, value in values.items() if looks_secret_name(name)}
+            secrets = {name: value for name, value in values.items() if is_secret_name(name)}
             if found.get("command"):
                 settings["command"] = declared_words([str(word) for word in found["command"]], secrets)
             if found.get("url"):
@@ -174,7 +174,7 @@ class Sketching:
         else:
             words = told["command"] if not isinstance(told["command"], str) else opened.session.spec.command or ()
             values = {name: str(value) for name, value in (told.get("env") or {}).items()}
-            secrets = {name: value for name, value in values.items() if looks_secret_name(name)}
+            secrets = {name: value for name, value in values.items() if is_secret_name(name)}
             settings = {"command": declared_words([str(word) for word in words], secrets)}
             settings.update({"cwd": untemplated(str(told["cwd"]))} if told.get("cwd") else {})
             if told.get("url"):
@@ -185,7 +185,7 @@ class Sketching:
         name = str(told.get("name") or TARGET)
         added = {one: value for one, value in secrets.items() if one not in settings.get("env", ())}
         settings, added, notes = with_free_names(settings, added, self._surroundings.environ, name)
-        remarks += [*kept_out(added), *notes]
+        remarks += [*variable_notes(added), *notes]
         return Target(settings=settings, key=name), tuple(remarks)
 
     def _declared(self, told: Mapping[str, Any]) -> Target:

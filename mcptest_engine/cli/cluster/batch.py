@@ -47,16 +47,16 @@ async def _run(asked: Mapping[str, Any]) -> RunRecord:
     if suite.sha256 != asked["sha256"]:
         raise McptestError(f"on this worker, {path} has a different text", hint="give the workers the same directory")
     task = asyncio.ensure_future(
-        launch(suite, _settings(asked["settings"]), workspace=workspace, emit=Listeners([_tell]))
+        launch(suite, _settings(asked["settings"]), workspace=workspace, emit=Listeners([_write_event]))
     )
     asyncio.get_running_loop().add_reader(0, _ended, task)
     return await task
 
 
-def _tell(event: Event) -> None:
-    from mcptest_engine.cli.cluster.telling import case_told
+def _write_event(event: Event) -> None:
+    from mcptest_engine.cli.cluster.batch_progress import case_row
 
-    told = case_told(event)
+    told = case_row(event)
     if told is not None:
         sys.stdout.write(json.dumps({"case": told}) + "\n")
         sys.stdout.flush()

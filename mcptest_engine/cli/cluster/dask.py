@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine import __version__
-from mcptest_engine.cli.cluster.telling import Telling
+from mcptest_engine.cli.cluster.batch_progress import BatchProgress
 from mcptest_engine.core.errors import ExitCode, McptestError, UsageError
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.run_record import RunRecord, SuiteInfo
@@ -79,9 +79,9 @@ def run_on_cluster(
             threads = _check_workers(client, directory, path)
             count = _count(len(plan.cases), threads)
             say = sys.stderr.write if progress is None else progress.say
-            telling = Telling(plan.cases, Listeners([] if progress is None else [progress.on_event]))
+            telling = BatchProgress(plan.cases, Listeners([] if progress is None else [progress.on_event]))
             run = _Run(suite, settings, plan, count, directory, dict(variables))
-            say(f"{counted(len(plan.cases), 'test')} in {_batches(count)} on {_told(threads, scheduler)}\n")
+            say(f"{counted(len(plan.cases), 'test')} in {_batches(count)} on {_workers_text(threads, scheduler)}\n")
             about = SuiteInfo(name=suite.name, path=workspace.relative(suite.path), sha256=suite.sha256)
             telling.begin(run.run_id, about, plan.workers)
             record = run.on(distributed, client, telling, say)
@@ -98,7 +98,7 @@ def _batches(count: int) -> str:
     return "1 batch" if count == 1 else f"{count} batches"
 
 
-def _told(threads: int, scheduler: str) -> str:
+def _workers_text(threads: int, scheduler: str) -> str:
     return f"{counted(threads, 'worker thread')} at {one_line(scheduler, 200)}"
 
 
@@ -201,7 +201,7 @@ class _Run:
         self.directory, self.variables = directory, variables
         self.run_id = settings.run_id or new_ulid()
 
-    def on(self, distributed: Any, client: Any, telling: Telling, say: Callable[[str], object]) -> RunRecord:
+    def on(self, distributed: Any, client: Any, telling: BatchProgress, say: Callable[[str], object]) -> RunRecord:
         """The run's record; after Ctrl-C of what was done until then. Raises: ClusterError when no batch has a record."""
         from mcptest_engine.cli.cluster.task import run_batch
 
@@ -211,7 +211,7 @@ class _Run:
         told: queue.SimpleQueue[Any] = queue.SimpleQueue()
         client.subscribe_topic(stop, lambda stamped: told.put(stamped[1]))
         futures = [
-            client.submit(run_batch, self._asked(index), stop, key=f"mcptest-{self.run_id}-{index}", pure=False)
+            client.submit(run_batch, self._batch_request(index), stop, key=f"mcptest-{self.run_id}-{index}", pure=False)
             for index in range(1, self.count + 1)
         ]
         interrupted = False
@@ -230,7 +230,7 @@ class _Run:
         lasted = (time.perf_counter() - clock) * 1000
         return self._whole(records, troubles, started, lasted, interrupted=interrupted)
 
-    def _asked(self, index: int) -> dict[str, Any]:
+    def _batch_request(self, index: int) -> dict[str, Any]:
         selection, settings = self.settings.selection, self.settings
         return {
             "version": __version__,
@@ -304,7 +304,7 @@ class _Run:
         )
 
 
-def _listen(futures: Sequence[Any], told: queue.SimpleQueue[Any], telling: Telling) -> None:
+def _listen(futures: Sequence[Any], told: queue.SimpleQueue[Any], telling: BatchProgress) -> None:
     """Pass on what the batches tell until all of them have ended, one way or another."""
     for future in futures:
         future.add_done_callback(lambda _: told.put(()))

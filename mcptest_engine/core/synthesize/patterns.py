@@ -50,7 +50,7 @@ def pattern_texts(pattern: str, least: int, most: int, nth: int = 0) -> Iterator
     tree = _parsed(pattern)
     if tree is None:
         return
-    seeds = _wanted_by_look_aheads(tree)
+    seeds = _look_around_characters(tree)
     begins, ends = _at_edge(tree, 0), _at_edge(tree, -1)
     for branch in range(4):
         for room in dict.fromkeys((0, len(seeds), len(seeds) + _SLACK)):
@@ -68,7 +68,7 @@ def pattern_texts(pattern: str, least: int, most: int, nth: int = 0) -> Iterator
                 text = f"{other}{text}".rjust(least, "a")
             if len(text) <= most:
                 yield text
-    if _looks_away(tree):
+    if _has_negative_look_around(tree):
         for further in range(nth + 1, nth + _FURTHER):
             writer = _Writer(nth=further, branch=0, extra=max(0, least - _shortest(tree)), most=most, seeds=seeds)
             with contextlib.suppress(_TooLongError):
@@ -181,7 +181,7 @@ def _shortest(node: Node) -> int:
             return 0
 
 
-def _wanted_by_look_aheads(node: Node) -> str:
+def _look_around_characters(node: Node) -> str:
     """The characters that the positive look-arounds of a pattern ask for, each in its shortest form."""
     match node:
         case Look(part, negated):
@@ -192,22 +192,22 @@ def _wanted_by_look_aheads(node: Node) -> str:
             except _TooLongError:
                 return ""
         case Sequence(parts) | Either(parts):
-            return "".join(_wanted_by_look_aheads(part) for part in parts)[:200]
+            return "".join(_look_around_characters(part) for part in parts)[:200]
         case Group(part, _, _) | Repeat(part, _, _):
-            return _wanted_by_look_aheads(part)
+            return _look_around_characters(part)
         case _:
             return ""
 
 
-def _looks_away(node: Node) -> bool:
+def _has_negative_look_around(node: Node) -> bool:
     """Whether there is a negative look-around in it."""
     match node:
         case Look(part, negated):
-            return negated or _looks_away(part)
+            return negated or _has_negative_look_around(part)
         case Sequence(parts) | Either(parts):
-            return any(_looks_away(part) for part in parts)
+            return any(_has_negative_look_around(part) for part in parts)
         case Group(part, _, _) | Repeat(part, _, _):
-            return _looks_away(part)
+            return _has_negative_look_around(part)
         case _:
             return False
 

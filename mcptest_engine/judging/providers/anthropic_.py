@@ -23,7 +23,7 @@ from mcptest_engine.judging.providers.wire import (
     count_of,
     is_event_stream,
     json_body,
-    with_words,
+    with_schema_instruction,
     word_of,
 )
 
@@ -209,7 +209,7 @@ def _params(request: ModelRequest, names: ToolNames, without: frozenset[str]) ->
         "messages": [_message(turn, names) for turn in request.turns],
     }
     schema = None if request.schema is None or "schema" in without else _strict(request.schema)
-    system = with_words(request.system, request.schema if schema is None else None)
+    system = with_schema_instruction(request.system, request.schema if schema is None else None)
     if system:
         params["system"] = system
     if schema is not None:

@@ -26,7 +26,7 @@ from mcptest_engine.judging.providers.wire import (
     error_of,
     is_event_stream,
     json_body,
-    with_words,
+    with_schema_instruction,
     word_of,
 )
 
@@ -215,7 +215,7 @@ def _params(request: ModelRequest, names: ToolNames, without: frozenset[str], *,
     newer = not own or _REASONS.match(request.model) is not None
     limit = "max_completion_tokens" if newer != ("max_tokens" in without) else "max_tokens"
     in_words = request.schema if "schema" in without else None
-    system = with_words(request.system, in_words)
+    system = with_schema_instruction(request.system, in_words)
     messages = [message for turn in request.turns for message in _messages(turn, names)]
     params: dict[str, Any] = {
         "model": request.model,

@@ -211,17 +211,17 @@ def arguments_of(raw: str) -> tuple[dict[str, Any] | None, str]:
     return (args, "") if isinstance(args, dict) else (None, raw)
 
 
-def asked_in_words(schema: Mapping[str, Any]) -> str:
+def schema_instruction(schema: Mapping[str, Any]) -> str:
     """How an answer of a form is asked for where the provider has no means of its own."""
     told = json.dumps(schema, ensure_ascii=False)
     return f"Answer with one JSON value and nothing else. It must be valid against this JSON Schema:\n{told}"
 
 
-def with_words(system: str | None, schema: Mapping[str, Any] | None) -> str | None:
+def with_schema_instruction(system: str | None, schema: Mapping[str, Any] | None) -> str | None:
     """The system prompt, and what is asked for in words."""
     if schema is None:
         return system
-    return asked_in_words(schema) if not system else f"{system}\n\n{asked_in_words(schema)}"
+    return schema_instruction(schema) if not system else f"{system}\n\n{schema_instruction(schema)}"
 
 
 class ToolNames:

@@ -18,7 +18,7 @@ import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
-from mcptest_engine.safety.unmasking import latin_name
+from mcptest_engine.safety.normalizing import latin_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

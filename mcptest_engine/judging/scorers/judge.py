@@ -165,7 +165,7 @@ async def judged(
     missing = why_no_verdict(seats)
     if missing is not None:
         raise ModelError.without_provider(missing)
-    asking = _Asking(models, seats, graded, rubric, timeout_seconds)
+    asking = _Grading(models, seats, graded, rubric, timeout_seconds)
     orders = (False, True) if judge.guarded else (False,)
     asked = (
         _opinion(asking.of(seat), _variant(variant, number, len(seats)), orders)
@@ -196,7 +196,7 @@ class _Opinion(NamedTuple):
     findings: tuple[Mapping[str, Any], ...] = ()
 
 
-class _Asking:
+class _Grading:
     """One grading: what is graded by what, who does, and what was answered so far. `of` makes it that of one juror."""
 
     def __init__(
@@ -214,8 +214,8 @@ class _Asking:
         """The models that were asked."""
         return ", ".join(dict.fromkeys(seat.model for seat in self.seats if seat.missing is None))
 
-    def of(self, seat: Seat) -> _Asking:
-        one = _Asking(self._models, (seat,), self.graded, self.rubric, self._timeout_seconds)
+    def of(self, seat: Seat) -> _Grading:
+        one = _Grading(self._models, (seat,), self.graded, self.rubric, self._timeout_seconds)
         one.replies = self.replies
         return one
 
@@ -279,7 +279,7 @@ def _read(reply: ModelReply, read: Callable[[str], T]) -> T:
     return read(reply.text)
 
 
-async def _opinion(asking: _Asking, variant: str, orders: Sequence[bool]) -> _Opinion:
+async def _opinion(asking: _Grading, variant: str, orders: Sequence[bool]) -> _Opinion:
     """What one juror says, who is asked in each of the orders. Raises: ModelError."""
     (seat,) = asking.seats
     if seat.missing is not None:
@@ -306,7 +306,7 @@ async def _opinion(asking: _Asking, variant: str, orders: Sequence[bool]) -> _Op
     return first._replace(score=mean, criteria=criteria)
 
 
-async def _opinion_in_one_order(asking: _Asking, variant: str, exchanged: bool) -> _Opinion:
+async def _opinion_in_one_order(asking: _Grading, variant: str, exchanged: bool) -> _Opinion:
     """One juror's answers in one order."""
     rubric = asking.rubric
     if rubric.tree is not None:
@@ -333,7 +333,7 @@ async def _opinion_in_one_order(asking: _Asking, variant: str, exchanged: bool) 
     return _Opinion(verdict, found.score, found.reasoning, findings=findings)
 
 
-async def _graded(asking: _Asking, variant: str, *, exchanged: bool) -> _Opinion:
+async def _graded(asking: _Grading, variant: str, *, exchanged: bool) -> _Opinion:
     """Every criterion in one question; the other way round they come in reverse, with the numbers that they have."""
     rubric = asking.rubric
     numbered = list(enumerate(rubric.criteria, start=1))
@@ -353,7 +353,7 @@ async def _graded(asking: _Asking, variant: str, *, exchanged: bool) -> _Opinion
     return _Opinion(_passes(rubrics.is_met(rubric, scores)), score, reasons, criteria=tuple(found))
 
 
-async def _walked(asking: _Asking, variant: str, *, exchanged: bool) -> _Opinion:
+async def _walked(asking: _Grading, variant: str, *, exchanged: bool) -> _Opinion:
     """The way through a tree, a question at a time."""
     place = asking.rubric.tree
     assert place is not None
@@ -390,7 +390,7 @@ def _reasons(graded: Iterable[tuple[str, Grade]], threshold: float) -> str:
     return "; ".join(f"{name} {one.score:g}: {one.reasoning}" for name, one in lacking)
 
 
-def _verdict(asking: _Asking, jurors: Sequence[_Opinion | ModelError]) -> Judgement:
+def _verdict(asking: _Grading, jurors: Sequence[_Opinion | ModelError]) -> Judgement:
     """What a jury comes to: what more than half of all its jurors say. Raises: ModelError when too few gave a grade."""
     opinions = [juror for juror in jurors if isinstance(juror, _Opinion)]
     deciding = next(
@@ -414,7 +414,7 @@ def _verdict(asking: _Asking, jurors: Sequence[_Opinion | ModelError]) -> Judgem
         verdict=verdict,
         score=mean,
         threshold=float(asking.rubric.threshold),
-        reasoning=speaker.reasoning if alone else _jury_words(verdict, speaker, jurors),
+        reasoning=speaker.reasoning if alone else _jury_text(verdict, speaker, jurors),
         model=asking.model,
         input=asking.graded.input,
         output=asking.graded.output,
@@ -427,7 +427,7 @@ def _verdict(asking: _Asking, jurors: Sequence[_Opinion | ModelError]) -> Judgem
     )
 
 
-def _as_error(errors: Sequence[ModelError], asking: _Asking) -> ModelError:
+def _as_error(errors: Sequence[ModelError], asking: _Grading) -> ModelError:
     """The first error; a cap, which keeps the row from being graded at all, comes before those of a judge that failed."""
     for error in errors:
         if error.fault is ModelFault.CAPPED:
@@ -437,7 +437,7 @@ def _as_error(errors: Sequence[ModelError], asking: _Asking) -> ModelError:
     return JudgeError(first.message, kind=kind, spent=asking.spent, hint=first.hint)
 
 
-def _jury_words(verdict: Verdict, speaker: _Opinion, jurors: Sequence[_Opinion | ModelError]) -> str:
+def _jury_text(verdict: Verdict, speaker: _Opinion, jurors: Sequence[_Opinion | ModelError]) -> str:
     passed = sum(isinstance(one, _Opinion) and one.verdict is Verdict.PASS for one in jurors)
     told = f"{passed} of {counted(len(jurors), 'juror')} pass"
     absent = sum(isinstance(one, ModelError) and one.defers for one in jurors)

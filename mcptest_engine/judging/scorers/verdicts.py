@@ -59,12 +59,12 @@ def _members(answer: bytes) -> dict[str, Any]:
     try:
         value = parse(answer)
     except Unreadable as wrong:
-        _tell_numbers(answer)
+        _check_numbers(answer)
         told = f"printed no JSON: {wrong.detail}"
         raise BadVerdict(ScorerFault.INVALID_JSON, told, _how_to_print(answer)) from None
     if not isinstance(value, dict):
         raise BadVerdict(ScorerFault.INVALID_VERDICT, f"printed {json_type(value)} where one JSON object is expected")
-    _tell_doubles(answer)
+    _check_repeated_fields(answer)
     return value
 
 
@@ -77,7 +77,7 @@ def _how_to_print(answer: bytes) -> str:
     return "write UTF-8 without a byte order mark" if begins_with_mark else ONLY_THE_VERDICT
 
 
-def _tell_numbers(answer: bytes) -> None:
+def _check_numbers(answer: bytes) -> None:
     """What is no JSON only for a number that no score can be (Python writes NaN as it is) is told by its field."""
     try:
         value = json.loads(answer, parse_int=lambda digits: digits if len(digits) > MOST_DIGITS else int(digits))
@@ -91,7 +91,7 @@ def _tell_numbers(answer: bytes) -> None:
             _wrong(f"`{field}` is {json.dumps(number)}, which is not a JSON number")
 
 
-def _tell_doubles(answer: bytes) -> None:
+def _check_repeated_fields(answer: bytes) -> None:
     """Raises: BadVerdict where a field that decides comes twice, since readers of JSON differ in which they take."""
     outermost: list[tuple[str, Any]] = []
 

@@ -14,7 +14,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core.secret_names import looks_secret_name
+from mcptest_engine.core.secret_names import is_secret_name
 from mcptest_engine.workspace.fingerprints import of_file
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def scorer_version(scorer: Scorer, environ: Mapping[str, str], declared: Iterabl
     """
     files = [(word, found) for word, path in _named(scorer, environ) if (found := of_file(path)) is not None]
     variables = {**{name: environ[name] for name in declared if name in environ}, **scorer.env}
-    env = sorted((name, None if looks_secret_name(name) else value) for name, value in variables.items())
+    env = sorted((name, None if is_secret_name(name) else value) for name, value in variables.items())
     parts = [list(scorer.command), files, env, os.path.realpath(scorer.cwd or os.curdir)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 

@@ -37,7 +37,7 @@ def block(record: RunRecord, slugs: Mapping[str, str], options: RenderOptions) -
         for test in facts.tests_with(record, verdict)
         if setup is None or not hook_facts.is_kept(test)
     ]
-    hooks, groups = hook_facts.told_hooks(record), [part for part in _groups(record, slugs) if part is not None]
+    hooks, groups = hook_facts.hook_failures(record), [part for part in _groups(record, slugs) if part is not None]
     if not doubted and not hooks and not groups:
         return None
     items = [_hook(told) for told in hooks]
@@ -57,7 +57,7 @@ def _groups(record: RunRecord, slugs: Mapping[str, str]) -> Iterator[Html | None
         lambda turn: _line(turn.test, by_name.get(turn.test), turn.tool, overview.weakened_text(turn)),
     )
     parts: tuple[tuple[str, tuple[TestResult, ...], Callable[[TestResult], str]], ...] = (
-        ("Passed on an error", overview.passed_on_errors(record), _error_words),
+        ("Passed on an error", overview.passed_on_errors(record), _error_summary),
         ("Weak tests that passed", facts.weak_tests(record), facts.weak_text),
         ("Flaky", facts.flaky_tests(record), facts.flaky_text),
         ("Skipped", facts.tests_with(record, Verdict.SKIP), lambda test: facts.remark(test) or "no reason given"),
@@ -85,7 +85,7 @@ def _line(name: str, slug: str | None, tool: str | None, text: str) -> Html:
     return tag("li", shown, called, tag("span", worded(text), class_="sub"))
 
 
-def _error_words(test: TestResult) -> str:
+def _error_summary(test: TestResult) -> str:
     return f"the server answered with an error, which nothing in the test demands: {overview.error_text(test)}"
 
 
@@ -100,7 +100,7 @@ def _diff_class(line: str) -> str | None:
     return {"+": "add", "-": "del", "@": "hunk"}.get(line[:1])
 
 
-def _hook(told: hook_facts.ToldHook) -> Html:
+def _hook(told: hook_facts.FailedHook) -> Html:
     title = tag("h3", badge(Verdict.FAIL), " ", tag("span", "hook", class_="kind"), " ", told.title)
     return tag("article", title, block_of("\n".join(told.lines)) if told.lines else None, class_="doubt fail")
 

@@ -146,7 +146,7 @@ def _list(lines: Iterable[_Line], count: int) -> Html:
 
 
 def _tested(record: RunRecord) -> Html:
-    rows, known = overview.tool_rows(record), overview.offered_tools(record)
+    rows, known = overview.tool_rows(record), overview.tools_of_servers(record)
     title = f"Tested: {counted(len(rows), 'tool')}"
     if known is not None:
         title = f"Tested: {known.offered - len(known.untouched):,} of {counted(known.offered, 'tool')}"
@@ -209,7 +209,7 @@ _DEMANDS: Mapping[Strength, str] = {
 
 
 def _untouched(record: RunRecord) -> Html:
-    known = overview.offered_tools(record)
+    known = overview.tools_of_servers(record)
     if known is None:
         return _cell("Never tested", tag("p", overview.uncovered_text(record), class_="muted"), kind="inconclusive")
     names = known.untouched

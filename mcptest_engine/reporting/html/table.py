@@ -108,7 +108,8 @@ def _row(test: TestResult, slug: str, keys: set[str]) -> Html:
 def _whole(test: TestResult, slug: str, one: Mapping[str, Any], values: Values) -> Html:
     """One test's details as a fold; values stand as they are, on as many lines as they need."""
     parts = (
-        joined([tag("h3", name_text(name.replace("_", " "))), _told(value, values)]) for name, value in _parts(one)
+        joined([tag("h3", name_text(name.replace("_", " "))), _value_html(value, values)])
+        for name, value in _parts(one)
     )
     title = tag("summary", badge(test.verdict), " ", name_text(test.name))
     return tag("details", title, *parts, id=f"t-{slug}")
@@ -123,19 +124,19 @@ def _parts(one: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def _told(value: Any, values: Values) -> Html:
+def _value_html(value: Any, values: Values) -> Html:
     if isinstance(value, Shown):
         text, _, length = values[value]
         note = f"cut here: the value has {length:,} characters, and the run record has all" if length else None
         return joined([block_of(text), None if note is None else tag("p", note, class_="note")])
     if isinstance(value, dict):
         rows = (
-            tag("div", tag("dt", name.replace("_", " ")), tag("dd", _told(item, values)))
+            tag("div", tag("dt", name.replace("_", " ")), tag("dd", _value_html(item, values)))
             for name, item in value.items()
         )
         return tag("dl", *rows, class_="facts")
     if isinstance(value, list):
-        return tag("ol", *(tag("li", _told(item, values)) for item in value))
+        return tag("ol", *(tag("li", _value_html(item, values)) for item in value))
     if isinstance(value, str):
         return block_of(value)
     if value is None or isinstance(value, bool):

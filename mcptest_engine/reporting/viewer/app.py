@@ -19,8 +19,8 @@ from mcptest_engine.reporting.viewer.compare_page import compare_page, pick_page
 from mcptest_engine.reporting.viewer.frame import Page, failed, report_page, run_bar
 from mcptest_engine.reporting.viewer.guard import HEADERS, NOTHING, refusal
 from mcptest_engine.reporting.viewer.list_page import Wanted, list_page
+from mcptest_engine.reporting.viewer.run_index import NoSuchRun
 from mcptest_engine.reporting.viewer.session_page import by_lineage, by_session, session_page, sessions_page
-from mcptest_engine.reporting.viewer.shelf import NoSuchRun
 from mcptest_engine.reporting.viewer.suite_page import suite_page, test_page
 from mcptest_engine.reporting.viewer.trends import by_suite, test_trends
 from mcptest_engine.workspace.slug import slug
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from mcptest_engine.reporting.viewer.live import Live
-    from mcptest_engine.reporting.viewer.shelf import RunRow, Shelf
+    from mcptest_engine.reporting.viewer.run_index import RunIndex, RunRow
 
 MOST_RUNS = 50
 """Over how many of its newest runs a suite and a test are told."""
@@ -45,7 +45,7 @@ _CHUNK = 1 << 16
 class Viewer:
     """What stands at each address. The endpoints are run in threads, since they read files."""
 
-    def __init__(self, shelf: Shelf, live: Live) -> None:
+    def __init__(self, shelf: RunIndex, live: Live) -> None:
         self._shelf, self._live = shelf, live
 
     def routes(self) -> list[Route]:
@@ -191,7 +191,7 @@ class Guarded:
         await answer(scope, receive, sent)
 
 
-def make_app(shelf: Shelf, live: Live, port: int) -> ASGIApp:
+def make_app(shelf: RunIndex, live: Live, port: int) -> ASGIApp:
     """The viewer that listens at `port`."""
     handlers: dict[Any, Any] = {
         NoSuchRun: _no_such_run,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.compare import Pair, RunComparison
-    from mcptest_engine.reporting.viewer.shelf import RunRow
+    from mcptest_engine.reporting.viewer.run_index import RunRow
 
 ROWS = 500
 

@@ -17,7 +17,7 @@ from mcptest_engine.reporting.html.markup import Html, badge, joined, name_text,
 
 if TYPE_CHECKING:
     from mcptest_engine.core.run_record import RunRecord
-    from mcptest_engine.reporting.viewer.shelf import RunRow, SideFile
+    from mcptest_engine.reporting.viewer.run_index import RunRow, SideFile
 
 
 class Page(NamedTuple):

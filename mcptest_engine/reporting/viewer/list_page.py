@@ -23,7 +23,7 @@ from mcptest_engine.reporting.viewer.trends import by_suite
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from mcptest_engine.reporting.viewer.shelf import RunRow
+    from mcptest_engine.reporting.viewer.run_index import RunRow
     from mcptest_engine.workspace.active_runs import ActiveRun
 
 A_PAGE = 50
@@ -73,10 +73,12 @@ def list_page(rows: Sequence[RunRow], active_runs: Sequence[ActiveRun], wanted: 
 
 def _now(active_runs: Sequence[ActiveRun]) -> Html:
     note = "They have no record yet. A run that was killed leaves none."
-    return section("now", f"Active runs ({len(active_runs)})", tag("ul", *map(_going, active_runs[:10])), note=note)
+    return section(
+        "now", f"Active runs ({len(active_runs)})", tag("ul", *map(_progress_item, active_runs[:10])), note=note
+    )
 
 
-def _going(run: ActiveRun) -> Html:
+def _progress_item(run: ActiveRun) -> Html:
     """How far a run is, where it says so."""
     if not run.suite:
         return tag("li", "a run that began at ", tag("code", run.run_id))

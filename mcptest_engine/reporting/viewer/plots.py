@@ -37,7 +37,7 @@ def plot(
     """A figure: the newest value stands to the right, 0 below, and `top`, or the largest value, above."""
     known = [value for line in series for value in line.values if value is not None]
     highest = max([*known, 0.0]) if top is None else top
-    summary = "; ".join(f"{line.name}: {_words(line.values, told)}" for line in series)
+    summary = "; ".join(f"{line.name}: {_range_text(line.values, told)}" for line in series)
     shapes = [part for line in series for part in _shapes(line, highest or 1.0)]
     picture = tag(
         "svg", *_grid(), *shapes, viewBox=f"0 0 {WIDE} {HIGH}", preserveAspectRatio="none", role="img", class_="plot-lines",
@@ -61,7 +61,7 @@ def spark(title: str, values: Sequence[float | None], told: Callable[[float], st
     shapes = _shapes(Series("", kind, values), top or 1.0)
     return tag(
         "svg", *shapes, viewBox=f"0 0 {WIDE} {HIGH}", preserveAspectRatio="none", role="img", class_="spark",
-        aria_label=f"{title}: {_words(values, told)}",
+        aria_label=f"{title}: {_range_text(values, told)}",
     )  # fmt: skip
 
 
@@ -96,7 +96,7 @@ def _grid() -> list[Html]:
     return [tag("path", d=f"M0 {y}H{WIDE}", class_="grid") for y in (_EDGE, HIGH // 2, HIGH - _EDGE)]
 
 
-def _words(values: Sequence[float | None], told: Callable[[float], str]) -> str:
+def _range_text(values: Sequence[float | None], told: Callable[[float], str]) -> str:
     """`now 98 %, between 90 % and 100 % in 12 runs`."""
     known = [value for value in values if value is not None]
     if not known:

@@ -20,7 +20,7 @@ from mcptest_engine.core.errors import UsageError
 from mcptest_engine.reporting.viewer.app import make_app
 from mcptest_engine.reporting.viewer.frame import warm
 from mcptest_engine.reporting.viewer.live import Live
-from mcptest_engine.reporting.viewer.shelf import Shelf
+from mcptest_engine.reporting.viewer.run_index import RunIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -110,7 +110,7 @@ class _Server(uvicorn.Server):
 
 async def _serve(workspace: Workspace, listener: socket.socket, announce: Callable[[str], None]) -> None:
     port = listener.getsockname()[1]
-    shelf = Shelf(workspace)
+    shelf = RunIndex(workspace)
     live = Live(shelf.state)
     config = uvicorn.Config(
         make_app(shelf, live, port),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from mcptest_engine.core.ledger import Ledger, LedgerTool, Turn
-    from mcptest_engine.reporting.viewer.shelf import RunRow
+    from mcptest_engine.reporting.viewer.run_index import RunRow
 
 SESSIONS_SHOWN = 200
 RUNS_SHOWN = 100

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcptest_engine.core.ledger import Ledger
-    from mcptest_engine.reporting.viewer.shelf import PastTest, RunRow
+    from mcptest_engine.reporting.viewer.run_index import PastTest, RunRow
     from mcptest_engine.reporting.viewer.trends import Histories, TestTrend
 
 TESTS_SHOWN = 500

@@ -10,7 +10,7 @@ from mcptest_engine.core.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from mcptest_engine.reporting.viewer.shelf import PastTest, RunRow
+    from mcptest_engine.reporting.viewer.run_index import PastTest, RunRow
 
     Histories = Sequence[tuple[RunRow, tuple[PastTest, ...]]]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.errors import RecordError
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.run_record import RunRecord
+from mcptest_engine.running.worker.event_lines import record_shown, result_shown
 from mcptest_engine.running.worker.protocol import Refused
-from mcptest_engine.running.worker.telling import record_shown, result_shown
 from mcptest_engine.workspace.activity import NEWEST, Activity
 from mcptest_engine.workspace.files import file_state
 from mcptest_engine.workspace.ulid import is_ulid

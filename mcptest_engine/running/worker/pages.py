@@ -126,7 +126,7 @@ def text_of(value: Any, limit: int = LARGEST_VALUE) -> str:
         return value if len(value) <= limit else f"{value[:limit]}… ({len(value):,} characters)"
     pieces: list[str] = []
     try:
-        for piece in _written(value):
+        for piece in _json_pieces(value):
             pieces.append(piece)
             limit -= len(piece)
             if limit <= 0:
@@ -139,7 +139,7 @@ def text_of(value: Any, limit: int = LARGEST_VALUE) -> str:
     return "".join(pieces)
 
 
-def _written(value: Any) -> Iterable[str]:
+def _json_pieces(value: Any) -> Iterable[str]:
     return json.JSONEncoder(ensure_ascii=False, indent=2).iterencode(value)
 
 

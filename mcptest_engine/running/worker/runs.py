@@ -109,7 +109,7 @@ class Runs:
     async def _one(self, job: _Job) -> None:
         from mcptest_engine.core.errors import McptestError
         from mcptest_engine.running.listening import Listeners
-        from mcptest_engine.running.worker.telling import RunTelling, record_shown
+        from mcptest_engine.running.worker.event_lines import RunEventLines, record_shown
 
         workspace = self._surroundings.workspace
         try:
@@ -118,7 +118,7 @@ class Runs:
             self._failed(job, refused.to_json())
             return
         settings = self._settings(job)
-        telling = RunTelling(self._send, self._results, run=job.run, path=job.path, root=workspace.root)
+        telling = RunEventLines(self._send, self._results, run=job.run, path=job.path, root=workspace.root)
         try:
             record, pool = await self._execute(suite, settings, job, Listeners([telling]))
         except McptestError as error:
@@ -214,7 +214,7 @@ class Runs:
     def _start_spares(self, suite: LoadedSuite, settings: RunSettings, names: tuple[str, ...]) -> frozenset[str]:
         from mcptest_engine.running.fresh import fresh_groups, has_fixed_port
         from mcptest_engine.running.launch import talked_to
-        from mcptest_engine.running.worker.telling import server_telling
+        from mcptest_engine.running.worker.event_lines import server_event_lines
 
         if not self._warm.seconds:
             return frozenset()
@@ -222,7 +222,7 @@ class Runs:
         groups = fresh_groups(suite)
         shared = {name for entry in suite.tests for name in talked_to(suite, entry, pool, groups)}
         used = tuple(name for name in names if name in shared and not has_fixed_port(suite.servers[name]))
-        pool.emit = server_telling(self._send, path=suite.path)
+        pool.emit = server_event_lines(self._send, path=suite.path)
         return frozenset(used) if used and self._warm.keep(suite, pool, used, settings.environ) else frozenset()
 
     def _save(self, job: _Job, record: RunRecord) -> None:

@@ -308,10 +308,10 @@ def _preload() -> None:
     import mcptest_engine.running.execution
     import mcptest_engine.running.launch
     import mcptest_engine.running.worker.browsing
+    import mcptest_engine.running.worker.event_lines
     import mcptest_engine.running.worker.runs
-    import mcptest_engine.running.worker.telling
     import mcptest_engine.running.worker.traffic
-    import mcptest_engine.servers.eras
+    import mcptest_engine.servers.opening
     import mcptest_engine.servers.session
     import mcptest_engine.servers.stdio
     import mcptest_engine.suite.load  # noqa: F401

@@ -117,12 +117,12 @@ def _typed_secrets(settings: Mapping[str, Any]) -> Iterator[str]:
     """What stands behind secret-looking flags of a command, and under such names in a URL."""
     from urllib.parse import parse_qsl, urlsplit
 
-    from mcptest_engine.core.secret_names import looks_secret_name
+    from mcptest_engine.core.secret_names import is_secret_name
     from mcptest_engine.suite.secrets import secrets_in_words
 
     yield from secrets_in_words(settings.get("command", ()))
     given = parse_qsl(urlsplit(settings.get("url", "")).query)
-    yield from (value for name, value in given if looks_secret_name(name))
+    yield from (value for name, value in given if is_secret_name(name))
 
 
 def _refused(wrong: Any) -> Refused:

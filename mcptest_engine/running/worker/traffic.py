@@ -263,7 +263,7 @@ class TrafficLog:
         if row.is_spare:
             shown["spare"] = True
         if isinstance(message, dict) and kind not in ("noise", "stderr"):
-            shown.update(_told_of(message, kind, row, stream.open))
+            shown.update(_message_facts(message, kind, row, stream.open))
             if "method" in shown:
                 shown["method"] = one_line(stream.redactor().redact_text(shown["method"]), 100)
             if kind == "request" and (about := _about(message)):
@@ -290,7 +290,7 @@ def _about(message: dict[str, Any]) -> str:
     return about if isinstance(about, str) else ""
 
 
-def _told_of(
+def _message_facts(
     message: dict[str, Any], kind: str, row: _Row, waiting: dict[tuple[bool, Any], tuple[float, str]]
 ) -> dict[str, Any]:
     """Method, id, and of a response the time that it took, by the request that it answers."""

@@ -157,12 +157,12 @@ class Prose:
     def sentence(self, at: int) -> list[Window]:
         """The sentence with this number: one window, or several and each two neighbours of them."""
         made = self._windows(at)
-        return [*made, *(self._told(joined(one, other)) for one, other in pairwise(made))]
+        return [*made, *(self._with_relation(joined(one, other)) for one, other in pairwise(made))]
 
     def two(self, at: int) -> list[Window]:
         """A sentence and the next one together."""
         one, other = self._windows(at), self._windows(at + 1)
-        return [self._told(joined(one[-1], other[0]))] if one and other else []
+        return [self._with_relation(joined(one[-1], other[0]))] if one and other else []
 
     def every(self) -> Iterator[Window]:
         """All windows."""
@@ -174,10 +174,10 @@ class Prose:
     def _windows(self, at: int) -> list[Window]:
         if at not in self._made:
             made = windows(self.text, *self.spans[at], at, self._names, self._own)
-            self._made[at] = [self._told(window) for window in made]
+            self._made[at] = [self._with_relation(window) for window in made]
         return self._made[at]
 
-    def _told(self, window: Window) -> Window:
+    def _with_relation(self, window: Window) -> Window:
         """The window with how it belongs to the rest: an order put into a description speaks of something else."""
         if not self._stems:
             self._stems = [stems(self.text[start:end]) for start, end in self.spans]

@@ -216,7 +216,7 @@ async def _secured(spec: ServerSpec, host: str, connection: socket.socket, tell:
         context = trusted_certificates(spec)
         async with asyncio.timeout(seconds):
             _, writer = await asyncio.open_connection(sock=connection, ssl=context, server_hostname=host)
-        done(*_told_certificate(writer.get_extra_info("ssl_object"), verified=spec.http.verify is not False))
+        done(*_certificate_result(writer.get_extra_info("ssl_object"), verified=spec.http.verify is not False))
     except ServerError as wrong:  # the file of `http.verify`
         done(Status.FAILED, wrong.clause)
         return False
@@ -234,7 +234,7 @@ async def _secured(spec: ServerSpec, host: str, connection: socket.socket, tell:
         done(Status.FAILED, f"no handshake within {duration(seconds)}", "does this port use TLS?")
         return False
     except ssl.SSLError as wrong:
-        done(Status.FAILED, _told_ssl(wrong), "it may use plain HTTP: try an http URL")
+        done(Status.FAILED, _ssl_failure(wrong), "it may use plain HTTP: try an http URL")
         return False
     except OSError:
         done(Status.FAILED, "the connection was closed during the handshake", "does this port use TLS?")
@@ -250,13 +250,13 @@ async def _secured(spec: ServerSpec, host: str, connection: socket.socket, tell:
     return True
 
 
-def _told_ssl(wrong: ssl.SSLError) -> str:
+def _ssl_failure(wrong: ssl.SSLError) -> str:
     reason = (wrong.reason or str(wrong.args[-1])).replace("_", " ").lower()
     plain = reason in {"wrong version number", "http request", "record layer failure", "packet length too long"}
     return f"the answer is not TLS ({reason})" if plain else f"the handshake failed: {reason}"
 
 
-def _told_certificate(connection: ssl.SSLObject, *, verified: bool) -> tuple[Status, str, str | None]:
+def _certificate_result(connection: ssl.SSLObject, *, verified: bool) -> tuple[Status, str, str | None]:
     version = connection.version() or "TLS"
     if not verified:
         return Status.WARNING, f"{version}, its certificate is not checked (`http.verify: false`)", None

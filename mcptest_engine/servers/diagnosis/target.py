@@ -85,13 +85,13 @@ async def _over_http(spec: ServerSpec, tell: Tell, learn: Learn | None) -> None:
         if refused.http is not None:
             tell(_http_check(Status.OK, _answered(refused.http), began))
         tell(_auth_refused(spec, refused))
-        await _tell_where_tokens_come_from(spec, refused, tell)
+        await _report_token_source(spec, refused, tell)
         return
     except ServerError as wrong:
         if isinstance(wrong, ServerDidNotStart) and spec.command is not None and wrong.http is None:
-            _tell_start_failure(wrong, made[-1], tell)
+            _report_start_failure(wrong, made[-1], tell)
             return
-        _tell_http_failure(wrong, made[-1] if made else None, began, tell)
+        _report_http_failure(wrong, made[-1] if made else None, began, tell)
         return
     try:
         http = (session.handshake and session.handshake.http) or {}
@@ -103,8 +103,8 @@ async def _over_http(spec: ServerSpec, tell: Tell, learn: Learn | None) -> None:
         else:
             tell(_http_check(Status.OK, _answered(http), began))
         tell(_auth_accepted(spec, session))
-        _tell_protocol(session, tell)
-        await _tell_catalog(session, tell, learn)
+        _report_protocol(session, tell)
+        await _report_catalog(session, tell, learn)
     finally:
         await session.close()
 
@@ -118,7 +118,7 @@ def _answered(http: dict[str, Any]) -> str:
     return f"HTTP {http.get('status', '?')}, {media_type(http) or 'no content type'}"
 
 
-def _tell_http_failure(wrong: ServerError, session: Session | None, began: float, tell: Tell) -> None:
+def _report_http_failure(wrong: ServerError, session: Session | None, began: float, tell: Tell) -> None:
     """Whether it was HTTP that failed, or what was said over it."""
     clause, http = wrong.clause, wrong.http or {}
     spoke = session is not None and session.traffic.last_received(since=0.0) is not None
@@ -133,7 +133,7 @@ def _tell_http_failure(wrong: ServerError, session: Session | None, began: float
         if wrong.timed_out:
             hint = hint or "the port accepts connections, but nothing answers: is it an HTTP server, and is it stuck?"
     else:
-        clause, hint = _told_status(http, clause, hint)
+        clause, hint = _status_detail(http, clause, hint)
     tell(_http_check(Status.FAILED, clause, began, hint))
 
 
@@ -141,7 +141,7 @@ def _speaks(http: dict[str, Any]) -> bool:
     return media_type(http) in ("application/json", "text/event-stream")
 
 
-def _told_status(http: dict[str, Any], clause: str, hint: str | None) -> tuple[str, str | None]:
+def _status_detail(http: dict[str, Any], clause: str, hint: str | None) -> tuple[str, str | None]:
     status = int(http["status"])
     if status < 300 and media_type(http) in ("text/html", "application/xhtml+xml"):
         return f"answers HTML (HTTP {status}): this is a web page, not an MCP endpoint", hint
@@ -187,7 +187,7 @@ def _auth_accepted(spec: ServerSpec, session: Session) -> Check:
     return Check(layer="auth", name="auth", status=status, detail=detail, hint=hint)
 
 
-async def _tell_where_tokens_come_from(spec: ServerSpec, refused: AuthFailed, tell: Tell) -> None:
+async def _report_token_source(spec: ServerSpec, refused: AuthFailed, tell: Tell) -> None:
     """What the protected resource says of its authorization servers, where the refusal names the place. Source: RFC 9728."""
     from mcptest_engine.servers.auth import challenge_parameter
 
@@ -256,13 +256,13 @@ async def _over_stdio(spec: ServerSpec, tell: Tell, learn: Learn | None) -> None
     try:
         session = await connect(patient, made=made.append)
     except ServerError as wrong:
-        _tell_start_failure(wrong, made[-1], tell)
+        _report_start_failure(wrong, made[-1], tell)
         return
     try:
         tell(Check(layer="start", name="start", status=Status.OK, detail="runs and answers"))
-        _tell_protocol(session, tell)
-        await _tell_catalog(session, tell, learn)
-        _tell_stdout(session, tell)
+        _report_protocol(session, tell)
+        await _report_catalog(session, tell, learn)
+        _report_stdout(session, tell)
     finally:
         ended_before = session.ending is not None
         began = perf_counter()
@@ -271,7 +271,7 @@ async def _over_stdio(spec: ServerSpec, tell: Tell, learn: Learn | None) -> None
         tell(_shutdown(spec, session, perf_counter() - began))
 
 
-def _tell_start_failure(wrong: ServerError, session: Session, tell: Tell) -> None:
+def _report_start_failure(wrong: ServerError, session: Session, tell: Tell) -> None:
     clause, output = wrong.clause, wrong.stderr_tail
     if not len(session.traffic):  # nothing was sent: it never ran
         tell(Check(layer="start", name="start", status=Status.FAILED, detail=clause, hint=wrong.hint))
@@ -306,7 +306,7 @@ def _lines(count: int) -> str:
     return "a line that is not a message" if count == 1 else f"{count} lines that are not messages"
 
 
-def _tell_stdout(session: Session, tell: Tell) -> None:
+def _report_stdout(session: Session, tell: Tell) -> None:
     if not session.noise_count:
         tell(Check(layer="stdout", name="stdout", status=Status.OK, detail="only messages"))
         return
@@ -338,7 +338,7 @@ def _shutdown(spec: ServerSpec, session: Session, took_seconds: float) -> Check:
 # --- MCP
 
 
-def _tell_protocol(session: Session, tell: Tell) -> None:
+def _report_protocol(session: Session, tell: Tell) -> None:
     info, version = session.server_info or {}, session.protocol_version
     offered = session.spec.protocol or DEFAULT_REVISION
     name = " ".join(str(info[key]) for key in ("name", "version") if info.get(key))
@@ -355,7 +355,7 @@ def _tell_protocol(session: Session, tell: Tell) -> None:
     tell(Check(layer="protocol", name="MCP", status=status, detail=detail, hint=hint, duration_ms=took))
 
 
-async def _tell_catalog(session: Session, tell: Tell, learn: Learn | None) -> None:
+async def _report_catalog(session: Session, tell: Tell, learn: Learn | None) -> None:
     began = perf_counter()
 
     def done(status: Status, detail: str, hint: str | None = None, output: str = "") -> None:

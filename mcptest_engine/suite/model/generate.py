@@ -133,7 +133,7 @@ def _property(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     branches = [
         _with_template(_with_kinds(branch)) for branch in bare.pop("anyOf", [bare]) if branch != {"type": "null"}
     ]
-    if name not in _SHAPE and _wants_template(branches, data=name in _DATA):
+    if name not in _SHAPE and _needs_template(branches, data=name in _DATA):
         branches.append({"$ref": "#/$defs/Template"})
     return {**told, **(branches[0] if len(branches) == 1 else {"anyOf": branches})}
 
@@ -157,7 +157,7 @@ def _with_template(branch: dict[str, Any]) -> dict[str, Any]:
     return {**branch, "pattern": f"{pattern[:-1]}{OR_TEMPLATE})"} if is_url(pattern) else branch
 
 
-def _wants_template(branches: list[dict[str, Any]], *, data: bool) -> bool:
+def _needs_template(branches: list[dict[str, Any]], *, data: bool) -> bool:
     """Whether one whole template can stand here, and nothing else in these branches accepts it."""
     if any(branch.get("type") == "string" and not _is_closed(branch) for branch in branches):
         return False

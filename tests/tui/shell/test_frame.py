@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 
 from mcptest_tui.actions import by_id
-from mcptest_tui.actions.search_words import SEARCH_WORDS
+from mcptest_tui.actions.search_terms import SEARCH_WORDS
 from mcptest_tui.config import config_file
 from mcptest_tui.screens import make
 from mcptest_tui.screens.base import WorkScreen

@@ -134,7 +134,7 @@ class Conversation:
         """The trace: what targets see, and what the record keeps."""
         tokens_in = sum(reply.tokens_in for reply in self.replies)
         tokens_out = sum(reply.tokens_out for reply in self.replies)
-        conversation: dict[str, Any] = {"turns": list(self._told_turns())}
+        conversation: dict[str, Any] = {"turns": list(self._recorded_turns())}
         if self.system_prompt is not None:
             conversation["system_prompt"] = self.system_prompt
         conversation["tokens"] = {"total": tokens_in + tokens_out, "input": tokens_in, "output": tokens_out}
@@ -159,7 +159,7 @@ class Conversation:
             if not reply.kept
         )
 
-    def _told_turns(self) -> Iterator[dict[str, Any]]:
+    def _recorded_turns(self) -> Iterator[dict[str, Any]]:
         """The turns in the words of the record; what tools answered is a turn for each."""
         named = iter(self.calls)
         for turn in self.turns:

@@ -18,7 +18,7 @@ from mcptest_engine.running.kinds.agent import conversation as stops
 from mcptest_engine.running.kinds.agent.conversation import Conversation, ToolCall
 from mcptest_engine.running.kinds.agent.distractors import REFUSAL
 from mcptest_engine.running.kinds.agent.tool_policy import DENIED, decide_call, stub_result, unknown_names
-from mcptest_engine.running.kinds.agent.toolbox import Toolbox, cut_to_limit, told_answer
+from mcptest_engine.running.kinds.agent.toolbox import Toolbox, answer_for_model, cut_to_limit
 from mcptest_engine.servers.gate import MAX_LISTINGS, restless_list
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _RAW_LIMIT = 2_000
 _TOKENS_PER_TURN = 8_192
 
 
-class Desk(Protocol):
+class LoopServices(Protocol):
     """What the loop needs of the outside."""
 
     def clock(self) -> float: ...
@@ -61,21 +61,23 @@ class Desk(Protocol):
         """Raises: ModelError."""
         ...
 
-    def tell_turn(self, so_far: Conversation) -> None:
+    def on_turn(self, so_far: Conversation) -> None:
         """The model has answered once more."""
         ...
 
     def redact(self, value: Any) -> Any: ...
 
 
-async def converse(program: AgentProgram, desk: Desk, so_far: Conversation, *, variant: str = "") -> Conversation:
+async def converse(
+    program: AgentProgram, desk: LoopServices, so_far: Conversation, *, variant: str = ""
+) -> Conversation:
     """Carry the conversation to its end, which `so_far.stop` tells; it is whole as far as it came also when this is cancelled.
 
     `variant` tells apart runs that would ask the same. Raises: ServerError when a server's tools cannot be listed.
     """
     began = desk.clock()
     try:
-        toolbox = await _offered(program, desk)
+        toolbox = await _toolbox_for(program, desk)
         so_far.remarks += toolbox.remarks
         so_far.remarks += unknown_names(program.tools, toolbox.tools, toolbox.servers)
         so_far.surface_tokens = toolbox.surface_tokens
@@ -95,14 +97,14 @@ async def converse(program: AgentProgram, desk: Desk, so_far: Conversation, *, v
 
 
 async def _turn(
-    program: AgentProgram, desk: Desk, so_far: Conversation, toolbox: Toolbox, reply: ModelReply
+    program: AgentProgram, desk: LoopServices, so_far: Conversation, toolbox: Toolbox, reply: ModelReply
 ) -> str | None:
     """Take the model's answer: make the calls that it asks for. Gives why the conversation ends with it, or None."""
     so_far.take_reply(reply)
     number = len(so_far.replies)
-    calls = [_asked(use, toolbox, number) for use in reply.uses]
+    calls = [_tool_call(use, toolbox, number) for use in reply.uses]
     so_far.calls += calls
-    desk.tell_turn(so_far)
+    desk.on_turn(so_far)
     stop = _ended(program, so_far, reply)
     if stop is not None:
         for call in calls:
@@ -128,7 +130,7 @@ def _ended(program: AgentProgram, so_far: Conversation, reply: ModelReply) -> st
     return reply.stop if reply.stop in (stops.LENGTH, stops.REFUSAL) or not reply.uses else None
 
 
-async def _offered(program: AgentProgram, desk: Desk) -> Toolbox:
+async def _toolbox_for(program: AgentProgram, desk: LoopServices) -> Toolbox:
     servers = tuple(dict.fromkeys(program.servers))
     listing = [asyncio.ensure_future(_list_tools(desk, server)) for server in servers]
     try:
@@ -139,7 +141,7 @@ async def _offered(program: AgentProgram, desk: Desk) -> Toolbox:
         raise
 
 
-async def _list_tools(desk: Desk, server: str) -> Sequence[Mapping[str, Any]]:
+async def _list_tools(desk: LoopServices, server: str) -> Sequence[Mapping[str, Any]]:
     return await desk.list_tools(server)
 
 
@@ -157,7 +159,7 @@ def turn_request(
     )
 
 
-def _asked(use: ToolUse, toolbox: Toolbox, turn: int) -> ToolCall:
+def _tool_call(use: ToolUse, toolbox: Toolbox, turn: int) -> ToolCall:
     """The call that is to be made; with an `error` where it cannot be."""
     tool = toolbox.get(use.name)
     name, server = (use.name, None) if tool is None else (tool.name, tool.server)
@@ -174,7 +176,7 @@ def _asked(use: ToolUse, toolbox: Toolbox, turn: int) -> ToolCall:
     return call
 
 
-async def _list_anew(calls: Sequence[ToolCall], toolbox: Toolbox, desk: Desk) -> None:
+async def _list_anew(calls: Sequence[ToolCall], toolbox: Toolbox, desk: LoopServices) -> None:
     """Have the tools of `calls` classified by lists that are all current when this returns.
 
     While one server is listed another may announce a change. Where a server's tools cannot be listed, or change each time,
@@ -211,7 +213,7 @@ def _decide(call: ToolCall, toolbox: Toolbox, use: ToolUse, program: AgentProgra
     call.tool_class, call.decision, call.decided_by = tool.tool_class, ruling.decision, ruling.by
     if ruling.decision is CallDecision.DRY:
         call.result = stub_result(tool.descriptor)
-        call.told = told_answer(call.result)
+        call.told = answer_for_model(call.result)
     elif ruling.decision is CallDecision.DENIED:
         call.error, call.is_error, call.told = f"{DENIED}: {ruling.why}", True, f"error: {DENIED}"
         if ruling.by is DecidedBy.POLICY:
@@ -221,7 +223,7 @@ def _decide(call: ToolCall, toolbox: Toolbox, use: ToolUse, program: AgentProgra
             so_far.remarks += [] if remark in so_far.remarks else [remark]
 
 
-async def _make(call: ToolCall, desk: Desk) -> None:
+async def _make(call: ToolCall, desk: LoopServices) -> None:
     """Make one call; whatever comes of it is told to the model."""
     began = desk.clock()
     try:
@@ -241,12 +243,12 @@ async def _make(call: ToolCall, desk: Desk) -> None:
     if "result" in answer:
         call.result = answer["result"]
         call.is_error = answer["result"].get("isError") is True
-        call.told = told_answer(answer["result"])
+        call.told = answer_for_model(answer["result"])
         return
     call.error, call.is_error = told_error(answer["error"], desk.redact), True
-    call.told = cut_to_limit(f"error: {_words(answer['error'])}")
+    call.told = cut_to_limit(f"error: {_error_text(answer['error'])}")
 
 
-def _words(error: object) -> str:
+def _error_text(error: object) -> str:
     message = error.get("message") if isinstance(error, dict) else None
     return message if isinstance(message, str) and message else told_error(error)

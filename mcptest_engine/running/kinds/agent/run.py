@@ -61,7 +61,7 @@ _WHY = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgentWorld:
+class AgentServices:
     """What agent tests need of a run. `call_tool` is the run's own.
 
     `judge` says what the assertions and budgets of a case come to for a trace. `cut_short` is given what a trace was when the
@@ -79,10 +79,10 @@ class AgentWorld:
     selected: dict[str, dict[str, bool]] = field(default_factory=dict)
 
 
-class SessionDesk:
+class SessionServices:
     """What a conversation needs, over the sessions of a run. `run` is the number of a trial, else 0."""
 
-    def __init__(self, case: Case, sessions: Sessions, world: AgentWorld, *, run: int = 0) -> None:
+    def __init__(self, case: Case, sessions: Sessions, world: AgentServices, *, run: int = 0) -> None:
         self._case, self._sessions, self._world, self._run = case, sessions, world, run
         self.clock = world.clock
         self.redact = world.redact
@@ -156,7 +156,7 @@ class SessionDesk:
         """Raises: ModelError."""
         return await self._world.models.ask(request._replace(timeout_seconds=self._case.model_timeout_seconds))
 
-    def tell_turn(self, so_far: Conversation) -> None:
+    def on_turn(self, so_far: Conversation) -> None:
         """The model has answered once more."""
         if self._world.emit is None:
             return
@@ -177,7 +177,7 @@ class SessionDesk:
 
 
 async def run_agent(
-    case: Case, program: AgentProgram, sessions: Sessions, world: AgentWorld, *, number: int = 1
+    case: Case, program: AgentProgram, sessions: Sessions, world: AgentServices, *, number: int = 1
 ) -> Outcome:
     """The `number`-th attempt at an agent test, or at the answer that an eval grades."""
     case = case._replace(body=program)
@@ -190,14 +190,14 @@ async def run_agent(
 
 
 async def _one_run(
-    case: Case, program: AgentProgram, sessions: Sessions, world: AgentWorld, model: str, *, number: int, run: int
+    case: Case, program: AgentProgram, sessions: Sessions, world: AgentServices, model: str, *, number: int, run: int
 ) -> Outcome:
     so_far = Conversation(model=model, prompt=program.prompt, system_prompt=program.system_prompt)
     variant = "~".join(part for part in (program.variant, str(run or ""), str(number) if number > 1 else "") if part)
     began = world.clock()
     try:
         _check_budget(program, world, so_far)
-        await converse(program, SessionDesk(case, sessions, world, run=run), so_far, variant=variant)
+        await converse(program, SessionServices(case, sessions, world, run=run), so_far, variant=variant)
         outcome = await _outcome(case, program, world, so_far, number=number, run=run)
     except ServerError as error:
         await asyncio.sleep(0)
@@ -211,13 +211,13 @@ async def _one_run(
     return outcome._replace(model=model, warnings=warnings)
 
 
-def _check_budget(program: AgentProgram, world: AgentWorld, so_far: Conversation) -> None:
+def _check_budget(program: AgentProgram, world: AgentServices, so_far: Conversation) -> None:
     """Raise ModelError, before any server is asked, where the cap of the run leaves too little for the first turn."""
     world.models.check_budget(turn_request(program, so_far, (), ""))
 
 
 async def _outcome(
-    case: Case, program: AgentProgram, world: AgentWorld, so_far: Conversation, *, number: int, run: int
+    case: Case, program: AgentProgram, world: AgentServices, so_far: Conversation, *, number: int, run: int
 ) -> Outcome:
     """What a conversation comes to; one that a model broke off is not judged, since what is missing may matter."""
     fault = so_far.fault
@@ -351,7 +351,7 @@ def _unpriced(program: AgentProgram, so_far: Conversation) -> list[str]:
     return [f"the price of `{unknown}` is not known, so `per_test_usd_cents` has no effect (see `prices:`)"]
 
 
-def _measured(case: Case, program: AgentProgram, world: AgentWorld, so_far: Conversation, run: int) -> Gates | None:
+def _measured(case: Case, program: AgentProgram, world: AgentServices, so_far: Conversation, run: int) -> Gates | None:
     if not program.gates:
         return None
     from mcptest_engine.judging.agent_metrics.measuring import measure_gates
@@ -378,7 +378,7 @@ async def _all_trials(
     case: Case,
     program: AgentProgram,
     sessions: Sessions,
-    world: AgentWorld,
+    world: AgentServices,
     model: str,
     trials: Trials,
     *,
@@ -442,7 +442,7 @@ async def _all_trials(
     )
 
 
-def _leave(case: Case, world: AgentWorld, ended: Sequence[Outcome], cut: Sequence[Mapping[str, Any]]) -> None:
+def _leave(case: Case, world: AgentServices, ended: Sequence[Outcome], cut: Sequence[Mapping[str, Any]]) -> None:
     """The run was interrupted among trials: the last of their traces is kept, with what all of them cost."""
     traces = [*(outcome.trace for outcome in ended if outcome.trace is not None), *cut]
     if traces:

@@ -70,7 +70,7 @@ class Toolbox:
         self.servers = tuple(listed)
         joined = [join_name(server, name, self.servers) for server, name, _, _ in found]
         joined = [next(iter(redact({name: None}))) for name in joined]  # the name of a member: one that is a word stays
-        told = told_names([(words, f"{one[0]}\0{one[1]}") for words, one in zip(joined, found, strict=True)])
+        told = provider_names([(words, f"{one[0]}\0{one[1]}") for words, one in zip(joined, found, strict=True)])
         tools = [Offered(as_told, *one) for as_told, one in zip(told, found, strict=True)]
         self._by_name = {tool.told: tool for tool in tools}
         for server, descriptors in listed.items():
@@ -124,7 +124,7 @@ def join_name(server: str, name: str, servers: Sequence[str]) -> str:
     return f"{server}{BETWEEN}{name}" if len(servers) > 1 and server else name
 
 
-def told_names(tools: Sequence[tuple[str, str]]) -> list[str]:
+def provider_names(tools: Sequence[tuple[str, str]]) -> list[str]:
     """Names that a provider takes, all different, for pairs of what a tool goes by and what is only its own.
 
     They are the same for the same tools. A usual name that no other tool goes by stays as it is.
@@ -160,13 +160,13 @@ def _offer(tool: Offered) -> ToolOffer:
     return ToolOffer(tool.told, description, schema if fit and isinstance(schema, dict) else _ANY_OBJECT)
 
 
-def told_answer(result: Mapping[str, Any]) -> str:
+def answer_for_model(result: Mapping[str, Any]) -> str:
     """What a model is told of a result: its texts, the rest described; `structuredContent` as JSON where there is no text.
 
     Source: MCP 2025-11-25, server/tools, Tool Result.
     """
     blocks = result.get("content")
-    parts = [part for block in (blocks if isinstance(blocks, list) else ()) if (part := _told_block(block))]
+    parts = [part for block in (blocks if isinstance(blocks, list) else ()) if (part := _block_for_model(block))]
     has_text = any(_is_text(block) for block in (blocks if isinstance(blocks, list) else ()))
     if not has_text and result.get("structuredContent") is not None:
         parts.append(json.dumps(result["structuredContent"], ensure_ascii=False))
@@ -184,7 +184,7 @@ def _is_text(block: object) -> bool:
     return isinstance(block, dict) and isinstance(block.get("text"), str) and bool(block["text"])
 
 
-def _told_block(block: object) -> str:
+def _block_for_model(block: object) -> str:
     if not isinstance(block, dict):
         return ""
     if isinstance(block.get("text"), str):

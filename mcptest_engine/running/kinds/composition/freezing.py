@@ -18,7 +18,7 @@ from mcptest_engine.core.words import counted
 from mcptest_engine.running.cassettes import replace_stand_ins, stand_ins_of
 from mcptest_engine.running.extensions import Extension, with_warnings
 from mcptest_engine.running.kinds.composition.walk import NotFrozen
-from mcptest_engine.servers.tape import normalised
+from mcptest_engine.servers.recorded_exchanges import normalised
 from mcptest_engine.suite.case_rows import name_of_case
 from mcptest_engine.workspace.frozen import CallKey, NodeKey, digest, frozen_path, load_frozen, save_frozen
 
@@ -88,7 +88,7 @@ class Freezer(Extension):
     def _calls(self, key: NodeKey, node: NodeTrace) -> dict[CallKey, dict[str, Any]]:
         """What to keep of a node; nothing where a call went unanswered, since half of it would take the place of the whole."""
         plan = node.plan
-        shaped = self._redactor.keeping_shape(self._disguise)
+        shaped = self._redactor.with_shapes(self._disguise)
         calls: dict[CallKey, dict[str, Any]] = {}
         unanswered: set[CallKey] = set()
         for call in node.calls:

@@ -47,7 +47,7 @@ _TELLS_OF_FAILURE = frozenset(("status", "message", "hint", "result", "calls"))
 _EMPTY: Mapping[str, Any] = {"error": None, "notifications": (), "server_requests": (), "http": None}
 
 
-class RunningWorld:
+class RunServices:
     """What a walk needs of a run. `call_tool` is the run's own, for this case's sessions."""
 
     def __init__(
@@ -178,7 +178,7 @@ class RunningWorld:
 
 
 async def run_composition(
-    case: Case, row: Row, world: RunningWorld, *, number: int, snapshots: SnapshotStore | None
+    case: Case, row: Row, world: RunServices, *, number: int, snapshots: SnapshotStore | None
 ) -> Outcome:
     """The `number`-th attempt at a composition."""
     spending = row.program.spending
@@ -263,7 +263,7 @@ def _after_its_cause(failure: Failure, trace: Trace, outcome: Outcome) -> Failur
     if node is None and trace.failed:
         return failure
     return replace(
-        failure.with_part(Part.CAUSE, _graph_words(trace, node)),
+        failure.with_part(Part.CAUSE, _graph_failure_text(trace, node)),
         hint=failure.hint or (node.hint if node is not None else None),
         stderr_tail=failure.stderr_tail or (node.stderr_tail if node is not None else None),
     )
@@ -287,12 +287,12 @@ def _graph_failure(trace: Trace, node: NodeTrace | None = None) -> Failure:
     """What failed in the graph: `node`, or else what did first."""
     first = node or next(iter(trace.failed), None)
     if first is None:
-        return Failure(kind=FailureKind.ASSERTION, message=_graph_words(trace))
+        return Failure(kind=FailureKind.ASSERTION, message=_graph_failure_text(trace))
     kind = first.kind or FailureKind.ASSERTION
-    return Failure(kind=kind, message=_graph_words(trace, node), hint=first.hint, stderr_tail=first.stderr_tail)
+    return Failure(kind=kind, message=_graph_failure_text(trace, node), hint=first.hint, stderr_tail=first.stderr_tail)
 
 
-def _graph_words(trace: Trace, node: NodeTrace | None = None) -> str:
+def _graph_failure_text(trace: Trace, node: NodeTrace | None = None) -> str:
     failed = trace.failed if node is None else [node, *(other for other in trace.failed if other is not node)]
     if not failed:
         return trace.output_problem or "the composition did not finish"

@@ -448,7 +448,7 @@ class Walk:
                 refusal = answer.get("error")
                 code = refusal.get("code") if isinstance(refusal, dict) else None
                 call.refused, call.error_code = True, code if type(code) is int else None
-                call.problem, call.hint = f"the server answered {self._told_error(refusal)}", odd
+                call.problem, call.hint = f"the server answered {self._rpc_error_text(refusal)}", odd
                 return
             call.result, call.hint = answer["result"], odd
         call.usage = usage_of(call.result)
@@ -497,11 +497,11 @@ class Walk:
         """What a tool that reports an error says."""
         if not isinstance(result, dict) or result.get("isError") is not True:
             return None
-        from mcptest_engine.judging.circumstances import told_texts
+        from mcptest_engine.judging.circumstances import content_text
 
-        return f"the tool reported an error: {told_texts(result, 300, self._world.redact) or '(no text)'}"
+        return f"the tool reported an error: {content_text(result, 300, self._world.redact) or '(no text)'}"
 
-    def _told_error(self, error: Any) -> str:
+    def _rpc_error_text(self, error: Any) -> str:
         from mcptest_engine.core.clipping import told_error
 
         return told_error(error, self._world.redact)

@@ -117,7 +117,7 @@ def planned_gradings(
             answer = f"what came of `{names.get(subject, subject)}`"
             planned = PlannedGrading(case.name, answer, tuple(_lines(rubric)), row.threshold, deferred=case.deferred)
             yield _judged(planned, rubric, row.judge, models, prices, None)
-        for target, asked in _asking(case):
+        for target, asked in _judge_matchers(case):
             jurors = jurors_of(asked, {"models": judge.models})
             own = Judge(asked.get("model", judge.model), asked.get("jury", judge.jury), judge.guarded, jurors)
             rubric = asked["rubric"]
@@ -192,7 +192,7 @@ def _lines(written: Any) -> list[str]:
     return [] if rubric is None or written == "" else outline(rubric)
 
 
-def _asking(case: Case) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _judge_matchers(case: Case) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The `llm-judge` matchers of a case, each with its target."""
     from mcptest_engine.suite.items import assertions_of
 

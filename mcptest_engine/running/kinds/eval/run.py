@@ -19,9 +19,9 @@ from mcptest_engine.core.costs import composition_name, sum_costs
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.results import Failure, FailureKind, NotRun, Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.judging.circumstances import told_texts
+from mcptest_engine.judging.circumstances import content_text
 from mcptest_engine.judging.providers.values import NO_PROVIDER, ModelError, ModelFault
-from mcptest_engine.judging.scorers.asking import payer_of
+from mcptest_engine.judging.scorers.scorer_runs import payer_of
 from mcptest_engine.judging.scorers.values import ScorerError
 from mcptest_engine.judging.spending import Capped
 from mcptest_engine.running.ids import grading_of
@@ -293,7 +293,7 @@ class Candidates:
             return f"the server answered {told_error(answer['error'], self._redact)}"
         result = answer.get("result")
         if isinstance(result, dict) and result.get("isError") is True:
-            told = told_texts(result, _TOLD, self._redact) or "(no text)"
+            told = content_text(result, _TOLD, self._redact) or "(no text)"
             return f"`{tool}` reported an error: {told}"
         if isinstance(result, dict) and result.get("resultType") == "input_required":
             return f"`{tool}` requires input, which an eval cannot give"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.judging.providers.documents import answer_document, answer_from, request_document, request_key
 from mcptest_engine.judging.providers.values import NO_PROVIDER, ModelError, ModelFault
-from mcptest_engine.servers.tape import normalised
+from mcptest_engine.servers.recorded_exchanges import normalised
 from mcptest_engine.workspace.result_cache import open_cache
 
 if TYPE_CHECKING:

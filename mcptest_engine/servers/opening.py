@@ -56,7 +56,7 @@ async def open_session(session: OpenSession) -> Opened:
     if asked in STATELESS_REVISIONS:
         return _discovered(session, await _ask_discover(session, asked, seconds), asked)
     exchange = await _ask_initialize(session, asked or DEFAULT_REVISION, seconds)
-    if asked is None and _wants_stateless(exchange.answer):
+    if asked is None and _is_stateless_only(exchange.answer):
         found = await _ask_discover(session, NEWEST_STATELESS, seconds)
         if "result" in found.answer:
             session.remarked(f'refused `initialize`; mcptest uses the stateless revision "{NEWEST_STATELESS}"')
@@ -158,7 +158,7 @@ def _ended(failed: BaseException | None) -> bool:
     return isinstance(failed, CallFailed) and failed.error is ServerDied and failed.ending is not None
 
 
-def _wants_stateless(answer: Mapping[str, Any]) -> bool:
+def _is_stateless_only(answer: Mapping[str, Any]) -> bool:
     """Whether `initialize` was refused by a server that speaks the stateless revision alone."""
     return NEWEST_STATELESS in _supported(answer.get("error"))
 

@@ -30,7 +30,7 @@ _STATE_ONLY_WAIT_SECONDS = 0.05
 _MAX_PAGES = 100
 
 
-async def ask_in_rounds(
+async def send_stateless(
     session: OpenSession, method: str, params: Mapping[str, Any] | None, timeout_seconds: float, fault: Fault | None
 ) -> Exchange:
     """The final exchange, its duration that of all rounds together; the time is for all of them. Raises: as `Session.ask`."""

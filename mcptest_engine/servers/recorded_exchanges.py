@@ -21,7 +21,7 @@ _CHANGING = (
 )
 
 
-class Tape:
+class RecordedExchanges:
     """The exchanges of one server. Each is given once; an opening or a list may be asked for again: the last answer."""
 
     def __init__(self, exchanges: Iterable[Mapping[str, Any]]) -> None:

@@ -167,12 +167,12 @@ def _check_headers(
 
 def check_arguments(schema: Any, arguments: Mapping[str, Any], headers: Mapping[str, str]) -> None:
     """Do the headers repeat the arguments that the schema annotates with `x-mcp-header`? Raises: RpcError when not."""
-    from mcptest_engine.servers.param_headers import PREFIX, ParamHeaders, wanted_headers
+    from mcptest_engine.servers.param_headers import PREFIX, ParamHeaders, annotated_headers
 
     expected = ParamHeaders()
     expected.learn({"tools": [{"name": "t", "inputSchema": schema}]})
     due = expected.of_call("tools/call", {"name": "t", "arguments": arguments}) or {}
-    for name in (PREFIX + token for token in wanted_headers(schema).values()):
+    for name in (PREFIX + token for token in annotated_headers(schema).values()):
         if headers.get(name.lower()) != due.get(name):
             raise RpcError(HEADER_MISMATCH, f"The header {name} does not repeat its argument")
 

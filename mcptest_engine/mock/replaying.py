@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.mock.messages import INVALID_PARAMS, METHOD_NOT_FOUND, Answer, Cancel, Silence
-from mcptest_engine.servers.tape import OPENINGS, Tape
+from mcptest_engine.servers.recorded_exchanges import OPENINGS, RecordedExchanges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _NO_ANSWER = -32004
 
 
-class TapeSession:
+class ReplaySession:
     """One client's session over a recorded server; each session begins the tape anew."""
 
     def __init__(self, exchanges: list[Mapping[str, Any]], *, redact: Callable[[Any], Any]) -> None:
-        self._tape = Tape(exchanges)
+        self._tape = RecordedExchanges(exchanges)
         self._redact = redact
 
     def receive(self, message: Mapping[str, Any]) -> Effect:

@@ -22,13 +22,13 @@ _MOST_TOLD = 3
 _LONGEST = 40
 
 
-def demands_lost(was: Any, wanted: Any, *, threshold: Any = None) -> str | None:
+def loosening_of(was: Any, wanted: Any, *, threshold: Any = None) -> str | None:
     """How `wanted`, an `expect` as a suite has it, demands less than `was`; one line, None when it does not.
 
     `threshold` is the test's: where only a part of the assertions has to hold, each one more counts for less.
     """
     old, new = rows_of(was), rows_of(wanted)
-    lost = [row for row in _apart(old, new) if not _is_kept(row, new)]
+    lost = [row for row in _apart(old, new) if not _is_still_required(row, new)]
     told = [f"drops {assertion_text(row)}" for row in lost[:_MOST_TOLD]]
     told += [f"drops {len(lost) - _MOST_TOLD} more"] if len(lost) > _MOST_TOLD else []
     told += [*_accepted_errors(old, new), *_widened(was, wanted)]
@@ -82,15 +82,15 @@ def assertion_text(row: Any) -> str:
         inner = row[ASSERT_SET]
         named = inner.get("name") if isinstance(inner, dict) else None
         return f"the set `{one_line(str(named), _LONGEST)}`" if named else "a set of assertions"
-    return f"`{one_line(str(row.get('target')), 60)}` {_told_matcher(row.get('matcher'))}"
+    return f"`{one_line(str(row.get('target')), 60)}` {_matcher_line(row.get('matcher'))}"
 
 
-def _told_matcher(matcher: Any) -> str:
+def _matcher_line(matcher: Any) -> str:
     if not isinstance(matcher, dict) or len(matcher) != 1:
         return one_line(show(matcher, _LONGEST))
     ((name, argument),) = matcher.items()
     if name == "not":
-        return f"not {_told_matcher(argument)}"
+        return f"not {_matcher_line(argument)}"
     if isinstance(argument, (str, int, float)):
         return (
             f"{one_line(str(name))} `{one_line(argument if isinstance(argument, str) else show(argument), _LONGEST)}`"
@@ -103,13 +103,17 @@ def _apart(old: Sequence[Any], new: Sequence[Any]) -> Iterator[Any]:
     for row in old:
         inner = row.get(ASSERT_SET) if isinstance(row, dict) else None
         rows = inner.get(ASSERTIONS) if isinstance(inner, dict) else None
-        if isinstance(rows, list) and not _is_kept(row, new) and any(_is_kept(one, new) for one in rows):
+        if (
+            isinstance(rows, list)
+            and not _is_still_required(row, new)
+            and any(_is_still_required(one, new) for one in rows)
+        ):
             yield from rows
         else:
             yield row
 
 
-def _is_kept(row: Any, new: Sequence[Any]) -> bool:
+def _is_still_required(row: Any, new: Sequence[Any]) -> bool:
     """Whether a row of the old `expect` is demanded by the new one too."""
     plain = bare(row)
     if any(is_same(plain, bare(one)) for one in new):
@@ -117,15 +121,15 @@ def _is_kept(row: Any, new: Sequence[Any]) -> bool:
     if not isinstance(plain, dict):
         return False
     if ASSERT_SET in plain:
-        return _set_is_kept(plain[ASSERT_SET], new)
+        return _is_set_still_required(plain[ASSERT_SET], new)
     return any(_is_stronger(bare(one), plain) for one in new if isinstance(one, dict))
 
 
-def _set_is_kept(inner: Any, new: Sequence[Any]) -> bool:
+def _is_set_still_required(inner: Any, new: Sequence[Any]) -> bool:
     """Whether a set's rows are demanded one by one, or in a set of the same rows that asks for as much."""
     if not isinstance(inner, dict) or not isinstance(rows := inner.get(ASSERTIONS), list):
         return False
-    if all(_is_kept(one, new) for one in rows):
+    if all(_is_still_required(one, new) for one in rows):
         return True
     for one in new:
         other = bare(one).get(ASSERT_SET) if isinstance(one, dict) else None

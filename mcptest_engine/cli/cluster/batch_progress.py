@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.cases import Case
 
 
-def case_told(event: Event) -> list[Any] | None:
+def case_row(event: Event) -> list[Any] | None:
     """[id, verdict, milliseconds, reason or None] of a test that is decided; None for any other event."""
     if not isinstance(event, CaseFinished):
         return None
@@ -31,7 +31,7 @@ def case_told(event: Event) -> list[Any] | None:
     return [result.id, result.verdict.value, result.duration_ms, reason]
 
 
-class Telling:
+class BatchProgress:
     """Makes events of what batches tell."""
 
     def __init__(self, cases: Iterable[Case], emit: Emit) -> None:

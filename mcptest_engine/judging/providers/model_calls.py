@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from mcptest_engine.judging.providers.documents import most_tokens_in, request_key
-from mcptest_engine.judging.providers.keeping import AnswerCache, Recording, Replay
 from mcptest_engine.judging.providers.prices import PriceList
+from mcptest_engine.judging.providers.saved_answers import AnswerCache, Recording, Replay
 from mcptest_engine.judging.providers.setup import INSTALL, Setup, clear_text_problem
 from mcptest_engine.judging.providers.values import DEFAULT_MAX_TOKENS, ModelError, ModelFault, ModelReply
 from mcptest_engine.judging.single_flight import SingleFlight
@@ -46,13 +46,13 @@ def open_models(
     keep_secret: Callable[[str], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
     first_pause_seconds: float = FIRST_PAUSE_SECONDS,
-) -> AskedModels:
+) -> ModelCalls:
     """The models that `environ` sets up, none of them asked yet. `prices` are the suite's own.
 
     `budget` is what scorers are paid from as well, one of its own when None. `keep` is where answers are kept or
     come from. `keep_secret` is told the keys before one is sent.
     """
-    return AskedModels(
+    return ModelCalls(
         Setup(environ),
         PriceList(prices),
         CostBudget() if budget is None else budget,
@@ -64,7 +64,7 @@ def open_models(
     )
 
 
-class AskedModels:
+class ModelCalls:
     """Source of the shape: `values.Models`. To be closed in the event loop that it was asked in."""
 
     def __init__(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.coverage import DIMENSIONS, SHARDED, TOLD_AS, Dimension, short_lines
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.running.coverage import Offered, coverage_of, offered_in
+from mcptest_engine.running.coverage import Offered, coverage_of, offered_by_tests
 from mcptest_engine.running.extensions import Extension
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ _OFFERED = frozenset({"tools", "resources", "prompts"})
 _UNASKED = Offered(tools=None, resources=None, prompts=None)
 
 
-def survey_of(
+def coverage_extension_for(
     plan: Plan, floors: Mapping[str, float] | None, servers: Sequence[str], shard: tuple[int, int] | None, pool: Pool
-) -> Survey:
+) -> CoverageExtension:
     """The survey of a run. `servers` are all of the suite's."""
     whole = plan.selected == plan.declared
     if floors is None or not whole or not plan.cases:
@@ -41,14 +41,14 @@ def survey_of(
             note = (
                 f"{TOLD_AS}its floors are not checked, because {plan.selected} of {plan.declared} tests were selected"
             )
-        return Survey(pool=pool, servers=tuple(servers), note=note)
+        return CoverageExtension(pool=pool, servers=tuple(servers), note=note)
     split = shard is not None and shard[1] > 1
     note = SHARDED if floors and split else None
-    return Survey(pool=pool, servers=tuple(servers), floors=floors, asks=True, judges=not split, note=note)
+    return CoverageExtension(pool=pool, servers=tuple(servers), floors=floors, asks=True, judges=not split, note=note)
 
 
 @dataclass(slots=True, kw_only=True)
-class Survey(Extension):
+class CoverageExtension(Extension):
     """Looks at the servers of one run. `judges` is false where floors are for somebody else to judge."""
 
     pool: Pool
@@ -111,7 +111,7 @@ class Survey(Extension):
             return ()  # `beforeAll` let no test begin
         offered = self._offered
         if offered is None:
-            offered = offered_in(map(_asked_of, record.tests))
+            offered = offered_by_tests(map(_asked_of, record.tests))
         if not self.asks and (not offered or any(server.name not in offered for server in record.servers)):
             return ()
         redact, several = self.pool.redactor.redact_text, len(self.servers) > 1

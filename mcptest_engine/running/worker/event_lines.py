@@ -45,7 +45,7 @@ MOST_HOOKS = 200
 """Of a record's hooks; each was told when it ended."""
 
 
-class RunTelling:
+class RunEventLines:
     """The listener of one run; `run` is the key that the user interface gave it."""
 
     def __init__(self, send: Send, results: Results, *, run: str, path: Path, root: Path) -> None:
@@ -123,7 +123,7 @@ class RunTelling:
         )
 
 
-def server_telling(send: Send, *, path: Path) -> Callable[[Event], None]:
+def server_event_lines(send: Send, *, path: Path) -> Callable[[Event], None]:
     """The listener for servers that are started between two runs of the suite at `path`."""
 
     def tell(event: Event) -> None:

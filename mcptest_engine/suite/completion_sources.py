@@ -97,7 +97,7 @@ _MOST_READ = 64 * 1024
 """So much of a data file is read for the names of its columns."""
 
 
-class Offers:
+class CompletionSources:
     """The names around one place."""
 
     def __init__(

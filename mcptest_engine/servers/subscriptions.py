@@ -21,7 +21,7 @@ ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 _FOR_EVER = 10 * 365 * 24 * 3600.0
 
 
-async def ask_for_notifications(session: OpenSession) -> None:
+async def subscribe_to_notifications(session: OpenSession) -> None:
     """Ask for what `session.spec.client` wants; refusals become remarks. Raises: ServerDied, AuthFailed."""
     client = session.spec.client
     if session.stateless:
@@ -29,14 +29,14 @@ async def ask_for_notifications(session: OpenSession) -> None:
         return
     if client.get("log_level") is not None:
         if "logging" in session.capabilities:
-            await _asked(session, "logging/setLevel", {"level": client["log_level"]})
+            await _send_request(session, "logging/setLevel", {"level": client["log_level"]})
         else:
             session.remarked("declares no `logging` capability, so `client.log_level` has no effect")
     for uri in client.get("subscriptions", ()):
-        await _asked(session, "resources/subscribe", {"uri": uri})
+        await _send_request(session, "resources/subscribe", {"uri": uri})
 
 
-async def _asked(session: OpenSession, method: str, params: dict[str, Any]) -> None:
+async def _send_request(session: OpenSession, method: str, params: dict[str, Any]) -> None:
     try:
         exchange = await session.ask(method, params, session.spec.connect_timeout_seconds)
     except CallFailed as failure:

@@ -22,8 +22,8 @@ from mcptest_engine.core.run_record import RunRecord, Totals
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.workspace.active_runs import ActiveRun, list_active_runs
 from mcptest_engine.workspace.files import file_state, list_names, list_states, open_file, read_file
-from mcptest_engine.workspace.heads import head_of
 from mcptest_engine.workspace.inline import inline_dir
+from mcptest_engine.workspace.json_beginnings import head_of
 from mcptest_engine.workspace.slug import Slugs
 from mcptest_engine.workspace.ulid import is_ulid, ulid_seconds
 
@@ -122,7 +122,7 @@ class NoSuchRun(Exception):
     """Nothing of that id is kept here."""
 
 
-class Shelf:
+class RunIndex:
     """What the viewer reads of one workspace."""
 
     def __init__(self, workspace: Workspace) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from textual.message_pump import MessagePump
 
 
-class Quiet:
+class Debounce:
     """Call `then` on `node` when this was not called for `seconds`. A handle of the loop costs a key less than a timer does."""
 
     def __init__(self, node: MessagePump, seconds: float, then: Callable[[], object]) -> None:
