@@ -324,7 +324,7 @@ def test_a_server_put_into_a_suite_brings_its_variables_unless_another_has_their
     (tmp_path / "ours.yml").write_text(before.replace("demo", "mine"), encoding="utf-8")
     refused = mcptest(*words, "ours.yml", "--config", "theirs.yml")
     assert refused.returncode != ExitCode.PASSED
-    assert "the suite has another variable `preset` than the server that is put into it" in refused.stderr
+    assert "the suite and the server that is added to it have different variables `preset`" in refused.stderr
     assert (tmp_path / "ours.yml").read_text(encoding="utf-8") == before.replace("demo", "mine")
 
 

@@ -888,7 +888,7 @@ def test_what_the_run_saw_is_accepted_at_once_and_the_suite_notices_most_wrong_a
     done = mcptest("init", "--command", server("library"), "--yes")
     assert "the suite notices 26% of wrong answers; with the proposals, 100%\n" in done.stdout
     listed = json.loads(mcptest("review", "--list", "--format", "json").stdout)["items"]
-    assert {item["stability"] for item in listed} == {"seen twice, not known to be right"}
+    assert {item["stability"] for item in listed} == {"seen twice, not verified"}
     assert mcptest("review", "--accept-all").returncode == 0
     tests = {test["name"]: test for test in suite_of(tmp_path)["tools"]}
     assert "guess" not in tests["get_book: valid arguments"], "whoever accepts the answer accepts the arguments"

@@ -192,7 +192,7 @@ def test_what_no_time_is_left_for_is_not_run_again_and_says_so(
     failure = record.tests[0].failure
     assert failure is not None
     assert failure.cause == Cause(kind="not_tried", beside=None, reruns=0)
-    assert (failure.hint or "").startswith("not run again alone: the 600 s for new runs are used up")
+    assert (failure.hint or "").startswith("not run again alone: the time for repeats (600 s) is used up")
 
 
 def test_a_call_that_is_made_again_counts_among_the_effects(record_of: Callable[..., RunRecord]) -> None:

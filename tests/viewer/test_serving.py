@@ -229,7 +229,7 @@ def test_a_comparison_of_other_than_two_runs_is_asked_for_again(viewed: Viewed, 
     """With the runs there are to choose from."""
     answer = viewed.get(f"/compare?{query}")
     assert answer.status_code == 400
-    assert "Two runs are compared" in answer.text
+    assert "A comparison needs two runs" in answer.text
     assert f'value="{run_id(4)}"' in answer.text
     assert HOSTILE not in answer.text
 
