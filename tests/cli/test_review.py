@@ -441,7 +441,7 @@ def test_on_a_terminal_where_nothing_waits_it_says_so(
     suite_with(TESTS)
     terminal = at_terminal()
     assert terminal.wait_for_end() == 0
-    assert "nothing waits" in terminal.text
+    assert "nothing to review" in terminal.text
 
 
 ALIKE = """\

@@ -121,7 +121,7 @@ def test_an_error_in_the_middle_of_an_answer_is_tried_again_and_then_told(ask, m
         (Reply(body='{"choices": [], "content": 4}'), "JSON without `content`|no `choices`"),
         (Reply(body='{"choices": "x", "content": "y"}'), "JSON without `content`|no `choices`"),
         (Reply(body="", content_type="text/plain"), "`text/plain` that is not JSON"),
-        (Reply("18", fault="garbage"), "events are no JSON"),
+        (Reply("18", fault="garbage"), "events are not JSON"),
         (Reply("18", fault="no_choices"), ""),
     ],
 )
