@@ -327,7 +327,7 @@ def test_leaving_with_decisions_asks_and_keeps_everything(
     terminal.press("a")
     terminal.wait_for("[2/3]")
     terminal.press("\x1b")
-    terminal.wait_for("1 decision not written: w write, q leave without")
+    terminal.wait_for("1 decision not written: w write them, q quit without")
     terminal.press("q")
     assert terminal.wait_for_end() == 0
     assert failed.read_bytes() == before
