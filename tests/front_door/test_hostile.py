@@ -293,7 +293,7 @@ def test_all_pages_together_are_the_whole_catalog(writer: Door) -> None:
             break
         more = {"cursor": page["next_cursor"]}
     assert names == [f"tool_{n:05}" for n in range(3_000)]
-    assert "behind the last" in writer.refused("list_tools", command=swollen("many"), cursor=3_000)
+    assert "past the last" in writer.refused("list_tools", command=swollen("many"), cursor=3_000)
 
 
 def test_a_server_that_provokes_many_warnings_hides_none(writer: Door) -> None:
