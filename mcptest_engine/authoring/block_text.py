@@ -1,7 +1,7 @@
 """A proposed test as the YAML block that is pasted under `tools:`: one key a line, every text in double quotes.
 
-The form is that of agent-interface.md, propose_assertions, to the character. `reads_back` proves that a suite reads the block
-as the value it was made of.
+The form is fixed to the character, as docs/how-to/propose-assertions.md shows it. `reads_back` proves that a suite reads the
+block as the value it was made of.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A `compliance:` suite for what a server says it can do. Pure. Source: agent-interface, scaffold_conformance."""
+"""A `compliance:` suite for what a server says it can do. Pure. See docs/how-to/compliance.md."""
 
 from __future__ import annotations
 

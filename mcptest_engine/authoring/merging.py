@@ -3,7 +3,6 @@
 Each assertion of the test is judged on the answers that were observed. Whatever holds is kept as it is written, so its
 comments are; what fails gives way to what is proposed for the same target; and proposed is besides only what nobody has said
 anything about yet.
-Source: decisions 14, Commands and faces.
 """
 
 from __future__ import annotations
@@ -129,7 +128,7 @@ def _holds(row: Mapping[str, Any], observed: Exchange) -> bool | None:
 
 
 def envelope(observed: Exchange) -> dict[str, Any]:
-    """What a target looks into. Source: decisions 2."""
+    """What a target looks into."""
     answer = observed.answer
     return {
         **({"result": answer["result"]} if "result" in answer else {}),

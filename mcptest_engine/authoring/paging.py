@@ -1,6 +1,6 @@
 """Which tools a generated suite is for: those that were named, or a page of the server's list, in the order of their names.
 
-Source: agent-interface, scaffold_suite.
+See docs/how-to/generate-a-suite.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Nothing is invented: what is asserted exactly was the same in both calls, does not look like a time or an id, and is no secret.
 The surprising thing: an error is an answer too, and is proposed as what to expect, with a note that says so.
-Source: agent-interface.md, propose_assertions; execution-safety.md.
+See docs/how-to/propose-assertions.md and docs/explanation/safety.md.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def _proved(test: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Proposal:
-    """What one or two answers come to. The order of the assertions is that of agent-interface.md."""
+    """What one or two answers come to."""
 
     def __init__(self, observed: Sequence[Exchange], secrets: Secrets, today: date, *, declared: object = None) -> None:
         self._count = len(observed)

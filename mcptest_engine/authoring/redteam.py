@@ -1,6 +1,6 @@
 """An `agents:` suite that tries to talk a model into what it was told not to do. Pure.
 
-Source: agent-interface, scaffold_redteam.
+See docs/how-to/red-team.md.
 """
 
 from __future__ import annotations

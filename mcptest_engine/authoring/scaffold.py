@@ -5,7 +5,7 @@ part of the safety: a test of a tool that neither declares to be read-only nor w
 one beside its `# review before first run`, because a comment alone holds nobody back. A test of a destructive tool always has
 it: one call may be allowed, and a suite is run again. Tests of tools that change something are tagged `mutating`, for
 `--skip-tag`, those of destructive ones `destructive` too.
-Source: agent-interface, scaffold_suite; execution-safety.md.
+See docs/how-to/generate-a-suite.md and docs/explanation/safety.md.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.load import LoadedSuite
 
 TARGET = "target"
-"""What a generated suite calls a server that has no name yet. Source: agent-interface, scaffold_suite."""
+"""What a generated suite calls a server that has no name yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ def _declared_for(settings: Mapping[str, Any], suite: LoadedSuite) -> dict[str, 
 
 
 def untemplated(value: Any) -> Any:
-    """A copy of plain data in which `${` means itself; keys are never touched. Source: decisions 14, Templates."""
+    """A copy of plain data in which `${` means itself; keys are never touched."""
     if isinstance(value, str):
         return value.replace("${", "$${")
     if isinstance(value, dict):

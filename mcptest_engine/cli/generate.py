@@ -434,7 +434,7 @@ def _counts(found: Scaffold) -> str:
 
 
 def _warned(answer: dict[str, Any], warnings: Iterable[Finding]) -> dict[str, Any]:
-    """The answer, with `warnings` when there are any. Source: agent-interface, Description warnings."""
+    """The answer, with `warnings` when there are any."""
     from mcptest_engine.safety.findings import warning_json
 
     told = [warning_json(finding) for finding in warnings]

@@ -1,4 +1,4 @@
-"""The flags of every command that calls tools on its own account. Source: decisions 13; execution-safety, knobs."""
+"""The flags of every command that calls tools on its own account. See docs/explanation/safety.md."""
 
 from __future__ import annotations
 

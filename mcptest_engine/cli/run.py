@@ -502,7 +502,6 @@ def _repeated_flags(flags: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _argv(text: str | None) -> tuple[str, ...] | None:
-    """Source: decisions 13, POSIX split."""
     if text is None:
         return None
     import shlex

@@ -274,7 +274,7 @@ def _rendered(
 def _document(
     found: Sequence[Found], surfaces: Mapping[str | None, Surface], *, fail_on: str, failed: bool
 ) -> dict[str, Any]:
-    """The JSON document. Source: decisions.md 13 (`findings`: `tool`, `rule`, …)."""
+    """The JSON document."""
     return {
         "findings": [
             {

@@ -63,10 +63,7 @@ def make_sinks(reporters: Sequence[str], output: str | None, *, default: str = D
 
 
 def default_format(*, models: str | None, output: str | None, watch: bool) -> str:
-    """What a run is told as where nobody says how: with `--models` the grid, except to a terminal, which shows no page of HTML.
-
-    Source: upstream-facts 4.4.
-    """
+    """The reporter where none is named: with `--models` the grid, except to a terminal, which shows no page of HTML."""
     if models is None or watch or (output is None and is_terminal(sys.stdout)):
         return DEFAULT_FORMAT
     return "matrix"

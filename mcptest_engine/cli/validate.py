@@ -78,7 +78,7 @@ def _default_path(config: str | None) -> Path:
 
 
 def _print_document(errors: list[Problem], warnings: list[Problem], *, has_places: bool) -> None:
-    """Source: agent-interface, validate_suite. With `has_places` each problem has its file, line and column too."""
+    """With `has_places` each problem has its file, line and column too."""
     tell = _with_place if has_places else Problem.to_json
     document: dict[str, Any] = {"valid": not errors, "errors": [tell(problem) for problem in errors]}
     if warnings:

@@ -88,7 +88,7 @@ class Problem:
     is_yaml: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """{path, message, hint}, and `line` and `column` of a fault of the text itself. Source: agent-interface."""
+        """{path, message, hint}, and `line` and `column` of a fault of the text itself."""
         told: dict[str, Any] = {"path": self.pointer, "message": self.message, "hint": self.hint}
         if self.is_yaml and self.span is not None:
             told |= {"line": self.span.line, "column": self.span.column}

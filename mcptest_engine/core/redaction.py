@@ -29,7 +29,7 @@ __all__ = ["MASK", "SHORTEST_SUBSTRING", "Disguise", "Redactor", "is_secret_name
 
 MASK = "[REDACTED]"
 
-SHORTEST_SUBSTRING = 8  # a shorter registered value is masked only where it is the whole string (decisions.md 8)
+SHORTEST_SUBSTRING = 8  # a shorter registered value is masked only where it is the whole string: it may be any word
 _LONGEST_WORD = 16
 _MOST_PASSES = 8
 _MOST_REMEMBERED = 4096

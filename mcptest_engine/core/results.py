@@ -91,7 +91,7 @@ class Failure:
 
     `parts` are what `message` is made of, (what it tells, its text) each, () where it tells one thing only.
     `not_ready`: the server did not become ready in the time that the suite gives it.
-    `scorer_error` is {"scorer", "kind", "message", "stderr_tail"} where a scorer gave no verdict (decisions 6). `line` is that
+    `scorer_error` is {"scorer", "kind", "message", "stderr_tail"} where a scorer gave no verdict. `line` is that
     of the case or the node at fault in the test's file, where it is not the test's own.
     """
 

@@ -115,8 +115,9 @@ class Spread(list[Any]):
 def parse_target(text: str) -> Target:
     """Read a target such as `result.content[0].text`.
 
-    Raises: TargetSyntaxError. Source: the grammar of targets; a leading `.` is allowed so that what follows a node's id in
-    a template is read by the same function.
+    A leading `.` is allowed, so that what follows a node's id in a template is read by the same function.
+
+    Raises: TargetSyntaxError.
     """
     if not text:
         raise TargetSyntaxError("a target cannot be empty", 1)

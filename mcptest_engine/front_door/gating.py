@@ -4,7 +4,7 @@ A `command` runs only with `--enable-writes`, or when exactly this argv is decla
 `mcptest.yml`; then it runs with the environment declared there, and any other `env` is refused. The variable of a token
 has to be meant for the server: declared for its origin in the workspace, by a suite or by an agent's settings, allowed by who
 started mcptest, or named `MCP_…` or `MCPTEST_…`.
-Source: agent-interface, "Command targets are gated"; decisions 14, MCP server.
+See docs/how-to/mcp-server.md.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Of an entry that is there the command and its words are written anew; its `env` and whatever else it says stays. The first
 change leaves a copy of the file beside it. A file that cannot be read as JSON, in whatever spelling, is not touched; nor is a
 TOML file (Codex) that would not come out as intended.
-Source: agent-interface, "Install (one line)".
+See docs/how-to/mcp-server.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The JSON Schemas of what the verbs take and give. Source: agent-interface; decisions 14, MCP server."""
+"""The JSON Schemas of what the verbs take and give. See docs/how-to/mcp-server.md."""
 
 from __future__ import annotations
 

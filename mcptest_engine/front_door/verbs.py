@@ -2,7 +2,7 @@
 
 `ALL` is the registry; what a verb needs is imported when it is called, because a client waits for the answer to
 `initialize`. Schemas are JSON Schema 2020-12 and closed: a misspelt argument is refused with the nearest name.
-Source: agent-interface, "The verbs".
+See docs/how-to/mcp-server.md.
 """
 
 from __future__ import annotations

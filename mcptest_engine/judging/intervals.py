@@ -1,7 +1,4 @@
-"""How sure a share is: whether enough of a test's runs passed, by the Wald interval of the pass rate. Pure.
-
-Source: upstream-facts 4.3.
-"""
+"""How sure a share is: whether enough of a test's runs passed, by the Wald interval of the pass rate. Pure."""
 
 from __future__ import annotations
 

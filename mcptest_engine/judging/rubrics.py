@@ -2,8 +2,6 @@
 
 A rubric is a text; or criteria, each with a weight; or a tree of questions whose leaves are scores. Numbers are taken as the
 decimals that they were written as (`judging/scoring.py`), so that a score of exactly the threshold passes.
-
-Source: upstream-facts 8.3; decisions 14, Evals.
 """
 
 from __future__ import annotations
@@ -77,7 +75,7 @@ def read_rubric(written: Any, *, threshold: float | None = None) -> Rubric:
 
 
 def criteria_text(written: Any) -> str:
-    """A rubric as a scorer is told it: a text as it is, anything else as its JSON text. Source: decisions 14, Evals."""
+    """A rubric as a scorer is told it: a text as it is, anything else as its JSON text."""
     return written if isinstance(written, str) else json.dumps(written, ensure_ascii=False)
 
 

@@ -1,6 +1,6 @@
 """The score model: sets of assertions, the combined score of a test, and metrics derived from named scores.
 
-Source: suite-composition; decisions 14, Assertions. Numbers are taken as the decimals that they were written as and reckoned
+See docs/how-to/scores.md. Numbers are taken as the decimals that they were written as and reckoned
 with as exact fractions, so that 7 of 10 is exactly 0.7 and a comparison never turns on a rounding. What hangs on an assertion
 that was not judged has no score; it fails all the same where it would if that assertion held.
 """

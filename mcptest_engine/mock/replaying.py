@@ -2,7 +2,6 @@
 
 A request is matched by method and params, an opening by its method alone; the first answer not given yet is given, as soon as
 it is asked for. A request without a recorded answer gets a JSON-RPC error: nobody is left hanging.
-Source: upstream-facts 6.3.
 """
 
 from __future__ import annotations

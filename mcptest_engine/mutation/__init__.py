@@ -1,1 +1,1 @@
-"""Mutation testing of suites: wrong variants of recorded answers, and which tests notice them. Source: capabilities, B."""
+"""Mutation testing of suites: wrong variants of recorded answers, and which tests notice them."""

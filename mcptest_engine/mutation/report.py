@@ -38,7 +38,7 @@ _SURVIVORS_NOTE = "The test passes on these wrong answers too. The assertion wou
 
 
 def to_json(mutated: Mutated, *, suite: str, redact: Redact) -> dict[str, Any]:
-    """Everything that is known, as JSON. Source of the shape: capabilities, B. `suite` is its path; shares are from 0 to 1."""
+    """Everything that is known, as JSON. `suite` is its path; shares are from 0 to 1."""
     mutants = mutated.mutants
     return {
         "schema_version": SCHEMA_VERSION,

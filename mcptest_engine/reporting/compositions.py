@@ -1,7 +1,7 @@
 """What every reporter says of compositions: their lines, what failed in a graph and what was not run for it, costs.
 
 All text given here is one line and sanitised. Two lines are a contract with whoever reads logs:
-`composition [PASS] NAME [CASE]` and `ran N composition(s): P passed, F failed`. Source: compositions, Running a composition.
+`composition [PASS] NAME [CASE]` and `ran N composition(s): P passed, F failed`. See docs/how-to/compositions.md.
 """
 
 from __future__ import annotations

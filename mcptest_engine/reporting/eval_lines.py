@@ -3,7 +3,7 @@
 A row is called what `--filter` takes. `ERROR` names in its brackets what failed: the scorer or the judge, or the server.
 
 `PASS [exec] summary-quality: cost=$0.0003 the reason` and `Scorer cost: $0.0003` are a contract with whoever reads logs.
-Source: external-scorers, A worked example; decisions 13.
+See docs/how-to/scorers.md.
 """
 
 from __future__ import annotations

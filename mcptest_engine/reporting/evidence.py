@@ -1,6 +1,6 @@
 """What a run proves, as a small document to keep or hand on: who was tested, by what, from which source, with which result.
 
-A function of the record, its bytes and the findings given with it. Source: upstream-facts 4.5, `evidence`.
+A function of the record, its bytes and the findings given with it.
 """
 
 from __future__ import annotations

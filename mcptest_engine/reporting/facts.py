@@ -148,7 +148,7 @@ def flaky_tests(record: RunRecord) -> tuple[TestResult, ...]:
 
 
 def counts_text(record: RunRecord) -> str:
-    """`2 passed, 0 failed, 0 inconclusive`, and the rest where there are any. Source: decisions 4, every summary.
+    """`2 passed, 0 failed, 0 inconclusive`, and the rest where there are any.
 
     That nothing was checked, and why, comes first.
     """

@@ -2,8 +2,8 @@
 
 Warnings are entries of the severity `info`, unless the run itself failed: then that entry says them.
 
-The fingerprint leaves the message out, so a failure that words itself differently stays the same finding. Source:
-upstream-facts 4.4; GitLab, "Code Quality report format".
+The fingerprint leaves the message out, so a failure that words itself differently stays the same finding.
+Source: GitLab, "Code Quality report format".
 """
 
 from __future__ import annotations

@@ -253,7 +253,7 @@ def _repeats(record: RunRecord) -> Iterator[str]:
 
 
 def _rollups(record: RunRecord) -> Iterator[str]:
-    """Each metric over the run. Source: suite-composition, derivedMetrics."""
+    """Each metric over the run."""
     rollups = record.metric_rollups
     if rollups:
         rows = [f"| {_inline(one.name)} | {number_text(one.mean)} | {one.count} |" for one in rollups]

@@ -3,7 +3,7 @@
 The run is a span, each test one below it, and below a test what it did: its call, the steps of its `verify`, the nodes of a
 composition, an agent's answers and tool calls, and what judged it. Ids are hashes of the run's id and of a span's place, so
 that a record gives the same spans every time. A trace is read leniently: what it lacks is left out.
-Source: upstream-facts 4.4; OpenInference, semantic conventions.
+Source: OpenInference, semantic conventions.
 """
 
 from __future__ import annotations

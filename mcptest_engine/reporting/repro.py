@@ -49,7 +49,7 @@ def filter_name(test: TestResult) -> str:
 
 
 def inline_repro(path: str, test: str | None = None) -> str:
-    """The same for a suite that came as text, of all of its tests without `test`. Source: agent-interface, run_tool_test."""
+    """The same for a suite that came as text, of all of its tests without `test`."""
     command = f"mcptest run {_quoted_word(one_line(path))}"
     return command if test is None else f"{command} --filter {quoted_name(one_line(test))}"
 

@@ -2,7 +2,7 @@
 
 One result of kind `fail` for each failed test, its rule the kind of failure; passing, skipped and inconclusive ones are counted
 in the run's properties and give no result. What the run as a whole failed of is a notification of its invocation.
-Source: decisions 14, Commands and faces; OASIS SARIF 2.1.0, sections 3.20 (invocation) and 3.58 (notification).
+Source: OASIS SARIF 2.1.0, sections 3.20 (invocation) and 3.58 (notification).
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 A key is a SHA-256 over all of it, so nothing of it, secret or not, can be read from the key. The surprising thing is what
 came before: a test's key holds what the run asked earlier of tools that change something, because its answer may depend on it.
-Source: upstream-facts 6.1.
 """
 
 from __future__ import annotations

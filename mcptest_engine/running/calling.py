@@ -586,7 +586,7 @@ def _bug(wrong: Exception) -> Failure:
 def make_envelope(
     asked: Asked, answer: Mapping[str, Any], *, number: int, duration_ms: float, http: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """What a target looks into. Source: decisions 2."""
+    """What a target looks into."""
     envelope: dict[str, Any] = {"result": answer["result"]} if "result" in answer else {}
     envelope["error"] = answer.get("error")
     envelope["duration_ms"] = round(duration_ms, 3)

@@ -6,7 +6,7 @@ When a server dies or hangs, every call that was under way fails; those that pas
 whose call ends the server again fails. Where a person ended the server, the call that had waited longest is blamed and is not
 made again: it would only hang once more. The surprising thing is who is blamed where nobody's does: whoever began first.
 
-Nothing is called again that may change state, nor what asks a model. Source: capabilities A5; decisions 14, Safety.
+Nothing is called again that may change state, nor what asks a model. See docs/explanation/safety.md.
 """
 
 from __future__ import annotations

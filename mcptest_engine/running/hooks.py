@@ -4,7 +4,7 @@ A phase is its steps in order; the first that fails, or asks to skip, ends it. B
 only tell. Patches live in scopes: those of `beforeAll` hold for every later hook of the run, those of `beforeEach` for the
 hooks of its test. They never reach a test's own request, which was resolved before the run.
 
-Source: suite-composition, Lifecycle hooks; decisions 5.
+See docs/how-to/hooks.md.
 """
 
 from __future__ import annotations

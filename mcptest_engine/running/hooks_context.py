@@ -1,6 +1,6 @@
 """What a context hook is told, and what it may answer. Pure.
 
-Source: suite-composition, Context-aware hooks; decisions 5. Strict on purpose: a key that would be ignored is one that
+See docs/how-to/hooks.md. Strict on purpose: a key that would be ignored is one that
 somebody relies on.
 """
 

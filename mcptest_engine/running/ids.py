@@ -1,6 +1,6 @@
 """The ids of a suite's tests: `suite-path::kind::full name`, with `#2` and so on where two would be equal.
 
-Source: decisions 14. The plan of a run and whoever shows a suite that is not running number them alike.
+The plan of a run and whoever shows a suite that is not running number them alike.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def names_of(
 
 
 def askings_of_agent(entry: Mapping[str, Any], shared: Shared = NOTHING_SHARED) -> list[Asking]:
-    """What an agent test comes to: each of its models, as often as `runs` says. Source: upstream-facts 8.1 (0 runs are one)."""
+    """What an agent test comes to: each of its models, as often as `runs` says; 0 runs are one."""
     runs = _runs(entry)
     if shared.together and runs > 1:
         return [Asking(suffix, model, runs=runs) for suffix, model in _models(entry, shared)]

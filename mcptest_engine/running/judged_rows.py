@@ -1,7 +1,7 @@
 """Assertions that a model decides: a test is judged, what is open is asked, and the test is judged again with the answers.
 
 Without a model what is open stays so, and the test is inconclusive unless something else fails it. A model that gave no verdict
-fails it: nothing that was to be checked and was not is a pass. Source: decisions 14, Assertions.
+fails it: nothing that was to be checked and was not is a pass.
 """
 
 from __future__ import annotations

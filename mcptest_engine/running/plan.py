@@ -131,7 +131,7 @@ def plan_of(suite: LoadedSuite, settings: RunSettings, *, relative: Callable[[Pa
 
 
 def _workers(suite: LoadedSuite, asked: int | None) -> int:
-    """How many tests at once; one where something is done around each (suite-composition: the bracket holds)."""
+    """How many tests at once; one where hooks run around each, so that nothing runs between them."""
     if suite.hooks:
         from mcptest_engine.suite.hook_checks import PER_TEST  # few suites have any
 

@@ -142,7 +142,7 @@ def judge(
     First of all the call must come to what the test wants of it: success where it says nothing (`asked.outcome`). Where made-up
     arguments were refused there is nothing else to judge. Then the result has to be valid, as `validity` has it.
     An assertion that fails comes before a budget that is exceeded: the failure is of its kind, and its message tells both.
-    With a threshold the score decides in the assertions' place, and metrics may fail a test that passed (suite-composition).
+    With a threshold the score decides in the assertions' place, and metrics may fail a test that passed.
     """
     expect = asked.expect
     assertions = expect.get("assertions", ())

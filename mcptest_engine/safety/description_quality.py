@@ -2,7 +2,7 @@
 
 Static: it reads what a server listed, and neither calls a tool nor asks a model. The surprising thing is that it judges form
 alone: a well-formed lie scores well, and `poisoning` is what looks for harm.
-Source: upstream-facts 11, Description quality; execution-safety.md (the description lints flag malformed annotations).
+See docs/explanation/safety.md.
 """
 
 from __future__ import annotations

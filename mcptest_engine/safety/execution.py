@@ -1,7 +1,7 @@
 """What may be done with a tool of a class, and how many calls are left: asked by whatever calls a tool on its own account.
 
 A call that a suite or a person named is nobody's own account and asks nothing here. Pure but for the budget's lock.
-Source: execution-safety.md.
+See docs/explanation/safety.md.
 """
 
 from __future__ import annotations

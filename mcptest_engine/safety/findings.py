@@ -1,7 +1,7 @@
 """What a security rule says of a tool: a `Finding`, and the table of rules that there are.
 
 Findings and rules are plain values; who looks for them is `poisoning`, `tool_surface` and `schema_lint`.
-Source: upstream-facts 11 and 12; agent-interface.md, Description warnings.
+See docs/how-to/security-scan.md.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Finding:
 
 
 def warning_json(finding: Finding) -> dict[str, Any]:
-    """A finding as an entry of `warnings`. Source: agent-interface.md, Description warnings."""
+    """A finding as an entry of `warnings`."""
     return {"tool": finding.tool, "rule": finding.rule, "summary": finding.summary}
 
 

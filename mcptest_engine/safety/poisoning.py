@@ -4,7 +4,7 @@
 Pure functions of tool descriptors as `tools/list` sent them; a descriptor of any shape is accepted. Texts are judged in
 their plain form (see `unmasking`), so that a disguise hides nothing. The surprising thing is the order: a text is searched for
 telling words first, and the few phrases whose words are all there are then tried on it.
-Source: agent-interface.md, Description warnings; upstream-facts 12.
+See docs/how-to/security-scan.md.
 """
 
 from __future__ import annotations

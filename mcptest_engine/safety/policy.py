@@ -5,7 +5,7 @@ destructive name still counts, and `destructiveHint: false` only keeps the name 
 
 `MUTATING_WORDS` and `DESTRUCTIVE_WORDS` are the documented lists; `classify_name` goes by them alone. `classify` goes
 by `cautious_class`, which knows more words and sees through disguises, and is never less dangerous than the documented class.
-Source: execution-safety.md; decisions.md 14, Safety; MCP 2025-11-25, schema, ToolAnnotations.
+See docs/explanation/safety.md. Source: MCP 2025-11-25, schema, ToolAnnotations.
 """
 
 from __future__ import annotations

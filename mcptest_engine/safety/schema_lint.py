@@ -3,7 +3,7 @@
 One finding for each tool and rule, at the first place and with the number of places. The surprising thing is what counts as a
 type: an `enum`, `const`, `$ref` or a combination of schemas tells a model as much as `type` does. None is above medium: these
 schemas are weak, not dangerous, and a property that takes any JSON value is valid.
-Source: upstream-facts 11, Schema lint (SCH-001 to SCH-004, there opt-in); MCP 2025-11-25, schema, Tool (SCH-005).
+Source: MCP 2025-11-25, schema, Tool (SCH-005).
 """
 
 from __future__ import annotations

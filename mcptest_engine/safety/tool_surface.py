@@ -2,7 +2,7 @@
 
 A pure function of what a server listed; no tool is called. The surprising thing is SEC-007: only a name that the description
 declares as an argument ("Args:", ":param x:") counts, since a name in backticks is as often another tool's.
-Source: upstream-facts 11 and 12; decisions.md 14, Safety.
+See docs/explanation/safety.md.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 `Gate.call` is for a session that others use too; `session.gate = gate` puts every call of a session under the gate. A tool's
 class is that of the list as it is now: it is read before the first call over a session and again when the server says that it
 has changed. Where such a notification may come too late (HTTP) or not at all (no session), it is read before each call.
-Source: execution-safety.md.
+See docs/explanation/safety.md.
 """
 
 from __future__ import annotations

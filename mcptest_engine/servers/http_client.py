@@ -2,7 +2,7 @@
 
 Nothing is retried here and no redirect leaves the origin, so that no token does. The surprising thing: a port that is not
 the same is another origin, and so is https where http was asked for, since whoever can answer in the clear can redirect.
-Source: decisions 14; RFC 9110, 15.4 (redirects).
+Source: RFC 9110, 15.4 (redirects).
 """
 
 from __future__ import annotations

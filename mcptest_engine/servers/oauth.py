@@ -2,7 +2,7 @@
 
 Two kinds: OAuth client credentials out of the suite, whose token lives in memory and is asked for once a server and run; and a
 token that `mcptest login` stored for exactly this URL. A server that needs neither pays next to nothing here: what does the
-work is imported when there is some. Source: upstream-facts 14, decisions 14 (tokens go only to https or loopback).
+work is imported when there is some. Tokens go only to https or to this machine.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The handshake revisions begin with `initialize`; the stateless one (2026-07-28) 
 request who asks and in which revision. The surprising thing is the probe of `auto`: a server that takes its time to start is
 not told from one that ignores the question, so after a short while `initialize` is sent as well, and whichever of the two is
 answered well decides.
-Source: MCP 2025-11-25, basic/lifecycle; MCP 2026-07-28, server/discover; decisions 14.
+Source: MCP 2025-11-25, basic/lifecycle; MCP 2026-07-28, server/discover.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Waiting until a server that somebody else starts can be reached.
 
 Ready means that its port takes connections, or, where the suite names a URL for it, that this URL answers with a 2xx status.
-Source: decisions 4 (exit code 3), the public facts on `wait_for_ready`.
 """
 
 from __future__ import annotations

@@ -156,7 +156,6 @@ def spec_from_settings(
     (a suite's `.env` feeds look-ups and never a server). `run_options` are the suite's, for what the server leaves unsaid.
 
     Raises: SuiteError when a header names a variable that is not set.
-    Source: decisions 4 and 14 (what reaches a server, what commands are relative to).
     """
     lookups = environ if lookups is None else lookups
     headers, secret = _headers(name, settings, lookups)

@@ -5,7 +5,6 @@
 
 The surprising thing: the lock is asked for again and again instead of being waited for, since a wait in the kernel could not be
 cancelled, and another process may hold it for as long as an authorization server takes to answer.
-Source: upstream-facts 14 (places and members), decisions 14 (`~/.mcptest` is no workspace).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A test with `cases:` as one test for each row: its name, what is asked, and what is expected, with the row's values in them.
 
-Pure. The entry has been checked. Source: compositions, Cases; decisions 14, Compositions.
+Pure. The entry has been checked. See docs/how-to/compositions.md.
 """
 
 from __future__ import annotations
@@ -55,5 +55,5 @@ def fill_in(value: Any, variables: Mapping[str, Any], key: str = "expect") -> An
 
 
 def name_of_case(name: str, case: str) -> str:
-    """The full name of a test that is run with one row of its data. Source: decisions 14, full names."""
+    """The full name of a test that is run with one row of its data."""
     return f"{name} [{case}]"

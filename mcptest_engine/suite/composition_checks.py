@@ -1,6 +1,6 @@
 """What can be wrong with a composition although its shape is right: its graph, its references, its programs, its cases.
 
-Each problem is told at the node that it is in. Source: compositions, Load-time validation; decisions 14, Compositions.
+Each problem is told at the node that it is in. See docs/how-to/compositions.md.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _PROGRAMS: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("when",): ("parents",),
     ("loop", "until"): ("output", "iteration", "parents"),
 }
-"""The programs of a node by their keys, each with the members of its input. Source: compositions, Data flow, Control flow."""
+"""The programs of a node by their keys, each with the members of its input."""
 _PROGRAM_MENTIONS = re.compile(r"""\.parents(?:\.|\[\s*")([A-Za-z_][A-Za-z0-9_-]*)""")
 _ID = re.compile(ID_PATTERN)
 

@@ -1,7 +1,7 @@
 """The graph that a composition's nodes make: who waits for whom, in what order they run, and where it runs in a circle.
 
 Pure, and iterative throughout: a chain of ten thousand nodes is no deeper than one of two. What has the wrong shape is left
-out, and the structural check tells. Source: compositions, Edges and references.
+out, and the structural check tells. See docs/how-to/compositions.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Hooks as the suite declares them, each as one or several commands, and what can be wrong with a command.
 
-Source: suite-composition, Lifecycle hooks: a command is split by the rules of a POSIX shell and run without one.
+A command is split by the rules of a POSIX shell and run without one. See docs/how-to/hooks.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What stands under `expect`: assertions, and sets of them. And what `defaultTest` adds to a test.
 
 The assertions of `defaultTest` come after the test's own, the rest holds where the test says nothing.
-Source: suite-composition, defaultTest; decisions 14, Assertions (its budgets are defaults).
+Budgets of `defaultTest` are defaults too. See docs/how-to/scores.md.
 """
 
 from __future__ import annotations

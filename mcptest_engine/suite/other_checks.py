@@ -1,7 +1,6 @@
 """What can be wrong, although its shape is right, with what few suites have: `compliance`, `client`, `cache` and `effects`.
 
 `defaultTest` does not hold for checks of `compliance`, agents, evals and compositions, so what they expect is all there is.
-Source of the precedence of `cache`: upstream-facts 6.1.
 """
 
 from __future__ import annotations

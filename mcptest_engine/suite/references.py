@@ -2,7 +2,7 @@
 
 A text that is one template and nothing else takes the value with its JSON type; in mixed text a value is spelt as JSON
 spells it. `$${` is a literal `${`. What follows a name is read as the path of a target is.
-Source: compositions, Data flow; decisions 14, Compositions.
+See docs/how-to/compositions.md.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def part_of(reference: Reference, value: Any) -> Any:
 
 
 def _structured_hint(reference: Reference, value: Any) -> str | None:
-    """Where the same path does lead to something below `structuredContent`. Source: decisions 14, Compositions."""
+    """Where the same path does lead to something below `structuredContent`."""
     structured = value.get("structuredContent") if isinstance(value, dict) else None
     if structured is None or isinstance(resolve(Target("", ("it", *reference.path)), {"it": structured}), Absent):
         return None

@@ -1,7 +1,7 @@
 """What can be wrong with weights, thresholds and metrics although their shape is right.
 
 A reference to a metric that comes later, or to itself, could never resolve and is an error. A name that nothing has scores
-0.0, by the language, and is a warning with the nearest name. Source: suite-composition; decisions 14, Assertions.
+0.0, by the language, and is a warning with the nearest name. See docs/how-to/scores.md.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.errors import Problem
 
 _SHORTEST = 4  # masking a shorter one would make messages unreadable and hide nothing
-_SHORTEST_IN_TEXT = 8  # a shorter one that merely stands in the suite may be any word (decisions.md 8)
+_SHORTEST_IN_TEXT = 8  # a shorter one that merely stands in the suite may be any word
 
 
 USERINFO_MESSAGE = "a URL must not contain a user name or password"

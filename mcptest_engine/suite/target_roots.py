@@ -7,7 +7,7 @@ ROOTS = ("result", "error", "json", "duration_ms", "attempt", "request", "notifi
 COMPLIANCE_ROOTS = (*ROOTS, "session")
 """The same in a check of `compliance`, which also sees what was agreed on when the session was opened."""
 COMPOSITION_ROOTS = ("composition", "nodes", "output", "cost", "tokens", "duration_ms")
-"""The same in a composition: the members of its trace. Source: compositions, Trace shape."""
+"""The same in a composition: the members of its trace."""
 AGENT_GATES = (
     *("equal_function_sets", "tool_selection", "trajectory", "golden_path", "tool_edges", "token_efficiency"),
     "distractors",
@@ -19,4 +19,4 @@ AGENT_ROOTS = (
     *AGENT_GATES,
     "edges",
 )
-"""The same in a test of `agents`: the members of its trace. Source: compositions (`cost.total`); the trace of an agent run."""
+"""The same in a test of `agents`: the members of its trace."""

@@ -6,8 +6,6 @@ values of `schema`, `regex` and `jq` are never touched, because `$` means someth
 
 The surprising thing: nothing here raises for a bad template. A text that cannot be expanded is left as it stands and
 comes back as a `Fault`, so that one load tells every problem. What is not touched is not copied.
-
-Source: decisions 14, "Templates".
 """
 
 from __future__ import annotations

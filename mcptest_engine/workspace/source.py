@@ -98,7 +98,7 @@ def _origin(config: Path) -> str | None:
 
 
 def _unquoted(value: str) -> str:
-    """A value as git reads it: quotes and backslashes taken off, a comment cut off. Source: git-config, "Syntax"."""
+    """A value as git reads it: quotes and backslashes taken off, a comment cut off. Source: git-config(1), "Syntax"."""
     parts = re.findall(r'"((?:[^"\\]|\\.)*)"?|([^"\\#;]+|\\.)|([#;].*)', value)
     return "".join(re.sub(r"\\(.)", r"\1", quoted or bare) for quoted, bare, _comment in parts).strip()
 

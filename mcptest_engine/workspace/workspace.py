@@ -77,7 +77,7 @@ _DISK_HINTS = {
 def find_workspace(start: Path) -> Workspace:
     """The nearest directory at or above `start` that holds `.mcptest`, `mcptest.yaml`, `mcptest.yml` or `.git`.
 
-    Else `start` itself. `~/.mcptest`, the token cache, marks nothing. Source: decisions.md 8.
+    Else `start` itself. `~/.mcptest`, the token cache, marks nothing.
     """
     start = start.absolute()
     for directory in (start, *start.parents):

@@ -337,7 +337,7 @@ def _name(method: str, params: Mapping[str, Any], answer: Mapping[str, Any] | No
 
 
 def _escaped(value: Any) -> Any:
-    """A value in which nothing is taken for a template. Source: decisions 14, Templates."""
+    """A value in which nothing is taken for a template."""
     if isinstance(value, str):
         return value.replace("${", "$${")
     if isinstance(value, Mapping):

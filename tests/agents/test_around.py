@@ -60,7 +60,6 @@ def eventful(record_of, models):
 
 
 def test_the_record_of_a_run_is_valid_and_comes_back_the_same(record_of, models):
-    """decisions 12."""
     record = eventful(record_of, models)
     data = json.loads(json.dumps(record.to_json()))
     assert record_fault(data) is None
@@ -133,7 +132,7 @@ def test_a_provider_that_is_set_up_for_one_model_defers_the_other(record_of, mod
 
 @pytest.mark.parametrize("kind", ["redteam", "eval"])
 def test_a_scaffold_of_agent_tests_runs_as_it_is(kind, models, mcptest, tmp_path):
-    """agent-interface: what `scaffold_redteam` and `scaffold_eval` emit must run."""
+    """What `scaffold_redteam` and `scaffold_eval` emit must run."""
     target = ("--command", "mcptest mock --preset demo")
     made = mcptest("generate", kind, *target, "--tools", "status,get_weather", "--output", "s.yml")
     assert made.returncode == 0, made.stderr

@@ -1,7 +1,4 @@
-"""Agent tests against real servers and a local model endpoint: what the model is told, what the trace holds, who is at fault.
-
-Source: decisions 1, 6, 7; upstream-facts 8.1.
-"""
+"""Agent tests against real servers and a local model endpoint: what the model gets, what the trace holds, who is at fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools offered beside the real ones: which, and what becomes of a model that calls one. Source: upstream-facts 8.2."""
+"""Tools offered beside the real ones: which, and what becomes of a model that calls one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Which tools a model may have executed: by class, and by `tools:` of an agent test. Each server writes down its calls.
-
-Source: execution-safety.md.
-"""
+"""Which tools a model may have executed: by class, and by `tools:` of an agent test. Each server writes down its calls."""
 
 from __future__ import annotations
 
@@ -272,7 +269,7 @@ def test_the_answer_of_a_model_in_an_eval_is_under_the_same_policy(record_of, mo
 
 @pytest.mark.parametrize("kind", ["redteam", "eval"])
 def test_a_generated_suite_lets_no_model_execute_what_its_case_does_not_need(kind, mcptest, models, store):
-    """Safety S1, as it was found: only `get_ro` is asked for, and the model calls `delete_thing`."""
+    """Only `get_ro` is asked for, and the model calls `delete_thing`."""
     command = shlex.join(json.loads(store.command))
     made = mcptest("generate", kind, "--command", command, "--tools", "get_ro", "--output", "mcptest.yml")
     assert made.returncode == 0, made.stderr

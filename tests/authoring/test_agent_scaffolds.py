@@ -29,7 +29,7 @@ def errors(suite: str) -> list[str]:
 
 
 def test_conformance_checks_the_opening_and_what_the_server_declares() -> None:
-    """Agent interface: `initialize` always, then the catalogs that it exposes; findings, V37: the rest."""
+    """`initialize` always, then the catalogs that it exposes, then the rest."""
     found = scaffold_conformance(catalog(tool(), prompts=()), TARGET)
     checks = written(found.suite)["compliance"]
     assert [check["check"] for check in checks] == [
@@ -101,7 +101,7 @@ def test_no_word_of_a_suspicious_description_reaches_a_model() -> None:
 
 @pytest.mark.parametrize("scaffold", [scaffold_redteam, scaffold_eval])
 def test_a_case_executes_its_own_tool_or_has_a_stub_answer_for_it(scaffold: Callable[..., Any]) -> None:
-    """Safety S1 and S2: a model is not given what changes something, and the header says who cleans up."""
+    """A model is not given what changes something, and the header says who cleans up."""
     hints = {"readOnlyHint": True}
     found = scaffold(
         catalog(tool("a[1]*", annotations=hints), tool("create_page"), tool("delete_page"), tool("b")), TARGET
@@ -165,7 +165,7 @@ def test_cases_come_in_pages_for_all_tools_or_for_named_ones(scaffold: Callable[
 
 
 def test_a_scaffold_of_evals_or_probes_is_sound_and_falls_into_rows() -> None:
-    """Issue 9: what they emit must run; nothing is warned of, and each judged metric is a row after its test."""
+    """What they emit must run; nothing is warned of, and each judged metric is a row after its test."""
     evals = loaded(scaffold_eval(catalog(text_tool("search_pages")), TARGET).suite)
     probes = loaded(scaffold_redteam(catalog(text_tool("search_pages")), TARGET).suite)
     assert [str(problem) for suite in (evals, probes) for problem in suite.warnings] == []

@@ -1,4 +1,4 @@
-"""What is proposed of a tool call. Source: agent-interface.md, propose_assertions."""
+"""What is proposed of a tool call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Of = Callable[..., Proposed]
 
-# The example of agent-interface.md, its indentation as YAML needs it.
+# The example of the docs, its indentation as YAML needs it.
 EXAMPLE = """\
   - name: "get_status: proposed assertions"
     server: "target"
@@ -551,7 +551,7 @@ def test_nothing_is_proposed_from_an_answer_that_is_not_valid(tmp_path: Path, an
     ],
 )
 def test_a_tool_is_called_as_often_as_its_class_allows(tmp_path: Path, descriptor: Any, called: list[str]) -> None:
-    """execution-safety.md: twice, once, not at all; the server writes down what it was asked."""
+    """Twice, once, not at all; the server writes down what it was asked."""
     server = Scripted(tmp_path, [descriptor], {})
     if called:
         assert server.propose(descriptor["name"]).calls_made == len(called)
@@ -562,7 +562,7 @@ def test_a_tool_is_called_as_often_as_its_class_allows(tmp_path: Path, descripto
 
 
 def test_a_tool_that_is_listed_anew_as_destructive_is_called_once_and_its_test_held_back(tmp_path: Path) -> None:
-    """Findings, S3: the class is that of the list as it is now."""
+    """The class is that of the list as it is now."""
     changed = {**text_result("x"), "list": [tool("get_x", annotations={"destructiveHint": True})]}
     server = Scripted(tmp_path, [tool("get_x", annotations={"readOnlyHint": True})], {"get_x": [changed]})
     proposed = server.propose("get_x")
@@ -635,7 +635,7 @@ LASTING = {
 @pytest.mark.parametrize("as_text", [False, True])
 @pytest.mark.parametrize("name", MEASURED)
 def test_what_is_measured_of_the_machine_is_not_pinned(tmp_path: Path, name: str, as_text: bool) -> None:
-    """Findings, V35: two calls within a second agree on it, and another machine does not."""
+    """Two calls within a second agree on it, and another machine does not."""
     value = {name: MEASURED[name], "healthy": True}
     content = [{"type": "text", "text": json.dumps(value) if as_text else "ok"}]
     answer = {"content": content} if as_text else {"content": content, "structuredContent": value}

@@ -191,7 +191,7 @@ def test_tests_of_a_destructive_tool_are_marked_and_skipped() -> None:
 def test_only_tests_of_tools_that_declare_to_be_read_only_or_are_allowed_run(
     policy: ExecutionPolicy, live: dict[str, int]
 ) -> None:
-    """Findings, S2: the run after `generate` calls nothing else; of what changes something one test runs."""
+    """The run after `generate` calls nothing else; of what changes something one test runs."""
     names = ("get_page", "write_page", "delete_page")
     tools = [text_tool("read_page", annotations={"readOnlyHint": True}), *map(text_tool, names)]
     found = scaffold_suite(catalog(*tools), TARGET, ScaffoldOptions(policy=policy))
@@ -385,7 +385,7 @@ def test_the_same_catalog_gives_the_same_suite() -> None:
 
 
 def test_all_pages_together_hold_every_tool_resource_and_prompt_once() -> None:
-    """Usage findings, U16: no page loses what the first had no room for."""
+    """No page loses what the first had no room for."""
     whole = catalog(
         *MANY,
         resources=tuple({"uri": f"a://{number}"} for number in range(60)),

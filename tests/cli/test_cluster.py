@@ -122,7 +122,7 @@ class Watching:
 
 
 def test_tests_are_told_while_their_batch_goes_on(cluster):
-    """Issue 10: batches are of one size and end together, so that what only they told would come too late."""
+    """Batches are of one size and end together, so that what only they told would come too late."""
     write(3, wrong={1})
     with Path("mcptest.yml").open("a", encoding="utf-8") as file:
         file.write(TEST.format(number="late", tool="fetch_late", word="hi"))

@@ -66,7 +66,7 @@ def test_the_demo_runs_a_copy_that_may_be_changed(mcptest: Command, tmp_path: Pa
 
 
 def test_validate_of_a_sound_suite(mcptest: Command, write: Write) -> None:
-    """Issue 2: valid is exit 0, with an empty list."""
+    """Valid is exit 0, with an empty list."""
     write()
     done = mcptest("validate", "mcptest.yml", "--format", "json")
     assert (done.returncode, json.loads(done.stdout)) == (0, {"valid": True, "errors": []})
@@ -74,7 +74,7 @@ def test_validate_of_a_sound_suite(mcptest: Command, write: Write) -> None:
 
 
 def test_a_test_that_asserts_nothing_is_a_warning_and_strict_refuses_it(mcptest: Command, suite_with: Write) -> None:
-    """Decisions 4: `validate` warns; warnings never change an exit code unless `--strict`."""
+    """`validate` warns; warnings never change an exit code unless `--strict`."""
     suite_with("tools:\n  - { name: a, tool: get_status }\n")
     done = mcptest("validate")
     assert done.returncode == 0
@@ -107,7 +107,7 @@ def test_models_that_nothing_asks_are_told(mcptest: Command, write: Write, suite
 
 
 def test_models_are_told_as_a_grid_where_nobody_says_how(mcptest: Command, suite_with: Write, tmp_path: Path) -> None:
-    """Upstream-facts 4.4: `matrix` is the default with `--models`."""
+    """`matrix` is the default with `--models`."""
     suite_with(ASKING)
     run = mcptest("run", "--models", "one,two")
     assert run.stdout.startswith("<!doctype html>")
@@ -134,7 +134,7 @@ def test_at_a_terminal_no_page_is_the_default(
 
 
 def test_list_shows_what_a_run_would_take(mcptest: Command, write: Write) -> None:
-    """Issue 2: `mcptest list`, after filters."""
+    """`mcptest list`, after filters."""
     write()
     listed = json.loads(mcptest("list", "--format", "json", "--filter", "memo").stdout)
     assert listed["declared"] == 4
@@ -145,7 +145,7 @@ def test_list_shows_what_a_run_would_take(mcptest: Command, write: Write) -> Non
 
 @pytest.mark.parametrize("flags", [(), ("--record",)])
 def test_schema_prints_a_json_schema(mcptest: Command, flags: tuple[str, ...]) -> None:
-    """Issue 2: `mcptest schema`, and of the run record."""
+    """`mcptest schema`, and of the run record."""
     import jsonschema
 
     schema = json.loads(mcptest("schema", *flags).stdout)
@@ -153,7 +153,7 @@ def test_schema_prints_a_json_schema(mcptest: Command, flags: tuple[str, ...]) -
 
 
 def test_the_record_of_a_run_satisfies_its_own_schema(mcptest: Command, write: Write) -> None:
-    """Issue 2: JSON against our own published schema of the run record."""
+    """JSON against our own published schema of the run record."""
     import jsonschema
 
     write()
@@ -167,7 +167,7 @@ def test_the_record_of_a_run_satisfies_its_own_schema(mcptest: Command, write: W
     [("tools", ["tools"]), ("resources", ["resources", "resourceTemplates"]), ("prompts", ["prompts"])],
 )
 def test_a_servers_lists_come_as_the_server_sent_them(mcptest: Command, kind: str, members: list[str]) -> None:
-    """Issue 2: `mcptest tools|resources|prompts --format json|table`."""
+    """`mcptest tools|resources|prompts --format json|table`."""
     done = mcptest(kind, *MOCK, "--format", "json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -177,14 +177,14 @@ def test_a_servers_lists_come_as_the_server_sent_them(mcptest: Command, kind: st
 
 
 def test_capabilities_tell_what_the_handshake_told(mcptest: Command) -> None:
-    """Issue 2: `mcptest capabilities`."""
+    """`mcptest capabilities`."""
     found = json.loads(mcptest("capabilities", *MOCK, "--format", "json").stdout)
     assert found["protocolVersion"] == "2025-11-25"
     assert "tools" in found["capabilities"]
 
 
 def test_call_prints_the_result(mcptest: Command, write: Write) -> None:
-    """Issue 2: `mcptest call TOOL --args`, on a server of the suite."""
+    """`mcptest call TOOL --args`, on a server of the suite."""
     write()
     done = mcptest("call", "get_status", "--args", '{"service": "api"}', "--server", "mock")
     assert (done.returncode, done.stdout) == (0, "status: api operational\n")
@@ -264,7 +264,7 @@ def test_what_is_not_there_says_so(mcptest: Command, arguments: tuple[str, ...],
 
 
 def test_every_command_shows_an_example_in_its_help(mcptest: Command) -> None:
-    """Decisions 13: `--help` on each shows one example."""
+    """`--help` on each shows one example."""
     from mcptest_engine.cli.main import COMMANDS
 
     for name in COMMANDS:
@@ -333,7 +333,6 @@ def test_a_timeout_is_a_number_above_0(mcptest: Command, seconds: str) -> None:
 
 
 def test_a_password_in_a_url_is_refused_and_not_shown(mcptest: Command) -> None:
-    """Decisions 8."""
     done = mcptest("tools", "--url", "http://user:hunter2@127.0.0.1:9/mcp")
     assert done.returncode == 2
     assert "--url must not contain a user name or password" in done.stderr

@@ -106,7 +106,7 @@ def test_the_repro_line_of_a_case_runs_that_case(mcptest: Command, packages: Pat
 
 
 def test_an_estimate_says_what_is_known_and_what_is_not(mcptest: Command, packages: Path) -> None:
-    """Issue 8: cases x runs x fan-out, from caps and from what the same nodes cost last; nothing is called."""
+    """Cases x runs x fan-out, from caps and from what the same nodes cost last; nothing is called."""
     mcptest("run", "--case", "common-query")
     done = mcptest("run", "--dry-run", "--estimate-cost", "--repeat", "5", "--reporter", "json")
     assert done.returncode == 0, done.stderr
@@ -126,7 +126,7 @@ def test_an_estimate_says_what_is_known_and_what_is_not(mcptest: Command, packag
 
 
 def test_costs_are_held_against_a_baseline(mcptest: Command, packages: Path, tmp_path: Path) -> None:
-    """Issue 8: cost regression against a saved baseline; decisions 4, exit 6; told in each report in one line."""
+    """Cost regression against a saved baseline: exit 6; told in each report in one line."""
     only = ("--filter", "render [common-query]")
     saved = mcptest("run", *only, "--save-cost-baseline", "ci/costs.json")
     assert saved.returncode == 0, saved.stderr
@@ -168,7 +168,7 @@ def test_a_run_that_failed_saves_no_baseline(mcptest: Command, packages: Path, t
 
 
 def test_the_list_shows_the_nodes_of_a_composition_once(mcptest: Command, packages: Path) -> None:
-    """Issue 8: descriptions, nodes and cases."""
+    """Descriptions, nodes and cases."""
     done = mcptest("list")
     assert done.stdout.count("Searches, and reads each.") == 1
     assert "  render [empty-query]   3 nodes" in done.stdout
@@ -189,7 +189,7 @@ def test_the_servers_of_nodes_are_listed_where_there_are_several(mcptest: Comman
 
 
 def test_compositions_are_drawn(mcptest: Command, packages: Path) -> None:
-    """Issue 8: `mcptest list --graph`, of what a run would take."""
+    """`mcptest list --graph`, of what a run would take."""
     done = mcptest("list", "--graph", "mermaid", "--filter", "breaks")
     assert done.stdout.splitlines()[0] == "flowchart TD"
     assert "    c0n0 --> c0n1" in done.stdout.splitlines()
@@ -223,7 +223,7 @@ mock_server:
 
 
 def test_a_secret_that_goes_through_a_composition_reaches_no_report(mcptest: Command, tmp_path: Path) -> None:
-    """Decisions 8: arguments, outputs, reasons, models; in no report and not in the saved record."""
+    """Arguments, outputs, reasons, models; in no report and not in the saved record."""
     secret = "Xk29-super-secret-998877"
     (tmp_path / "secrets.yml").write_text(ECHOES, encoding="utf-8")
     (tmp_path / "mcptest.yml").write_text(SECRETS, encoding="utf-8")

@@ -22,7 +22,7 @@ def files(tmp_path, monkeypatch):
 
 
 def test_a_breaking_change_exits_with_1(capsys):
-    """upstream-facts 13: non-zero on breaking."""
+    """Non-zero on breaking."""
     assert main(["diff", "old.json", "new.json"]) == 1
     text = capsys.readouterr().out
     assert text.startswith("breaking\n  tool find: argument `q` type any became string\n")

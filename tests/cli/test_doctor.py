@@ -52,7 +52,7 @@ def test_without_a_server_the_machine_is_looked_at(mcptest: Run) -> None:
 
 
 def test_the_json_report_is_one_stable_document(mcptest: Run) -> None:
-    """Issue 6: {ok, checks: [{layer, name, status, detail, hint?, duration_ms?}]}."""
+    """{ok, checks: [{layer, name, status, detail, hint?, duration_ms?}]}."""
     found = report(mcptest("doctor", "--format", "json"))
     assert list(found) == ["mcptest_version", "ok", "target", "failed_layer", "summary", "checks"]
     assert (found["ok"], found["target"], found["failed_layer"]) == (True, None, None)
@@ -262,7 +262,7 @@ def test_a_server_of_the_suite_is_looked_at_by_its_name(mcptest: Run, tmp_path: 
 
 
 def test_a_failing_layer_is_named_in_text_and_json(mcptest: Run) -> None:
-    """Decisions 14; exit code 1."""
+    """Exit code 1."""
     done = mcptest("doctor", "--url", "http://127.0.0.1:9/mcp")
     assert done.returncode == 1
     assert done.stdout.splitlines()[-1] == "failed at TCP: connection refused at 127.0.0.1:9"
@@ -465,7 +465,7 @@ mock_server:
 
 
 def test_descriptions_below_the_gate_end_with_the_code_of_a_gate(mcptest: Run, tmp_path: Path) -> None:
-    """Issue 6, upstream-facts 11: scores, findings and gate as text and as JSON; no tool is called."""
+    """Scores, findings and gate as text and as JSON; no tool is called."""
     (tmp_path / "terse.yaml").write_text(TERSE)
     told = mcptest("doctor", "--command", "mcptest mock --tools-from terse.yaml", "--lint-descriptions")
     assert told.returncode == 6

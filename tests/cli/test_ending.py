@@ -60,7 +60,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="nee
 def test_ctrl_c_once_ends_the_run_with_its_report(
     started: Callable[..., object], suite_with: Write, tmp_path: Path
 ) -> None:
-    """Issue 2: Ctrl-C once ends the run cleanly with its report; decisions 4: 130."""
+    """Ctrl-C once ends the run cleanly with its report: 130."""
     suite_with(SLOW)
     process = started("--reporter", "json")
     assert isinstance(process, subprocess.Popen)
@@ -100,7 +100,7 @@ def test_ctrl_c_in_the_second_of_several_suites_ends_all_with_one_report(
 def test_ctrl_c_twice_leaves_at_once_and_leaves_nothing(
     started: Callable[..., object], write: Write, tmp_path: Path, silent: list[str]
 ) -> None:
-    """Issue 2: twice kills."""
+    """Twice kills."""
     lingering = Path(__file__).parent.parent / "servers" / "lingering.py"
     command = json.dumps([sys.executable, str(lingering), str(tmp_path), *silent])
     write(

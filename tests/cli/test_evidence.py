@@ -36,7 +36,6 @@ def evidence(capsys, *argv):
 
 
 def test_it_says_who_was_tested_by_what_and_with_which_result(capsys):
-    """upstream-facts 4.5."""
     told = evidence(capsys, "run.json", "--security", "findings.json")
     assert told["schema_version"] == "mcptest.dev/evidence/v1"
     assert {key: told["server_identity"][0][key] for key in ("name", "transport", "auth")} == {

@@ -87,7 +87,7 @@ def test_generating_never_calls_a_tool(mcptest: Command, tmp_path: Path, kind: s
 def test_running_what_was_generated_calls_only_what_is_declared_or_allowed(
     mcptest: Command, tmp_path: Path, flags: tuple[str, ...], called: set[str]
 ) -> None:
-    """Findings, S2. What changes something is called once."""
+    """What changes something is called once."""
     mcptest("generate", "suite", "--probe", "--command", recorder(tmp_path), "--output", "s.yml", *flags)
     done = mcptest("run", "s.yml", "--reporter", "json")
     record = json.loads(done.stdout)
@@ -494,7 +494,7 @@ def test_warnings_of_the_suite_are_told_once(mcptest: Command, tmp_path: Path) -
 def test_the_checks_of_the_protocol_are_those_of_its_revision(
     mcptest: Command, revision: str, checks: list[str]
 ) -> None:
-    """Findings, V37: `ping` and an unknown method find faults in public servers."""
+    """`ping` and an unknown method find faults in public servers."""
     done = mcptest("generate", "conformance", *DEMO, "--protocol", revision, "--output", "c.yml")
     assert done.returncode == 0, done.stderr
     listed = json.loads(mcptest("run", "c.yml", "--reporter", "json").stdout)

@@ -56,7 +56,7 @@ def agent_settings(folder: Path, **servers: Any) -> None:
 
 
 def test_a_command_and_yes_lead_from_nothing_to_verdicts(mcptest: Run, tmp_path: Path) -> None:
-    """Issue 6: from nothing to a running suite."""
+    """From nothing to a running suite."""
     done = mcptest("init", "--command", DEMO, "--yes")
     assert "wrote mcptest.yml: tests for 12 tools, 3 resources, 2 prompts of mcptest-demo" in done.stdout
     assert "PASS  get_weather: valid arguments" in done.stdout
@@ -107,7 +107,7 @@ def diarist(folder: Path) -> tuple[str, Callable[[], list[str]]]:
 def test_only_tools_that_declare_to_be_read_only_or_are_allowed_are_called(
     run: str, flags: tuple[str, ...], called: set[str], mcptest: Run, tmp_path: Path
 ) -> None:
-    """Findings, S2; what changes something is called once."""
+    """What changes something is called once."""
     command, made = diarist(tmp_path)
     done = mcptest("init", "--command", command, run, *flags)
     assert set(made()) == called, done.stdout
@@ -184,7 +184,7 @@ def test_how_a_destructive_tool_is_allowed_is_said_where_allow_alone_was_given(m
 
 
 def test_what_is_held_back_is_listed_with_its_class_before_anything_runs(mcptest: Run, tmp_path: Path) -> None:
-    """Findings, S2; `mcptest run` afterwards does not call it either."""
+    """`mcptest run` afterwards does not call it either."""
     command, made = diarist(tmp_path)
     done = mcptest("init", "--command", command, "--yes")
     listed = done.stdout.partition("PASS")[0]
@@ -197,7 +197,7 @@ def test_what_is_held_back_is_listed_with_its_class_before_anything_runs(mcptest
 
 
 def test_a_tool_that_is_listed_otherwise_by_the_process_that_runs_is_not_called(mcptest: Run, tmp_path: Path) -> None:
-    """Findings, S3: `init` lists in one process and calls in another."""
+    """`init` lists in one process and calls in another."""
     command, made = diarist(tmp_path)
     script = tmp_path / "script.json"
     turned = tmp_path / "turned.sh"
@@ -211,7 +211,7 @@ def test_a_tool_that_is_listed_otherwise_by_the_process_that_runs_is_not_called(
 
 
 def test_the_knobs_bound_what_is_called(mcptest: Run, tmp_path: Path) -> None:
-    """Findings, S2: as on every command that calls tools on its own account."""
+    """As on every command that calls tools on its own account."""
     command, made = diarist(tmp_path)
     flags = ("--presumed", "--max-calls", "1", "--concurrency", "1", "--call-delay", "0ms")
     done = mcptest("init", "--command", command, "--yes", *flags)
@@ -668,7 +668,7 @@ def test_an_empty_line_runs_nothing_that_changes_something(terminal: Callable[..
 def test_a_person_is_asked_about_tools_that_are_presumed_read_only(
     answer: str, called: list[str], terminal: Callable[..., Terminal], tmp_path: Path
 ) -> None:
-    """Findings, S2: each is listed with its class first, and the default is no."""
+    """Each is listed with its class first, and the default is no."""
     command, made = diarist(tmp_path)
     screen = terminal("--command", command, "--output", "mcptest.yml")
     screen.wait_for("also call those that are presumed read-only, 1 of 3? [y/N]:")
@@ -835,7 +835,7 @@ def test_a_pipeline_that_is_there_stays_as_it_is_and_nothing_is_started(mcptest:
 
 
 def test_on_a_server_whose_every_tool_is_broken_no_generated_test_passes(mcptest: Run, tmp_path: Path) -> None:
-    """Findings, V1: nor is an error taken for the refusal of invalid arguments. What needed no guess fails."""
+    """Nor is an error taken for the refusal of invalid arguments. What needed no guess fails."""
     done = mcptest("init", "--command", server("library", "--broken", "all"), "--yes", "--presumed")
     assert "PASS" not in done.stdout
     record = json.loads(mcptest("report", "--format", "json").stdout)
@@ -946,7 +946,7 @@ def test_the_calls_with_better_arguments_count_to_the_most_that_are_allowed(mcpt
 
 
 def test_a_command_and_a_url_make_a_suite_that_starts_the_program(mcptest: Run, tmp_path: Path) -> None:
-    """U5: and the run that follows has started it, on a free port."""
+    """And the run that follows has started it, on a free port."""
     command = f"{DEMO} --http 127.0.0.1:{{port}}"
     done = mcptest("init", "--command", command, "--url", "http://127.0.0.1:0/mcp", "--yes", "--tools", "status")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -163,7 +163,7 @@ def reach(one: Started, word: str, *, ending: bool) -> None:
 def test_kill_9_leaves_no_process_at_any_moment(
     words: tuple[str, ...], whole_group: bool, word: str, start: Callable[..., Started]
 ) -> None:
-    """Decisions 14: nothing of its servers' process groups, grandchildren that ignore SIGTERM included."""
+    """Nothing of its servers' process groups, grandchildren that ignore SIGTERM included."""
     one = start(*words, silent=word == "started", patient=word == "eof")
     reach(one, word, ending=True)
     servers = one.servers()
@@ -193,7 +193,7 @@ def test_a_command_that_talks_to_one_server_leaves_none_either(
 def test_a_run_that_is_ended_saves_what_it_found(
     word: str, number: signal.Signals, start: Callable[..., Started]
 ) -> None:
-    """Decisions 4: 130, and the report of what ran is still written."""
+    """130, and the report of what ran is still written."""
     one = start("run", "--reporter", "json", silent=word == "started")
     one.wait_for(word)
     watched = Watched(one.servers())
@@ -239,7 +239,7 @@ def test_under_nohup_a_hangup_is_still_ignored(start: Callable[..., Started]) ->
 
 
 def test_a_closed_terminal_ends_the_run_and_saves_it(start: Callable[..., Started]) -> None:
-    """Issue 3: SIGHUP. Nobody can read the report any more, so the record is all that is left of the run."""
+    """SIGHUP. Nobody can read the report any more, so the record is all that is left of the run."""
     ours, theirs = os.openpty()
     one = start("run", wrapper=(sys.executable, "-c", IN_TERMINAL), stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)

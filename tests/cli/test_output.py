@@ -62,7 +62,7 @@ def test_every_command_writes_to_a_pipe_that_is_not_utf_8(mcptest: Command, word
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_result_is_printed_so_that_no_terminal_obeys_it(mcptest: Command, form: str) -> None:
-    """Decisions 11: server text is data; JSON keeps its value by escapes."""
+    """Server text is data; JSON keeps its value by escapes."""
     done = mcptest("call", "line", "--args", answer(CONTENT), "--command", script("bad_answers"), "--format", form)
     assert (done.returncode, "is not valid MCP" in done.stderr) == (1, True)
     assert UNSAFE.isdisjoint(done.stdout + done.stderr)
@@ -79,7 +79,6 @@ def test_a_deep_result_is_printed_on_one_line(mcptest: Command) -> None:
 
 
 def test_a_catalog_is_printed_so_that_no_terminal_obeys_it(mcptest: Command) -> None:
-    """Decisions 11."""
     for form in ("table", "json"):
         done = mcptest("tools", "--command", script("odd_catalog", "controls"), "--format", form)
         assert done.returncode == 0, done.stderr
@@ -114,7 +113,6 @@ def crashing(tmp_path: Path) -> Path:
 def test_the_end_of_stderr_is_shown_without_the_secrets_of_the_suite(
     mcptest: Command, tmp_path: Path, crashing: Path
 ) -> None:
-    """Decisions 8, for every command that talks to a server."""
     (tmp_path / "mcptest.yml").write_text(
         f"servers:\n  s: {{ command: [{sys.executable}, {crashing}], env: {{ API_TOKEN: {SECRET} }} }}\n"
         "tools:\n  - { name: a, tool: x, expect: { max_duration_ms: 5 } }\n"
@@ -129,7 +127,7 @@ def test_the_end_of_stderr_is_shown_without_the_secrets_of_the_suite(
 
 
 def test_a_bearer_token_that_the_server_sends_back_is_not_shown(mcptest: Command) -> None:
-    """Decisions 8; the URL leads nowhere, and its path stands in the message."""
+    """The URL leads nowhere, and its path stands in the message."""
     url = f"http://127.0.0.1:1/{SECRET}"
     done = mcptest("tools", "--url", url, "--bearer-token-env", "MY_TOKEN", MY_TOKEN=SECRET)
     assert done.returncode == 1
@@ -151,7 +149,6 @@ tools:
 
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_a_list_shows_neither_secrets_nor_what_a_terminal_obeys(mcptest: Command, suite_with: Write, form: str) -> None:
-    """Decisions 8 and 11."""
     suite_with(SECRETS)
     done = mcptest("list", "--format", form, MY_API_KEY=SECRET)
     assert done.returncode == 0, done.stderr
@@ -164,7 +161,7 @@ def test_a_list_shows_neither_secrets_nor_what_a_terminal_obeys(mcptest: Command
 def test_no_report_shows_a_secret_that_the_suite_put_into_an_assertion(
     mcptest: Command, suite_with: Write, tmp_path: Path, reporter: str
 ) -> None:
-    """Decisions 8: matchers, their names and messages are the suite's, and secret all the same."""
+    """Matchers, their names and messages are the suite's, and secret all the same."""
     suite_with(SECRETS.replace("    skip: ", "    # "))
     done = mcptest("run", "--reporter", reporter, MY_API_KEY=SECRET)
     assert done.returncode == 1, done.stderr
@@ -175,7 +172,6 @@ def test_no_report_shows_a_secret_that_the_suite_put_into_an_assertion(
 
 
 def test_validate_prints_no_secret_of_the_suite(mcptest: Command, suite_with: Write) -> None:
-    """Decisions 8, as text and as JSON."""
     suite_with(f'tools:\n  - {{ name: a, tool: t, timeout_ms: "{SECRET}" }}\n', top=f"env: {{ A_TOKEN: {SECRET} }}\n")
     for form in ("text", "json"):
         done = mcptest("validate", "--format", form)

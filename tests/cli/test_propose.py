@@ -1,4 +1,4 @@
-"""`mcptest propose`. Source: decisions 13 and 14, Commands and faces; agent-interface.md, propose_assertions."""
+"""`mcptest propose`."""
 
 from __future__ import annotations
 

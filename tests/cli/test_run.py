@@ -27,7 +27,7 @@ def verdicts(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
 
 
 def test_a_run_judges_tools_resources_and_prompts(mcptest: Command, write: Write) -> None:
-    """Issue 2: load, connect, run, judge, report; one failing test is exit 1."""
+    """Load, connect, run, judge, report; one failing test is exit 1."""
     write()
     done = mcptest("run", "--reporter", "json")
     assert done.returncode == 1
@@ -40,7 +40,7 @@ def test_a_run_judges_tools_resources_and_prompts(mcptest: Command, write: Write
 
 
 def test_the_record_is_saved_and_reported_again_byte_for_byte(mcptest: Command, write: Write, tmp_path: Path) -> None:
-    """Issue 2: `mcptest report run.json --format X` gives byte for byte what the run would have printed."""
+    """`mcptest report run.json --format X` gives byte for byte what the run would have printed."""
     write()
     formats = ["pretty", "minimal", "json", "ndjson", "junit", "tap", "md", "github", "agent"]
     flags = [flag for name in formats[1:] for flag in ("--reporter", f"{name}={name}.out")]
@@ -61,7 +61,7 @@ def test_report_without_a_record_takes_the_newest_run(mcptest: Command, write: W
 
 
 def test_the_repro_line_of_the_agent_report_runs_just_that_test(mcptest: Command, write: Write) -> None:
-    """Decisions 4: every `repro` line is exact."""
+    """Every `repro` line is exact."""
     write()
     report = mcptest("run", "--reporter", "agent").stdout
     assert '  repro: mcptest run --filter "api is degraded"\n' in report or (
@@ -72,7 +72,7 @@ def test_the_repro_line_of_the_agent_report_runs_just_that_test(mcptest: Command
 
 
 def test_the_repro_line_names_a_suite_that_the_default_would_not_find(mcptest: Command, write: Write) -> None:
-    """Decisions 4: `--config` after `--filter`."""
+    """`--config` after `--filter`."""
     write(name="other.yml")
     report = mcptest("run", "other.yml", "--reporter", "agent").stdout
     assert 'mcptest run --filter "api is degraded" --config other.yml\n' in report
@@ -98,7 +98,7 @@ def test_the_repro_line_names_a_suite_that_the_default_would_not_find(mcptest: C
 def test_each_kind_of_invocation_has_its_exit_code(
     mcptest: Command, write: Write, flags: list[str], expected: int
 ) -> None:
-    """Decisions 4: exit codes."""
+    """Exit codes."""
     write()
     done = mcptest("run", *flags)
     assert done.returncode == expected, done.stderr
@@ -108,14 +108,14 @@ def test_each_kind_of_invocation_has_its_exit_code(
 
 
 def test_snapshot_updates_are_refused_under_ci(mcptest: Command, write: Write) -> None:
-    """Decisions 9: exit 5 without --allow-update-in-ci."""
+    """Exit 5 without --allow-update-in-ci."""
     write()
     assert mcptest("run", "--update-snapshots", CI="true").returncode == 5
     assert mcptest("run", "--update-snapshots", "--allow-update-in-ci", CI="true").returncode == 1
 
 
 def test_focused_tests_are_refused_under_ci(mcptest: Command, suite_with: Write) -> None:
-    """Issue 2: `only` is refused under CI (exit 2)."""
+    """`only` is refused under CI (exit 2)."""
     suite_with("tools:\n  - { name: a, tool: get_status, only: true }\n  - { name: b, tool: get_status }\n")
     done = mcptest("run", "--reporter", "json")
     assert verdicts(done) == {"a": "pass"}
@@ -125,14 +125,14 @@ def test_focused_tests_are_refused_under_ci(mcptest: Command, suite_with: Write)
 
 
 def test_no_suite_here_is_exit_2_and_says_how_to_go_on(mcptest: Command) -> None:
-    """Decisions 4: 2, no suite found."""
+    """2, no suite found."""
     done = mcptest("run")
     assert done.returncode == 2
     assert "mcptest demo" in done.stderr
 
 
 def test_a_bad_suite_runs_nothing_and_shows_every_problem(mcptest: Command, suite_with: Write, tmp_path: Path) -> None:
-    """Issue 2: every problem at once, in file order, with file, line and column."""
+    """Every problem at once, in file order, with file, line and column."""
     suite_with("toolz: []\ntools:\n  - { name: a, tool: get_status, tagz: [x] }\n")
     done = mcptest("run")
     assert done.returncode == 2
@@ -144,7 +144,7 @@ def test_a_bad_suite_runs_nothing_and_shows_every_problem(mcptest: Command, suit
 
 
 def test_a_retried_test_that_passes_is_flaky(mcptest: Command, suite_with: Write) -> None:
-    """Decisions 4: every attempt is in the record; passing after a failure is pass with `flaky: true`."""
+    """Every attempt is in the record; passing after a failure is pass with `flaky: true`."""
     suite_with(
         "tools:\n  - name: gets ready\n    tool: get_flaky\n    expect:\n"
         '      - { target: "result.content[0].text", matcher: { exact: ready } }\n'
@@ -157,7 +157,7 @@ def test_a_retried_test_that_passes_is_flaky(mcptest: Command, suite_with: Write
 
 
 def test_bail_skips_what_was_not_begun(mcptest: Command, suite_with: Write) -> None:
-    """Issue 2: `--bail [N]`; what did not run is no pass."""
+    """`--bail [N]`; what did not run is no pass."""
     rows = "".join(f"  - {{ name: t{number}, tool: get_nothing }}\n" for number in range(6))
     suite_with("tools:\n" + rows)
     done = mcptest("run", "--workers", "1", "--bail", "2", "--reporter", "json")
@@ -166,7 +166,7 @@ def test_bail_skips_what_was_not_begun(mcptest: Command, suite_with: Write) -> N
 
 
 def test_an_unknown_tool_gets_the_nearest_name_that_the_suite_uses(mcptest: Command, suite_with: Write) -> None:
-    """Issue 2: hints for the nearest tool name."""
+    """Hints for the nearest tool name."""
     suite_with("tools:\n  - { name: good, tool: get_status }\n  - { name: bad, tool: get_statsu }\n")
     done = mcptest("run", "--reporter", "json")
     failure = record(done)["tests"][1]["failure"]
@@ -174,14 +174,14 @@ def test_an_unknown_tool_gets_the_nearest_name_that_the_suite_uses(mcptest: Comm
 
 
 def test_last_failed_runs_only_what_failed(mcptest: Command, write: Write) -> None:
-    """Issue 2: `--last-failed`."""
+    """`--last-failed`."""
     write()
     mcptest("run")
     assert verdicts(mcptest("run", "--last-failed", "--reporter", "json")) == {"api is degraded": "fail"}
 
 
 def test_shards_merge_into_one_report(mcptest: Command, write: Write, tmp_path: Path) -> None:
-    """Issue 2: `--shard i/n` with `report --merge a.json b.json`."""
+    """`--shard i/n` with `report --merge a.json b.json`."""
     write()
     for index in (1, 2):
         mcptest("run", "--shard", f"{index}/2", "--reporter", f"json=s{index}.json")
@@ -223,21 +223,21 @@ def test_shards_of_runs_and_repeats_merge_into_the_order_of_the_whole_run(
 
 
 def test_repeats_run_each_test_several_times(mcptest: Command, write: Write) -> None:
-    """Issue 2: `--repeat N`, to hunt for flaky tests."""
+    """`--repeat N`, to hunt for flaky tests."""
     write()
     done = mcptest("run", "--filter", "memo reads", "--repeat", "3", "--reporter", "json")
     assert list(verdicts(done)) == ["memo reads #1", "memo reads #2", "memo reads #3"]
 
 
 def test_another_server_command_takes_the_place_of_every_server(mcptest: Command, write: Write) -> None:
-    """Issue 2: `--server-command`."""
+    """`--server-command`."""
     write()
     done = mcptest("run", "--server-command", "mcptest mock --preset evil", "--reporter", "json")
     assert set(verdicts(done).values()) == {"fail"}
 
 
 def test_a_dry_run_starts_nothing(mcptest: Command, write: Write, tmp_path: Path) -> None:
-    """Issue 2: `--dry-run`."""
+    """`--dry-run`."""
     write()
     done = mcptest("run", "--dry-run", "--server-command", "touch started")
     assert done.returncode == 0
@@ -246,7 +246,7 @@ def test_a_dry_run_starts_nothing(mcptest: Command, write: Write, tmp_path: Path
 
 
 def test_secrets_never_reach_a_record_or_a_report(mcptest: Command, suite_with: Write, tmp_path: Path) -> None:
-    """Issue 2: secrets never reach a record, a log or a report."""
+    """Secrets never reach a record, a log or a report."""
     suite_with(
         "tools:\n  - name: says it\n    tool: get_token\n    expect:\n"
         '      - { target: "result.content[0].text", matcher: { exact: nothing } }\n',
@@ -274,7 +274,7 @@ def test_a_report_that_cannot_be_written_is_told_and_the_others_are_kept(
 
 
 def test_timeouts_are_one_clear_failure_and_the_session_stays_usable(mcptest: Command, suite_with: Write) -> None:
-    """Decisions 4: a timed-out call is cancelled and the session stays usable."""
+    """A timed-out call is cancelled and the session stays usable."""
     suite_with(
         "tools:\n  - { name: late, tool: get_slow, timeout_ms: 100 }\n"
         "  - { name: after, tool: get_status, serial: true }\n"
@@ -286,7 +286,7 @@ def test_timeouts_are_one_clear_failure_and_the_session_stays_usable(mcptest: Co
 
 
 def test_the_repro_line_repeats_what_changes_the_test(mcptest: Command, write: Write) -> None:
-    """Decisions 4: every `repro` line is exact, also for a run with variables of its own or another server."""
+    """Every `repro` line is exact, also for a run with variables of its own or another server."""
     suite = write()
     text = suite.read_text(encoding="utf-8").replace("contains: degraded", 'contains: "${want}"')
     suite.write_text(f"variables: {{ want: degraded }}\n{text}", encoding="utf-8")

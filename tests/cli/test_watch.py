@@ -69,7 +69,7 @@ def watching(mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str]
 
 @pytest.mark.parametrize("polling", ["", "1"])
 def test_a_save_runs_again_and_says_what_changed(watching: Callable[..., Watching], write: Write, polling: str) -> None:
-    """Issue 2: reruns on save, shows what changed since the last run (newly failing, fixed).
+    """Reruns on save, shows what changed since the last run (newly failing, fixed).
 
     The file is written in place here, which is two changes to whoever looks in between: how many runs it takes is not said.
     """
@@ -118,7 +118,7 @@ def test_an_atomic_save_is_seen_again_and_again(watching: Callable[..., Watching
 
 
 def test_a_broken_suite_is_told_and_a_mended_one_runs(watching: Callable[..., Watching], write: Write) -> None:
-    """Issue 2: revalidates first."""
+    """Revalidates first."""
     suite = write()
     loop = watching()
     good = suite.read_text(encoding="utf-8")
@@ -129,7 +129,7 @@ def test_a_broken_suite_is_told_and_a_mended_one_runs(watching: Callable[..., Wa
 
 
 def test_a_servers_own_file_is_watched(watching: Callable[..., Watching], write: Write, tmp_path: Path) -> None:
-    """Issue 2: local files named in a server's argv."""
+    """Local files named in a server's argv."""
     write()
     loop = watching()
     manifest = tmp_path / "manifest.yml"

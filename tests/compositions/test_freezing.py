@@ -1,4 +1,4 @@
-"""`freeze: record` keeps what a node gave, `golden` gives it again and asks no server. Source: compositions, Determinism."""
+"""`freeze: record` keeps what a node gave, `golden` gives it again and asks no server."""
 
 from __future__ import annotations
 

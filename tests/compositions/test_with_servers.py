@@ -35,7 +35,7 @@ def wants(target: str, value: Any) -> dict[str, Any]:
 
 
 def test_three_servers_feed_each_other_in_one_composition(run: Run, log: Path) -> None:
-    """Issue 8: a composition over three real servers."""
+    """A composition over three real servers."""
     composition = {
         "nodes": [
             node(
@@ -183,7 +183,6 @@ def test_a_fan_out_over_a_fan_out_walks_its_results(run: Run) -> None:
 
 
 def test_a_refusal_and_a_protocol_error_make_a_node_err_with_a_null_output(run: Run) -> None:
-    """Decisions 14, Compositions."""
     record = run(
         {"nodes": [node("a", "refuse", args={"text": "not today"}), node("b", "reject"), node("c", "give", "a")]}
     )
@@ -205,7 +204,7 @@ def test_of_many_nodes_that_failed_the_rest_is_counted_and_so_is_what_was_skippe
 
 
 def test_an_expected_failure_passes_when_only_the_assertions_are_to_hold(run: Run) -> None:
-    """Decisions 14: with `expect`, only the assertions and the budget gate."""
+    """With `expect`, only the assertions and the budget gate."""
     expect = [wants("nodes.a.status", "err"), wants("nodes.b.status", "skipped"), wants("composition.ran", False)]
     record = run({"nodes": [node("a", "refuse"), node("b", "give", "a")], "expect": expect})
     assert record.tests[0].verdict is Verdict.PASS, record.tests[0].message
@@ -432,7 +431,7 @@ def test_a_key_with_braces_is_written_in_quotes(run: Run) -> None:
 
 
 def test_caps_add_up_over_the_cases(run: Run) -> None:
-    """Decisions 14: composition caps add up over all its cases."""
+    """Composition caps add up over all its cases."""
     cases = [{"name": name, "vars": {"tokens": 40}} for name in ("one", "two", "three")]
     nodes = [
         node("a", "spend", args={"tokens": "${var.tokens}", "cost_usd": 0.02, "model": "m"}),
@@ -491,7 +490,7 @@ def test_a_case_that_is_out_of_time_leaves_the_others_theirs(run: Run) -> None:
 
 
 def test_a_budget_that_no_call_counts_towards_is_told(run: Run) -> None:
-    """Decisions 14: no attribution counts zero with a note."""
+    """No attribution counts zero with a note."""
     record = run({"nodes": [node("a")], "budget": {"max_cost_usd": 1, "max_tokens": 1}})
     assert any("no call reported its cost" in warning for warning in record.warnings)
 
@@ -576,7 +575,7 @@ def test_judged_metrics_are_deferred_and_never_a_pass(run: Run) -> None:
 
 
 def test_a_composition_that_changes_something_runs_alone_unless_it_says_otherwise(run: Run, log: Path) -> None:
-    """Decisions 4: as for a test of such a tool; the name is what it is judged by."""
+    """As for a test of such a tool; the name is what it is judged by."""
     cases = [{"name": "one"}, {"name": "two"}]
     nodes = [node("make", "create_record"), node("wait", "give", args={"ms": 20})]
     run({"nodes": nodes, "cases": cases, "expect": [wants("nodes.make.status", "err")]})

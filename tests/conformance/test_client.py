@@ -88,7 +88,7 @@ def expected_failures() -> set[str]:
 
 @pytest.mark.parametrize("run", sorted(RUNS))
 def test_our_client_conforms_but_for_the_failures_that_are_expected(client: str, tmp_path: Path, run: str) -> None:
-    """Issue 3, the conformance suite: a justified list, which is exact."""
+    """A justified list, which is exact."""
     for flags in RUNS[run]:
         conformance(flags, client, tmp_path)
     found = troubles(tmp_path / "results")

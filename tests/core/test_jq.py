@@ -112,7 +112,7 @@ def test_a_program_that_fails_says_why(program, message):
 
 @pytest.mark.parametrize("program", ["env", "$ENV", "def f: $ENV; f", '"x" as $ENV | env'])
 def test_a_program_sees_no_environment(program, monkeypatch):
-    """Decisions 11. The worker is started anew, so that it could have inherited the variable."""
+    """The worker is started anew, so that it could have inherited the variable."""
     monkeypatch.setenv("MCPTEST_SECRET", "hunter2")
     close_worker()
     assert run_program(program, None) == [{}]
@@ -129,7 +129,7 @@ def test_a_program_sees_no_definitions_of_the_users_home(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("program", ["def f: f; f", "last(repeat(1))", "repeat(1)", "until(false; . + 1)"])
 def test_a_program_that_loops_for_ever_is_stopped_and_the_next_one_runs(program):
-    """Decisions 11: bounded in time."""
+    """Bounded in time."""
     with pytest.raises(JqRunError) as stopped:
         run_program(program, 0, timeout_seconds=0.1)
     assert stopped.value.timed_out

@@ -30,7 +30,7 @@ from mcptest_engine.core.patterns import PatternError, PatternTimeout, check_pat
     ],
 )
 def test_a_pattern_is_searched_for_anywhere(pattern, text, found):
-    """Decisions 3: the regex is a search, flags inline."""
+    """The regex is a search, flags inline."""
     assert search(pattern, text) is found
 
 
@@ -44,7 +44,7 @@ def test_a_pattern_is_searched_for_anywhere(pattern, text, found):
     ],
 )
 def test_a_pattern_that_would_take_for_ever_is_stopped(pattern, text):
-    """Issue 2: regular expressions bounded in time."""
+    """Regular expressions bounded in time."""
     try:
         assert search(pattern, text, timeout_seconds=0.1) is False  # `regex` sees through some of them
     except PatternTimeout as late:

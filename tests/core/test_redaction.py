@@ -93,7 +93,7 @@ SECRETS = st.lists(st.text(min_size=1, max_size=20), max_size=3)
 
 @pytest.mark.parametrize("token", TOKENS)
 def test_a_well_known_token_is_redacted_wherever_it_stands(token):
-    """upstream-facts.md 12: token prefixes, long hex, long base64-like runs."""
+    """Token prefixes, long hex, long base64-like runs."""
     redactor = Redactor()
     assert redactor.redact_text(token) == MASK
     assert redactor.redact_text(f"before {token} after") == f"before {MASK} after"
@@ -119,7 +119,7 @@ def test_a_well_known_token_is_redacted_wherever_it_stands(token):
     ],
 )
 def test_a_secret_on_a_command_line_in_a_text_is_redacted(text, secret):
-    """Issue 17: texts of servers and stderr hold whole command lines."""
+    """Texts of servers and stderr hold whole command lines."""
     assert Redactor().redact_text(text) == text.replace(secret, MASK)
 
 
@@ -154,7 +154,7 @@ def test_nearly_every_random_credential_is_recognised():
 
 @pytest.mark.parametrize("name", SECRET_NAMES)
 def test_a_name_that_promises_a_secret_is_recognised(name):
-    """upstream-facts.md 12: secret-named JSON keys and header patterns."""
+    """Secret-named JSON keys and header patterns."""
     assert is_secret_name(name)
     assert Redactor().redact({name: "x"}) == {name: MASK}
 
@@ -222,14 +222,14 @@ def test_a_named_secret_inside_a_text_is_redacted(text, expected):
 
 
 def test_a_registered_value_is_redacted_also_as_a_part_of_a_text_and_as_a_key():
-    """decisions.md 8: registered values."""
+    """Registered values."""
     redactor = Redactor(["correct horse"])
     assert redactor.redact_text("it is correct horse!") == f"it is {MASK}!"
     assert redactor.redact({"correct horse": ["correct horse"]}) == {MASK: [MASK]}
 
 
 def test_a_short_registered_value_is_redacted_only_as_a_whole_string():
-    """decisions.md 14: under 8 characters it is masked only as a whole string."""
+    """Under 8 characters it is masked only as a whole string."""
     redactor = Redactor(["blue"])
     value = ["a blue sky", {"blue": 1}]
     assert redactor.redact(value) is value

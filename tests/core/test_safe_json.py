@@ -39,7 +39,6 @@ def strict(text: str) -> Any:
 @pytest.mark.parametrize("text", UNSAFE)
 @pytest.mark.parametrize("indent", [None, 2])
 def test_what_a_terminal_obeys_is_written_as_an_escape_and_reads_the_same(text: str, indent: int | None) -> None:
-    """Decisions 11, without changing the value."""
     written = safe_json({"a": text}, indent=indent)
     assert text[-1] not in written
     assert strict(written) == {"a": text}

@@ -23,7 +23,7 @@ INVISIBLE = [0x180E, 0x200B, 0x2028, 0x2029, 0x2060, 0xFEFF, 0xE0001, 0xE0041, 0
 @pytest.mark.parametrize("code", UNSAFE + INVISIBLE, ids=hex)
 @pytest.mark.parametrize("around", ["", "é", "a" * 5000], ids=["alone", "beyond-ascii", "long"])
 def test_an_unsafe_character_never_comes_through(code, around):
-    """decisions.md 11: C0 but tab and newline, DEL, C1 and bidi controls are shown as visible stand-ins."""
+    """C0 but tab and newline, DEL, C1 and bidi controls are shown as visible stand-ins."""
     shown = sanitise(f"{around}x{chr(code)}y{around}")
     assert chr(code) not in shown
     assert shown != f"{around}xy{around}"

@@ -12,7 +12,7 @@ from mcptest_engine.core.schemas import SchemaError, compile_schema, nested_deep
 
 
 def test_a_remote_reference_is_refused_and_never_fetched():
-    """Decisions 3: no remote `$ref` is ever fetched."""
+    """No remote `$ref` is ever fetched."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.settimeout(0.2)
         port = listening.getsockname()[1]
@@ -23,7 +23,7 @@ def test_a_remote_reference_is_refused_and_never_fetched():
 
 
 def test_a_file_reference_is_refused(tmp_path):
-    """Issue 2: no schema ever fetches a `file:` reference."""
+    """No schema ever fetches a `file:` reference."""
     place = tmp_path / "schema.json"
     place.write_text("true")
     with pytest.raises(SchemaError, match="nothing outside of the schema"):
@@ -47,7 +47,7 @@ def test_a_reference_inside_the_schema_works():
 
 
 def test_the_draft_is_2020_12_unless_the_schema_says_otherwise():
-    """Decisions 3; `prefixItems` is new in 2020-12, `items` as a list was dropped there."""
+    """`prefixItems` is new in 2020-12, `items` as a list was dropped there."""
     assert not compile_schema({"prefixItems": [{"type": "integer"}]}).is_valid(["x"])
     draft7 = {"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "integer"}]}
     assert not compile_schema(draft7).is_valid(["x"])

@@ -1,4 +1,4 @@
-"""The target language (decisions 2)."""
+"""The target language."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def at(text: str, envelope: object = ENVELOPE) -> object:
     ],
 )
 def test_a_target_is_read_as_its_segments(text, segments):
-    """Decisions 2: the grammar."""
+    """The grammar."""
     assert parse_target(text).segments == segments
 
 
@@ -73,7 +73,7 @@ def test_a_target_is_read_as_its_segments(text, segments):
     ],
 )
 def test_a_syntax_error_names_the_column_of_the_fault(text, column, words):
-    """Decisions 2: a load error with the column of the fault."""
+    """A load error with the column of the fault."""
     with pytest.raises(TargetSyntaxError) as refused:
         parse_target(text)
     assert refused.value.column == column
@@ -93,7 +93,6 @@ def test_a_syntax_error_names_the_column_of_the_fault(text, column, words):
     ],
 )
 def test_a_target_leads_to_its_value(text, value):
-    """Decisions 2."""
     assert at(text) == value
 
 
@@ -114,7 +113,7 @@ def test_a_target_leads_to_its_value(text, value):
     ],
 )
 def test_what_leads_nowhere_is_absent_and_knows_whether_its_parent_is_there(text, parent_resolves):
-    """Decisions 2: `[*]` on a non-array does not exist; `not` asks whether all but the last segment resolve."""
+    """`[*]` on a non-array does not exist; `not` asks whether all but the last segment resolve."""
     found = at(text)
     assert isinstance(found, Absent)
     assert found.parent_resolves is parent_resolves
@@ -146,7 +145,7 @@ def test_what_leads_nowhere_is_absent_and_knows_whether_its_parent_is_there(text
     ],
 )
 def test_an_absent_value_says_what_is_there_instead(text, reason):
-    """Issue 2: the longest prefix that resolves, what is there, and the nearest key."""
+    """The longest prefix that resolves, what is there, and the nearest key."""
     found = at(text)
     assert isinstance(found, Absent)
     assert found.reason == reason
@@ -159,7 +158,7 @@ def test_a_text_that_holds_json_hints_at_the_transform():
 
 
 def test_keys_of_a_server_are_shown_safely_and_not_all():
-    """Decisions 11: every string from a server passes the sanitiser."""
+    """Every string from a server passes the sanitiser."""
     found = at("result.x", {"result": {"\x1b[31m": 1, **{f"k{n}": 1 for n in range(50)}}})
     assert isinstance(found, Absent)
     assert "\x1b" not in found.reason
@@ -167,7 +166,6 @@ def test_keys_of_a_server_are_shown_safely_and_not_all():
 
 
 def test_an_element_that_lacks_the_member_is_an_absent_entry():
-    """Decisions 2."""
     found = at("result.content[*].text")
     assert isinstance(found, Spread)
     assert [entry for entry in found if not isinstance(entry, Absent)] == ["one", "three"]

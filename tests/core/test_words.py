@@ -35,7 +35,7 @@ def test_an_error_is_told_with_its_code_and_its_message_quoted() -> None:
 
 @pytest.mark.parametrize("before", range(150, 200, 7))
 def test_clipping_an_error_leaves_no_half_of_a_secret(before: int) -> None:
-    """Decisions 8: secrets are taken out before anything is cut."""
+    """Secrets are taken out before anything is cut."""
     told = told_error({"code": -1, "message": "x" * before + SECRET + "y" * 500}, hidden)
     assert "Zq8v" not in told
     assert len(told) < 230

@@ -165,7 +165,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_ten_questions_of_an_auditor_are_answered_on_the_first_screens(
     watched: Callable[..., Watched], audited: Path, width: int, height: int
 ) -> None:
-    """U17, U18: on the first screen of a desk, and on the first two of a phone."""
+    """On the first screen of a desk, and on the first two of a phone."""
     page = watched(width).open(audited)
     told = page.evaluate(VISIBLE, height)
     open_ones = {question: [word for word in words if word not in told] for question, words in QUESTIONS.items()}
@@ -180,7 +180,7 @@ def test_ten_questions_of_an_auditor_are_answered_on_the_first_screens(
 def test_a_failing_test_is_opened_from_the_top_and_closed_again(
     watched: Callable[..., Watched], report: Path, width: int
 ) -> None:
-    """Issue 10: with real clicks, at the width of a phone, a tablet and a desk; nothing scrolls the page sideways."""
+    """With real clicks, at the width of a phone, a tablet and a desk; nothing scrolls the page sideways."""
     watch = watched(width)
     page = watch.open(report)
     assert page.evaluate("document.documentElement.scrollWidth") == width
@@ -518,7 +518,7 @@ def test_the_colours_follow_the_system_until_they_are_chosen(watched: Callable[.
 
 
 def test_hostile_texts_are_only_texts(watched: Callable[..., Watched], base: RunRecord, tmp_path: Path) -> None:
-    """decisions 11: whatever a server says, nothing is run, made an element, or asked of a network."""
+    """Whatever a server says, nothing is run, made an element, or asked of a network."""
     node = {
         "id": BREAKING,
         "status": BREAKING,

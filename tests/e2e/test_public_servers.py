@@ -39,7 +39,6 @@ def run(mcptest: Command, suite: Path, *flags: str, **environ: str) -> dict[str,
 
 @pytest.mark.parametrize("name", sorted(NPM))
 def test_a_public_server_from_npm_passes_its_suite(mcptest: Command, public: Path, tmp_path: Path, name: str) -> None:
-    """Issue 3, public servers."""
     needs_npm(NPM[name])
     record = run(mcptest, public / name, MEMORY_FILE_PATH=str(tmp_path / "graph.jsonl"))
     assert record["totals"]["passed"] == record["totals"]["total"]
@@ -54,13 +53,12 @@ def test_a_suite_may_run_again_on_what_it_left_behind(mcptest: Command, public: 
 
 
 def test_the_time_server_from_pypi_passes_its_suite(mcptest: Command, public: Path) -> None:
-    """Issue 3, public servers."""
     needs("mcp-server-time", hint="run `make setup`")
     run(mcptest, public / "time.yml")
 
 
 def test_the_git_server_from_pypi_passes_its_suite(mcptest: Command, public: Path, tmp_path: Path) -> None:
-    """Issue 3, public servers; the repository is made by the script that the suite's head names."""
+    """The repository is made by the script that the suite's head names."""
     needs("mcp-server-git", hint="run `make setup`")
     needs("git")
     repository = tmp_path / "repository"

@@ -61,7 +61,7 @@ def is_as_wide_as(page: Page, width: int) -> bool:
 def test_from_the_list_to_a_test_and_to_a_comparison(
     watched: Callable[..., Watched], viewed: Viewed, width: int
 ) -> None:
-    """Issue 10: a filter, a report with a test opened in it, two runs picked and compared; nothing scrolls sideways."""
+    """A filter, a report with a test opened in it, two runs picked and compared; nothing scrolls sideways."""
     watch = watched(width)
     page = shown(watch.page, viewed)
     assert is_as_wide_as(page, width)
@@ -130,7 +130,7 @@ def test_a_run_that_lands_is_shown_without_a_word(
 def test_a_hostile_suite_is_only_text_and_another_page_gets_nothing(
     watched: Callable[..., Watched], viewed: Viewed, browser: Browser
 ) -> None:
-    """decisions 11; and a page elsewhere can neither read a run, nor frame it, nor load it as a script."""
+    """And a page elsewhere can neither read a run, nor frame it, nor load it as a script."""
     watch = watched()
     for path in ("/", f"/runs/{run_id(5)}", "/compare", "/suites?suite=evil.yml"):
         page = shown(watch.page, viewed, path)
@@ -195,7 +195,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewed]:
 def test_the_first_screen_of_a_session_names_the_tests_that_were_weakened(
     browser: Browser, audited: Viewed, width: int, height: int, scheme: Literal["light", "dark"]
 ) -> None:
-    """Issue 21: an auditor sees at once what became green because the test changed; what the server corrected is not there."""
+    """An auditor sees at once what became green because the test changed; what the server corrected is not there."""
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     watch = Watched(context.new_page())
     page = shown(watch.page, audited, "/sessions")

@@ -37,7 +37,7 @@ def examples(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", GREEN)
 def test_an_example_is_green(mcptest: Command, examples: Path, name: str) -> None:
-    """Issue 2: one runnable, tested suite per concept. One that is about models alone says that it is deferred."""
+    """One runnable, tested suite per concept. One that is about models alone says that it is deferred."""
     done = mcptest("run", name, "--reporter", "json", cwd=examples)
     record = json.loads(done.stdout or "null")
     assert done.returncode == 0, done.stderr + str(record and [test.get("message") for test in record["tests"]])
@@ -60,7 +60,7 @@ def test_the_agent_example_fails_as_the_document_shows(mcptest: Command, example
 
 
 def test_snapshots_are_accepted_once_and_compared_ever_after(mcptest: Command, examples: Path) -> None:
-    """Decisions 9: a missing one is a failure where nobody is asked; `--update-snapshots` accepts."""
+    """A missing one is a failure where nobody is asked; `--update-snapshots` accepts."""
     folder = examples / "snapshots"
     assert mcptest("run", cwd=folder).returncode == 1
     assert mcptest("run", "--update-snapshots", cwd=folder).returncode == 0
@@ -73,7 +73,7 @@ def test_snapshots_are_accepted_once_and_compared_ever_after(mcptest: Command, e
 
 
 def test_the_tool_that_pays_twice_is_found_and_nothing_else(mcptest: Command, examples: Path) -> None:
-    """Issue 3, lost answers: one tool of the example applies its effect twice, and one does not."""
+    """One tool of the example applies its effect twice, and one does not."""
     done = mcptest("run", "lost-answers/suite.yml", "--reporter", "json", cwd=examples)
     assert done.returncode == 1
     tests = json.loads(done.stdout)["tests"]

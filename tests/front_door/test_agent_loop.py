@@ -1,4 +1,4 @@
-"""What an agent's work costs in tokens, and suites that it sends once and then only changes. Source: usage findings U13 to U16.
+"""What an agent's work costs in tokens, and suites that it sends once and then only changes.
 
 Counted is what a model reads and writes, as JSON, a token for four characters: the definitions of the tools, the answer to
 `initialize`, each call's arguments and each answer's text. Structured content is the same once more, for programs.

@@ -1,4 +1,4 @@
-"""Scaffolds and proposals through the front door. Source: agent-interface, scaffold_* and propose_assertions."""
+"""Scaffolds and proposals through the front door."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may have what started. Source: agent-interface, "Command targets are gated"; decisions 14, Front door."""
+"""Who may have what started."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ def test_writers_are_listed_only_with_writes_enabled(open_door: Callable[..., Do
 
 
 def test_initialize_and_the_list_of_tools_say_whether_writes_are_enabled(open_door: Callable[..., Door]) -> None:
-    """Source: agent-interface, "A worked agent loop"."""
     for flags, enabled in (((), False), (("--enable-writes",), True)):
         door = open_door(*flags)
         assert door.opening["capabilities"]["experimental"] == {"mcptest": {"writesEnabled": enabled}}

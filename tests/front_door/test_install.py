@@ -1,4 +1,4 @@
-"""`mcptest mcp-server --install`. Source: agent-interface, "Install (one line)"."""
+"""`mcptest mcp-server --install`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scorer says, as a coding agent reads it. Source: agent-interface, run_tool_test; decisions 6."""
+"""What a scorer says, as a coding agent reads it."""
 
 from __future__ import annotations
 

@@ -109,6 +109,6 @@ def test_a_client_that_is_killed_takes_front_door_and_servers_with_it(
 
 @pytest.mark.timeout(300)
 def test_agents_that_work_in_one_workspace_at_once_lose_nothing(mcptest_command: str, tmp_path: Path) -> None:
-    """Issue 7, ten at once; `python -m tests.soak.doors` does it with 1,000 runs."""
+    """`python -m tests.soak.doors` does it with 1,000 runs."""
     found = soak(mcptest_command, tmp_path / "workspace", clients=4, runs=8)
     assert found.troubles == []

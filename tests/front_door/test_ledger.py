@@ -42,7 +42,7 @@ def sections_of(page: str) -> dict[str, str]:
 
 
 def test_a_session_names_the_tests_that_an_agent_weakened_to_make_them_pass(tmp_path: Path) -> None:
-    """Issue 21, U17 and U18: on the session's page, in the reports, in the record, and in the answer to the agent."""
+    """On the session's page, in the reports, in the record, and in the answer to the agent."""
     session = weaken(tmp_path)
     assert [answer["verdict"] for answer in session.answers] == ["fail", "fail", "fail", "pass"]
     told = [" ".join(answer.get("notes", ())) for answer in session.answers]

@@ -1,4 +1,4 @@
-"""Suites through the front door. Source: agent-interface, validate_suite and run_tool_test."""
+"""Suites through the front door."""
 
 from __future__ import annotations
 
@@ -321,7 +321,7 @@ compositions:
 
 
 def test_a_suite_with_compositions_is_validated_and_run(writer: Door) -> None:
-    """Issue 8: a broken reference is named with its path; a run tells each case, and what it cost."""
+    """A broken reference is named with its path; a run tells each case, and what it cost."""
     text = COMPOSED % ("[1, 2, 3]", "a")
     (error,) = writer.call(
         "validate_suite", suite=text.replace("needs: [list]", "needs: [lst]").replace("${list.items}", "${lst}")
@@ -358,7 +358,6 @@ def test_a_run_of_a_huge_composition_has_room_in_an_answer(writer: Door) -> None
 
 
 def test_coverage_is_that_of_the_latest_run_with_its_floors(writer: Door) -> None:
-    """Source: agent-interface, get_coverage."""
     writer.call("run_tool_test", suite=SUITE)
     unlisted = writer.call("get_coverage")
     assert unlisted["tools_called"] == [{"server": "mock", "tool": "status", "calls": 2}]
@@ -389,9 +388,7 @@ def test_a_run_says_that_an_agent_asked_for_it_and_what_that_called_itself(
     assert (record["mode"], record["cassette"]) == ("recorded", "tape")
     sent = door.call("run_tool_test", suite=SUITE)["run_id"]
     record = json.loads((tmp_path / ".mcptest" / "runs" / f"{sent}.json").read_bytes())
-    assert (
-        record["suite"]["name"] == "suite of mock"
-    )  # U17: its file is called after the run, which tells nobody anything
+    assert record["suite"]["name"] == "suite of mock"  # its file is called after the run, which tells nobody anything
     with agent(tmp_path, "--enable-writes", name="\x1b[2J" + "n" * 5_000, version="v\n2") as long:
         run_id = long.call("trigger_run")["run_id"]
     record = json.loads((tmp_path / ".mcptest" / "runs" / f"{run_id}.json").read_bytes())
@@ -403,7 +400,7 @@ def test_a_run_says_that_an_agent_asked_for_it_and_what_that_called_itself(
 
 
 def test_an_agent_test_without_a_model_is_inconclusive_and_no_pass(writer: Door) -> None:
-    """decisions 6: a missing key is never a pass."""
+    """A missing key is never a pass."""
     suite = """\
 servers: { mock: { command: [mcptest, mock, --preset, demo] } }
 agents:

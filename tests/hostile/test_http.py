@@ -55,7 +55,7 @@ def url_of(row: HttpBehaviour, plain: HostileServer, tls: HostileServer, nobody:
 def test_one_bad_server_fails_its_own_test_and_no_other(
     row: HttpBehaviour, plain: HostileServer, tls: HostileServer, nobody: str, tmp_path: Path
 ) -> None:
-    """Issue 3: one clear failure of the tests concerned within its timeout, the rest of the run unharmed."""
+    """One clear failure of the tests concerned within its timeout, the rest of the run unharmed."""
     url = url_of(row, plain, tls, nobody)
     limits: dict[str, Any] = {"timeout_ms": row.waits_ms} if row.waits_ms else {}
     servers = {"good": ECHO, SERVER: {"url": url, **limits}}

@@ -34,7 +34,7 @@ SHORT_MS = 100
 
 @pytest.mark.parametrize("row", BEHAVIOURS, ids=lambda row: row.mode or "not-executable")
 def test_one_bad_server_fails_its_own_test_and_no_other(row: Behaviour, tmp_path: Path, fifo: Path) -> None:
-    """Issue 3: one clear failure of the tests concerned within its timeout, the rest of the run unharmed."""
+    """One clear failure of the tests concerned within its timeout, the rest of the run unharmed."""
     tests = [call("before", "good"), call("bad", SERVER), call("after", "good")]
     for limited in with_more_and_more_time(row):
         servers = {"good": ECHO, SERVER: server_of(limited, tmp_path)}

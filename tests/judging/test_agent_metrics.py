@@ -1,4 +1,4 @@
-"""The measures of an agent's calls: worked numbers, and what holds whatever the calls are. Source: upstream-facts 8.2."""
+"""The measures of an agent's calls: worked numbers, and what holds whatever the calls are."""
 
 from __future__ import annotations
 

@@ -39,7 +39,6 @@ def message_of(result):
 
 
 def test_the_message_names_the_assertion_the_target_and_why():
-    """Decisions 3, word for word."""
     rows = judge_assertions(
         [
             {"target": "result.content[0].text", "matcher": {"contains": "degraded"}},
@@ -56,7 +55,6 @@ def test_the_message_names_the_assertion_the_target_and_why():
 
 
 def test_an_assertions_own_message_stands_in_front():
-    """Decisions 3."""
     told = row("attempt", {"gt": 1}, message="must be\na retry", name="again", weight=2.0)
     assert told.message == "must be\\na retry: assertion 1 (`attempt`) failed: `1` is not greater than `1`"
     assert (told.name, told.weight) == ("again", 2.0)
@@ -107,7 +105,7 @@ def test_objects_carry_a_diff_and_the_place():
 
 
 def test_a_transform_rewrites_the_value_before_the_matcher():
-    """Decisions 2: reads JSON inside a text; integers stay exact."""
+    """Reads JSON inside a text; integers stay exact."""
     told = row("result.content[1].text", {"exact": 9007199254740993}, transform={"jq": "fromjson | .id"})
     assert told.passed
     assert told.actual == 9007199254740993
@@ -151,7 +149,7 @@ def test_judging_changes_neither_answer_nor_assertions():
 
 
 def test_clipping_leaves_no_half_of_a_secret():
-    """Decisions 8: secrets are redacted before anything is kept. Redacting a clipped message would miss a secret cut in two."""
+    """Secrets are redacted before anything is kept. Redacting a clipped message would miss a secret cut in two."""
     secret = "correct-horse-battery-staple"
     answer = {**ANSWER, "result": {"text": "x" * 190 + secret, "same": secret}}
     redact = Redactor([secret]).redact

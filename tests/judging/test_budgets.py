@@ -1,4 +1,4 @@
-"""Budgets gate outside the score (decisions 14); a warning fails nothing."""
+"""Budgets gate outside the score; a warning fails nothing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_what_equals_the_budget_fits():
 
 
 def test_a_response_of_too_many_tokens_fails():
-    """Decisions 14: a quarter of the characters, rounded up."""
+    """A quarter of the characters, rounded up."""
     texts = {"content": [{"type": "text", "text": "x" * 40}, {"type": "text", "text": "y"}]}
     outcome = judge_budgets({"max_response_tokens": 10}, answer(1.0, texts))
     assert failure_of(outcome).message == "response token budget exceeded: 11 > 10 (max_response_tokens)"

@@ -1,4 +1,4 @@
-"""What a judge grades stays between its tags, whatever it imitates. Source: the safety findings, S8."""
+"""What a judge grades stays between its tags, whatever it imitates."""
 
 from __future__ import annotations
 

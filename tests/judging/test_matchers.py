@@ -1,4 +1,4 @@
-"""Each matcher: what it holds for, and its exact words for what it does not (decisions 3)."""
+"""Each matcher: what it holds for, and its exact words for what it does not."""
 
 from __future__ import annotations
 
@@ -158,13 +158,12 @@ ARGUMENTS = {
 
 @pytest.mark.parametrize(("matcher", "value"), HOLDS, ids=lambda part: repr(part)[:60])
 def test_a_matcher_holds(why, matcher, value):
-    """Decisions 3."""
     assert why(matcher, value) is None
 
 
 @pytest.mark.parametrize(("matcher", "value", "message"), FAILS, ids=lambda part: repr(part)[:60])
 def test_a_matcher_fails_with_these_words(why, matcher, value, message):
-    """Decisions 3; issue 2: each matcher's failure message is tested."""
+    """Each matcher's failure message is tested."""
     told = why(matcher, value)
     assert told is not None
     if message is not None:
@@ -173,12 +172,12 @@ def test_a_matcher_fails_with_these_words(why, matcher, value, message):
 
 @pytest.mark.parametrize("name", [name for name in MATCHERS if name != "not"])
 def test_no_matcher_but_not_holds_for_a_path_that_leads_nowhere(why, absent, name):
-    """Decisions 2: absent is not null; the message names what is there."""
+    """Absent is not null; the message names what is there."""
     assert why({name: ARGUMENTS.get(name, "1")}, absent) == ABSENT
 
 
 def test_null_is_not_absent(why, absent):
-    """Decisions 2: `exact: null` on an absent path fails; `exists: false` passes."""
+    """`exact: null` on an absent path fails; `exists: false` passes."""
     assert why({"exact": None}, absent) == ABSENT
     assert why({"exists": False}, absent) is None
     assert why({"exists": True}, absent) == ABSENT
@@ -186,7 +185,7 @@ def test_null_is_not_absent(why, absent):
 
 
 def test_not_holds_for_a_missing_member_and_not_for_a_misspelt_path(why, absent):
-    """Decisions 2: only if all but the path's last segment resolve."""
+    """Only if all but the path's last segment resolve."""
     assert why({"not": {"exact": True}}, absent) is None
     lost = resolve(parse_target("result.contnet[0].text"), {"result": {"content": []}})
     assert why({"not": {"contains": "x"}}, lost) == "does not exist: `result` has `content`; did you mean `content`?"
@@ -283,7 +282,6 @@ def test_not_sees_misspelt_paths_behind_a_star(why):
 
 
 def test_each_fails_on_an_absent_entry_whatever_is_asked_of_it(why):
-    """Decisions 2."""
     entries: Any = resolve(parse_target("a[*].b"), {"a": [{"b": 1}, {"c": 2}]})
     for matcher in ({"gt": 0}, {"not": {"exact": 1}}, {"exists": False}, {"any-of": [{"exact": 1}, {"exists": False}]}):
         assert why({"each": matcher}, [entries[1]]) == "element 0 does not exist: `a[1]` has `c`"
@@ -363,7 +361,7 @@ def test_long_texts_are_shown_where_they_differ(why):
 
 
 def test_server_text_cannot_forge_lines(why):
-    """Decisions 4: `assert:` is escaped to one line."""
+    """`assert:` is escaped to one line."""
     told = why({"contains": "x"}, "a\nVERDICT pass\x1b[2J")
     assert told == "substring `x` not found in `a\\nVERDICT pass␛[2J`"
 

@@ -115,7 +115,7 @@ def test_a_walk_through_a_tree_ends_at_a_leaf_within_the_calls_that_were_told(tr
 
 @pytest.mark.parametrize(("score", "yes"), [(0, False), (0.49999, False), (0.5, True), (1, True)])
 def test_a_yes_begins_at_one_half(score: float, yes: bool) -> None:
-    """upstream-facts 8.3: a yes is a judge score of at least 0.5."""
+    """A yes is a judge score of at least 0.5."""
     assert is_yes(score) is yes
 
 
@@ -146,7 +146,6 @@ def test_a_criterion_without_a_description_is_told_by_its_name() -> None:
 
 
 def test_a_structured_rubric_reaches_scorers_as_its_json_text() -> None:
-    """Decisions 14, Evals."""
     assert criteria_text("says «hello»") == "says «hello»"
     assert criteria_text({"criteria": [{"name": "größe"}]}) == '{"criteria": [{"name": "größe"}]}'
 

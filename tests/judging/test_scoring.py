@@ -1,4 +1,4 @@
-"""The score model: each worked number of suite-composition, and what holds of scores whatever the weights."""
+"""The score model: each worked number, and what holds of scores whatever the weights."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def metric(name, *refs, way="weighted_average", threshold=None):
 
 
 def test_three_quarters_by_weight_clear_a_threshold_of_seven_tenths():
-    """suite-composition, Per-assertion weight: 3 / 4."""
+    """3 / 4."""
     found = scored((row(True, 3.0), row(False, 1.0)), threshold=0.7)
     assert (found.score, found.failure) == (0.75, None)
 
 
 def test_two_of_three_clear_a_set_at_six_tenths():
-    """suite-composition, Assert-set: 2 / 3."""
+    """2 / 3."""
     found = judged_set(0, {"name": "keyword-coverage", "threshold": 0.6}, rows(True, True, False))
     assert found.passed is True
     assert found.set is not None
@@ -57,13 +57,13 @@ def test_two_of_three_clear_a_set_at_six_tenths():
 
 
 def test_three_of_four_at_exactly_the_threshold_pass():
-    """suite-composition, Test-level threshold: the comparison is inclusive."""
+    """The comparison is inclusive."""
     assert scored(rows(True, True, True, False), threshold=0.75).failure is None
 
 
 @pytest.mark.parametrize(("passing", "of", "threshold"), [(7, 10, 0.7), (3, 4, 0.75), (6, 10, 0.6), (29, 100, 0.29)])
 def test_a_share_that_equals_its_threshold_passes_however_floats_round(passing, of, threshold):
-    """Issue 5: compared without floating-point surprises."""
+    """Compared without floating-point surprises."""
     found = rows(*[True] * passing, *[False] * (of - passing))
     assert scored(found, threshold=threshold).failure is None
     tenths = tuple(row(one.passed, 0.1, index=one.index) for one in found)
@@ -71,7 +71,7 @@ def test_a_share_that_equals_its_threshold_passes_however_floats_round(passing, 
 
 
 def test_the_metric_of_the_document_fails_a_test_whose_score_passed():
-    """suite-composition, derivedMetrics: (1 * 2 + 0 * 1) / 3 is below 0.7, and 0.5 reaches 0.5."""
+    """(1 * 2 + 0 * 1) / 3 is below 0.7, and 0.5 reaches 0.5."""
     found = scored(
         (row(True, name="cites_sources"), row(False, name="well_formed")),
         threshold=0.5,
@@ -85,7 +85,7 @@ def test_the_metric_of_the_document_fails_a_test_whose_score_passed():
 
 
 def test_a_failed_score_comes_before_a_failed_metric_and_both_are_told():
-    """decisions 1: the failure is of one kind."""
+    """The failure is of one kind."""
     found = scored((row(False, name="a"),), threshold=0.5, metrics=[metric("m", ("a", 1), threshold=0.5)])
     assert found.failure is not None
     assert found.failure.kind is FailureKind.SCORE
@@ -95,7 +95,7 @@ def test_a_failed_score_comes_before_a_failed_metric_and_both_are_told():
 
 
 def test_a_metric_of_metrics_and_of_sets():
-    """suite-composition: chained derivation; a set counts with its internal score."""
+    """Chained derivation; a set counts with its internal score."""
     inner = judged_set(1, {"name": "set", "threshold": 0.9}, rows(True, True, False, False))
     found = scored(
         (row(True, name="one"), inner),
@@ -110,14 +110,14 @@ def test_a_metric_of_metrics_and_of_sets():
 
 
 def test_an_assertion_inside_a_set_can_be_referred_to():
-    """suite-composition: named assertions and sets."""
+    """Named assertions and sets."""
     inner = judged_set(0, {"threshold": 0}, (row(True, name="in"), row(False, name="out")))
     found = scored((inner,), metrics=[metric("m", ("in", 1), ("out", 1))])
     assert [one.value for one in found.metrics] == [0.5]
 
 
 def test_a_threshold_of_zero_is_reached_by_nothing_at_all():
-    """suite-composition: explicit, even `threshold: 0`."""
+    """Explicit, even `threshold: 0`."""
     assert scored(rows(False, False), threshold=0).failure is None
 
 
@@ -132,7 +132,7 @@ def test_a_failed_set_says_how_far_it_came():
     [((True, None), 0.5, True), ((None, False), 0.5, None), ((None, False), 0.6, False), ((None, None), 1.0, None)],
 )
 def test_a_deferred_assertion_leaves_a_set_open_only_where_it_matters(passed, threshold, verdict):
-    """decisions 14, Assertions: counted as passed, and decided only when it makes no difference."""
+    """Counted as passed, and decided only when it makes no difference."""
     assert judged_set(0, {"threshold": threshold}, rows(*passed)).passed is verdict
 
 
@@ -144,7 +144,7 @@ def test_a_set_that_waits_for_a_model_says_so_as_its_assertion_does():
 
 
 def test_the_rows_of_a_set_are_numbered_within_it():
-    """decisions 14: `#2.1`."""
+    """`#2.1`."""
     items: list[dict[str, Any]] = [
         {"target": "result", "matcher": {"exists": True}},
         {"assert-set": {"assertions": [{"target": "result", "matcher": {"exact": 1}}] * 2, "weight": 2.5}},
@@ -159,7 +159,7 @@ def test_the_rows_of_a_set_are_numbered_within_it():
 
 @given(WEIGHED)
 def test_a_share_lies_between_nothing_and_everything_and_agrees_with_fractions(weighed):
-    """Issue 5: bounds, and agreement with exact fractions."""
+    """Bounds, and agreement with exact fractions."""
     found = share(weighed)
     assert 0 <= found <= 1
     total = sum(Fraction(str(weight)) for _, weight in weighed)
@@ -169,7 +169,7 @@ def test_a_share_lies_between_nothing_and_everything_and_agrees_with_fractions(w
 
 @given(WEIGHED, st.randoms())
 def test_the_order_of_assertions_does_not_matter(weighed, chance):
-    """Issue 5: order independence."""
+    """Order independence."""
     shuffled = list(weighed)
     chance.shuffle(shuffled)
     assert share(weighed) == share(shuffled)
@@ -177,7 +177,7 @@ def test_the_order_of_assertions_does_not_matter(weighed, chance):
 
 @given(WEIGHED, st.data())
 def test_a_score_never_falls_when_one_more_assertion_holds(weighed, data):
-    """Issue 5: monotone in each passing item."""
+    """Monotone in each passing item."""
     at = data.draw(st.integers(0, len(weighed) - 1))
     better = [(True, weight) if number == at else (passed, weight) for number, (passed, weight) in enumerate(weighed)]
     assert share(better) >= share(weighed)

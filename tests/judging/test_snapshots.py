@@ -1,4 +1,4 @@
-"""Snapshots: what is stored, when, and what a run may not do (decisions 9)."""
+"""Snapshots: what is stored, when, and what a run may not do."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ def judge(path, value, argument=True, *, name="a test / result", **may):
 
 
 def test_a_missing_snapshot_is_written_on_a_first_interactive_run(path):
-    """Decisions 9."""
     assert judge(path, VALUE, create=True) is None
     assert path.read_text(encoding="utf-8").splitlines()[1:] == [
         "a test / result:",
@@ -45,7 +44,6 @@ def test_a_missing_snapshot_is_written_on_a_first_interactive_run(path):
 
 
 def test_a_missing_snapshot_is_a_failure_under_ci_and_nothing_is_written(path):
-    """Decisions 9."""
     mismatch = judge(path, VALUE)
     assert mismatch.message == (
         "no snapshot `a test / result` is stored yet; accept the current value with `--update-snapshots`"
@@ -54,7 +52,7 @@ def test_a_missing_snapshot_is_a_failure_under_ci_and_nothing_is_written(path):
 
 
 def test_a_value_that_differs_fails_and_waits_to_be_accepted(path):
-    """Decisions 9: kept beside the accepted one."""
+    """Kept beside the accepted one."""
     judge(path, VALUE, create=True)
     mismatch = judge(path, {**VALUE, "serial": 2}, create=True)
     assert mismatch.message == "differs at `serial`: expected `1`, got `2`"
@@ -79,7 +77,7 @@ def test_a_change_that_went_away_waits_no_longer(path):
 
 
 def test_update_rewrites_what_differs(path):
-    """Decisions 9: `--update-snapshots`."""
+    """`--update-snapshots`."""
     judge(path, VALUE, create=True)
     assert judge(path, [1], update=True) is None
     assert read_snapshots(path) == {"a test / result": [1]}
@@ -112,7 +110,7 @@ def test_an_update_refuses_a_second_value_of_the_same_name(path):
 
 
 def test_what_is_ignored_may_change_and_is_not_stored(path):
-    """Decisions 3: `ignore: [targets]`, inside the value."""
+    """`ignore: [targets]`, inside the value."""
     argument = {"name": "report", "ignore": ["serial", "items[*].at", "nowhere.at.all"]}
     assert judge(path, VALUE, argument, create=True) is None
     stored = read_snapshots(path)["report"]
@@ -131,7 +129,7 @@ def test_an_ignored_element_keeps_its_place(path):
 
 
 def test_secrets_are_neither_stored_nor_compared(path):
-    """Decisions 8: snapshots compare redacted with redacted."""
+    """Snapshots compare redacted with redacted."""
     redact = Redactor(["correct-horse-1"]).redact
     assert judge(path, {"a": "correct-horse-1"}, create=True, redact=redact) is None
     assert "correct-horse" not in path.read_text(encoding="utf-8")

@@ -103,7 +103,6 @@ def test_the_text_and_the_markdown_are_the_accepted_ones(golden):
 
 
 def test_no_name_or_message_can_speak_to_the_terminal_or_the_page():
-    """decisions 11."""
     compared = compare_runs(make_record(), make_rich_record())
     for text in (run_diff_text(compared, lambda _code, text: text), run_diff_markdown(compared)):
         assert not [mark for mark in "\x1b\x07\x7f\u202e\r" if mark in text]

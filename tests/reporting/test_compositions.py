@@ -1,7 +1,4 @@
-"""Compositions in every report: their lines, their cases together, what failed in a graph, and what it cost.
-
-Source: compositions, Running a composition; issue 8, per-case aggregation in every reporter, per-model attribution.
-"""
+"""Compositions in every report: their lines, their cases together, what failed in a graph, and what it cost."""
 
 from __future__ import annotations
 
@@ -143,12 +140,12 @@ def test_cases_of_two_shards_are_merged_into_one_composition(record: RunRecord) 
 
 
 def test_the_record_is_as_its_schema_says(record: RunRecord) -> None:
-    """Decisions 12: the schema is that of `--reporter json`."""
+    """The schema is that of `--reporter json`."""
     assert record_fault(record.to_json()) is None
 
 
 def test_the_record_sums_each_composition_and_the_run(record: RunRecord) -> None:
-    """Issue 8: per-case aggregation, per-model attribution; a consumer need not add up itself."""
+    """Per-case aggregation, per-model attribution; a consumer need not add up itself."""
     data = record.to_json()
     first = data["compositions"][0]
     counts = {key: first[key] for key in ("name", "cases", "passed", "failed", "skipped", "cost_usd", "tokens")}
@@ -160,7 +157,7 @@ def test_the_record_sums_each_composition_and_the_run(record: RunRecord) -> None
 
 
 def test_junit_says_which_case_of_which_composition(record: RunRecord) -> None:
-    """Issue 8: per-case aggregation in every reporter."""
+    """Per-case aggregation in every reporter."""
     tree = ET.fromstring(render("junit", record).stdout)
     suite = {found.get("name"): found.get("value") for found in tree.findall("testsuite/properties/property")}
     assert suite["composition: render"] == "1 of 3 cases passed"
@@ -179,7 +176,7 @@ def test_junit_calls_no_judged_row_a_composition(record: RunRecord) -> None:
 
 
 def test_an_unknown_price_is_never_zero(build: Any) -> None:
-    """Decisions 7: an unknown price is null, never 0, and so is each sum that it is part of."""
+    """An unknown price is null, never 0, and so is each sum that it is part of."""
     models = [
         {"model": "x", "calls": 1, "tokens": 5, "cost_usd": None},
         {"model": "y", "calls": 1, "tokens": 1, "cost_usd": 0.0},
@@ -214,7 +211,7 @@ def test_a_crossed_budget_is_told_also_where_an_assertion_failed(build: Any) -> 
 
 
 def test_the_item_of_a_fan_out_that_failed_is_shown_with_its_args(build: Any) -> None:
-    """Issue 8: a failed node is shown with its args as resolved."""
+    """A failed node is shown with its args as resolved."""
     calls = [
         {"item": 0, "status": "ok", "started_ms": 0, "duration_ms": 1, "args": {"n": "one"}, "output": 1},
         {

@@ -43,7 +43,7 @@ def entries(record):
 
 
 def test_everything_that_did_not_pass_is_an_entry(rich_record):
-    """upstream-facts 4.4: passing tests are omitted; a skip is minor, a failure without a rule major."""
+    """Passing tests are omitted; a skip is minor, a failure without a rule major."""
     warnings = [one for one in entries(rich_record) if one["check_name"] == "mcptest.warning"]
     assert [one["severity"] for one in warnings] == ["info"] * len(rich_record.warnings)
     found = [one for one in entries(rich_record) if one not in warnings]
@@ -71,7 +71,7 @@ def test_an_entry_has_the_documented_members(build):
 
 
 def test_a_check_is_named_by_what_failed(build):
-    """upstream-facts 4.4: `mcptest.assertion` for assertions, and for what failed otherwise the name that `sarif` gives it."""
+    """`mcptest.assertion` for assertions, and for what failed otherwise the name that `sarif` gives it."""
     kinds = (FailureKind.ASSERTION, FailureKind.SCORE, FailureKind.SCORER, FailureKind.SERVER)
     failed = [build.test(kind, "fail", failure=Failure(kind=kind, message="m")) for kind in kinds]
     record = build.record(*failed, build.test("s", "skip"))
@@ -89,7 +89,7 @@ def test_a_run_that_passed_is_an_empty_list(build):
 
 
 def test_a_run_that_failed_without_a_failed_test_has_an_entry_of_its_own(build):
-    """decisions 4: a gate that was missed is a failure."""
+    """A gate that was missed is a failure."""
     (found,) = entries(build.record(build.test("a"), exit_code=6, warnings=("coverage of tools is 20 %",)))
     assert found["severity"] == "critical"
     assert "a quality gate was not met (exit code 6); coverage of tools is 20 %" in found["description"]

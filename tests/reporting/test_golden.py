@@ -54,7 +54,7 @@ def test_a_saved_record_gives_byte_for_byte_what_the_run_printed(name, rich_reco
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_no_report_lets_a_server_speak_to_the_terminal(name, rich_record):
-    """decisions 11: controls and bidirectional marks are shown, not sent."""
+    """Controls and bidirectional marks are shown, not sent."""
     text = render(name, rich_record, RenderOptions()).text
     assert not [mark for mark in "\x1b\x07\x7f\x9b\u202e\r" if mark in text]
 
@@ -72,7 +72,7 @@ def test_a_report_ends_in_a_newline_and_is_utf_8_whatever_a_server_sent(name, bu
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_report_says_why_a_run_without_a_failed_test_failed(name, build):
-    """decisions 4: exit 7 is a failure, and the reason stands in the record's warnings."""
+    """Exit 7 is a failure, and the reason stands in the record's warnings."""
     record = build.record(exit_code=7, warnings=("the selection matched none of 3 tests",))
     text = render(name, record).text
     assert "matched none of 3 tests" in text
@@ -82,7 +82,7 @@ def test_every_report_says_why_a_run_without_a_failed_test_failed(name, build):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_report_says_that_a_run_was_interrupted(name, build):
-    """decisions 4: the report of what ran is still written."""
+    """The report of what ran is still written."""
     record = build.record(build.test("a"), build.test("b", "skip"), exit_code=130, interrupted=True)
     assert "interrupted" in render(name, record).text
 

@@ -63,7 +63,7 @@ def around(build) -> RunRecord:
 
 @pytest.mark.parametrize("format_", [name for name in FORMATS if name not in {"json", "ndjson", "html", "minimal"}])
 def test_what_a_failed_before_all_wrote_is_shown_once(format_: str, no_setup: RunRecord) -> None:
-    """Issue 5: one readable reason, not a hundred copies of a traceback; and no escape sequence of it."""
+    """One readable reason, not a hundred copies of a traceback; and no escape sequence of it."""
     text = render(format_, no_setup, RenderOptions(agent_budget=100_000)).stdout
     assert text.count("no database") == 1
     assert "line 30" in text
@@ -143,7 +143,7 @@ def test_hooks_stand_in_markdown_tap_and_github(around: RunRecord) -> None:
 
 
 def test_junit_has_hook_failures_as_errors(around: RunRecord, no_setup: RunRecord) -> None:
-    """Decisions 1; what was written stands with the test, and the document is as its schema says."""
+    """What was written stands with the test, and the document is as its schema says."""
     schema = etree.XMLSchema(etree.parse(str(Path(__file__).with_name("junit.xsd"))))
     for record, count in ((around, 1), (no_setup, 50)):
         text = render("junit", record).stdout

@@ -117,7 +117,7 @@ def test_the_page_names_no_other_place(rich_record):
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 def test_no_text_is_ever_markup(text, build):
-    """decisions 11: a name, a message, a value, a key, wherever it stands."""
+    """A name, a message, a value, a key, wherever it stands."""
     row = build.assertion(actual={text: [text]}, message=text, diff=text)
     test = build.test(
         text, "fail", assertions=(row,), tags=(text,), server=text, output={"result": {"content": [text]}}
@@ -147,7 +147,7 @@ def test_a_hostile_run_shows_its_texts_and_nothing_happens(build):
 
 
 def test_every_member_that_tells_where_a_run_came_from_is_shown(build):
-    """agent-interface, Auditing an agent run: provenance at a glance, from the run's own record."""
+    """Provenance at a glance, from the run's own record."""
     record = build.record(
         build.test("a"),
         run_id="01M81X1ZKQXY1CG6DZN86TSNPG",
@@ -234,14 +234,14 @@ def test_where_results_come_from_is_folded_unless_something_of_it_is_remarkable(
 
 
 def test_a_run_in_which_all_passed_has_nothing_to_review_first(build):
-    """agent-interface: an all-pass run omits this block."""
+    """An all-pass run omits this block."""
     page = page_of(build.record(build.test("a", strength=Strength.SHAPE), build.test("b")))
     assert block(page, "review") is None
     assert "Review first" not in page.partition("<main")[0].partition("<header")[2]
 
 
 def test_failing_tests_come_first_then_inconclusive_ones(build):
-    """agent-interface: where the run did not hold up, before anything else."""
+    """Where the run did not hold up, before anything else."""
     tests = (build.test("a", "inconclusive", message="no judge"), build.test("b"), build.test("c", "fail"))
     page = page_of(build.record(*tests))
     names = tree(page).xpath("//*[@id='review']//h3//a/text()")
@@ -316,7 +316,7 @@ def test_a_failure_that_tells_more_than_its_assertions_is_told_whole(build):
 
 
 def test_every_test_has_a_link_of_its_own(build):
-    """decisions 12: the slug of its name, with a number where it is taken."""
+    """The slug of its name, with a number where it is taken."""
     tests = [build.test(name, id=f"m::tool::{at}") for at, name in enumerate(("A b", "a  B", "Ж!", "%"))]
     page = tree(page_of(build.record(*tests)))
     links = page.xpath("//*[@id='tests']//tbody//a/@href")

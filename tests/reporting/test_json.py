@@ -16,7 +16,6 @@ def strict(text):
 
 
 def test_json_gives_the_record_back(rich_record):
-    """decisions 12."""
     data = strict(render("json", rich_record).stdout)
     assert data == json.loads(json.dumps(rich_record.to_json()))
     assert list(data)[:2] == ["schema_version", "run_id"]

@@ -50,7 +50,6 @@ def test_another_reader_of_junit_sees_the_same_tests(rich_record, tmp_path):
 
 @pytest.mark.parametrize("kind", FailureKind)
 def test_what_was_judged_is_a_failure_and_the_rest_is_an_error(kind, build):
-    """decisions 1."""
     failure = Failure(kind=kind, message="why", stderr_tail="last words")
     (case,) = parsed(build.record(build.test("a", "fail", failure=failure))).iter("testcase")
     (outcome,) = (child for child in case if child.tag in {"failure", "error"})
@@ -66,7 +65,7 @@ def test_a_case_tells_where_it_stands(build):
 
 
 def test_an_inconclusive_test_is_no_pass(build):
-    """decisions 4: no deferred row is ever a pass."""
+    """No deferred row is ever a pass."""
     (case,) = parsed(build.record(build.test("a", "inconclusive", message="no provider"))).iter("testcase")
     assert case.find("skipped").get("message") == "inconclusive: no provider"
 

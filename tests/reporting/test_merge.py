@@ -85,7 +85,7 @@ def test_sums_times_and_verdict_are_those_of_the_whole(build):
     ("codes", "code"), [((0, 0), 0), ((0, 1), 1), ((1, 130), 130), ((5, 6), 5), ((1, 6), 1), ((0, 6), 6), ((2, 5), 2)]
 )
 def test_the_exit_code_is_the_first_that_applies(codes, code, build):
-    """decisions 4: 130, 2, 3, 5, 1, 6."""
+    """130, 2, 3, 5, 1, 6."""
     shards = [
         build.record(build.test(f"t{n}"), run_id=FIRST[:-1] + str(n), exit_code=each, interrupted=each == 130)
         for n, each in enumerate(codes)
@@ -96,7 +96,7 @@ def test_the_exit_code_is_the_first_that_applies(codes, code, build):
 
 
 def test_an_empty_shard_says_nothing_as_long_as_another_ran_tests(build):
-    """decisions 4: 7 is for a selection that matched nothing at all."""
+    """7 is for a selection that matched nothing at all."""
     empty = build.record(exit_code=7, warnings=("matched none",), run_id=SECOND)
     merged = merge_records([build.record(build.test("a")), empty])
     assert (merged.exit_code, merged.warnings) == (0, ())

@@ -58,7 +58,7 @@ def check_tree(found):
 
 
 def test_the_run_is_the_root_and_its_tests_stand_below_it(rich_record):
-    """upstream-facts 4.4: `mcptest.run` and `mcptest.test` are chains."""
+    """`mcptest.run` and `mcptest.test` are chains."""
     found = spans(rich_record)
     check_tree(found)
     root, tests = found[0], [span for span in found if span["name"] == "mcptest.test"]

@@ -161,7 +161,7 @@ def test_a_server_that_is_started_again_is_told(bench):
 
 
 def test_text_from_a_server_moves_no_cursor(bench, nasty):
-    """decisions 11; the terminal here refuses any sequence that is not the block's."""
+    """The terminal here refuses any sequence that is not the block's."""
     bench.emit(ServerStarting(server=nasty), CaseStarted(index=0, id="a"))
     bench.finish(0, "fail", failure=Failure(kind=FailureKind.SERVER, message=nasty))
     assert any("␛[2J" in line for line in bench.frame())
@@ -214,7 +214,7 @@ def test_a_terminal_that_has_been_stopped_does_not_stop_the_run(build, monkeypat
 
 
 def test_a_composition_is_shown_with_the_nodes_that_are_running(build):
-    """A long composition is quiet otherwise; issue 8."""
+    """A long composition is quiet otherwise."""
     bench = Bench(build, names=["a"])
 
     def node(name, status):

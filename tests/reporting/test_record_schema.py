@@ -25,7 +25,7 @@ def test_the_schema_is_a_schema():
 
 
 def test_what_the_json_reporter_prints_is_valid(rich_record):
-    """decisions 12: the schema is that of `--reporter json`."""
+    """The schema is that of `--reporter json`."""
     assert errors(json.loads(render("json", rich_record).stdout)) == []
 
 
@@ -74,7 +74,7 @@ def test_the_closed_sets_are_those_of_the_engine():
 
 
 def test_the_members_stand_in_the_order_in_which_they_are_written(rich_record):
-    """decisions 12: keys are written in this order."""
+    """Keys are written in this order."""
     schema = record_schema()
     agent = {"via": "mcp-server", "client": {"name": "agent", "version": "1"}}
     known = {"cassette": "weather", "requested_by": agent}

@@ -35,7 +35,7 @@ def line(build, name="a b", path="mcptest.yml", **options):
     ],
 )
 def test_config_is_there_whenever_the_default_would_not_find_the_suite(path, options, tail, build):
-    """decisions 4: `--config` after `--filter`."""
+    """`--config` after `--filter`."""
     assert line(build, path=path, **options) == f'mcptest run --filter "a b"{tail}'
 
 
@@ -51,7 +51,7 @@ def test_config_is_there_whenever_the_default_would_not_find_the_suite(path, opt
     ],
 )
 def test_a_name_is_quoted_by_what_is_in_it(name, quoted):
-    """decisions 4: letters, digits and ` _-.,:;#()[]/` in double quotes, anything else in single ones."""
+    """Letters, digits and ` _-.,:;#()[]/` in double quotes, anything else in single ones."""
     assert quoted_name(name) == quoted
 
 

@@ -33,7 +33,7 @@ def test_a_log_of_every_failure_and_of_hostile_names_is_valid(rich_record):
 
 
 def test_a_log_of_a_run_that_passed_has_no_result(build):
-    """decisions 14: a result is a failing test."""
+    """A result is a failing test."""
     run = run_of(build.record(build.test("a"), build.test("b", "skip"), build.test("c", "inconclusive")))
     assert run["results"] == []
     assert run["invocations"] == [{"executionSuccessful": True, "exitCode": 0}]

@@ -61,14 +61,12 @@ def test_every_report_tells_scores_as_accepted(name, scored, golden):
 
 
 def test_the_record_is_as_the_schema_says_and_survives(scored):
-    """decisions 12."""
     data = json.loads(json.dumps(scored.to_json()))
     assert record_fault(data) is None
     assert RunRecord.from_json(data) == scored
 
 
 def test_the_rollup_is_a_table_beneath_the_tests_in_markdown(scored):
-    """suite-composition, derivedMetrics."""
     text = render("md", scored).stdout
     assert text.index("All tests") < text.index("### Metric rollups")
     assert "| quality &lt;b&gt;\\|\\* | 0.833 | 2 |" in text

@@ -39,7 +39,7 @@ def test_a_parser_reads_version_plan_and_every_test(rich_record):
 
 
 def test_a_skip_and_an_inconclusive_test_carry_their_directive_and_reason(build):
-    """TAP 14, directives; decisions 4: an inconclusive test is never a pass."""
+    """TAP 14, directives; an inconclusive test is never a pass."""
     skip, doubtful = results(
         build.record(build.test("a", "skip", message="no token"), build.test("b", "inconclusive", message="no model"))
     )

@@ -124,7 +124,7 @@ def test_a_report_of_what_was_verified_is_the_accepted_one(
 
 
 def test_the_record_says_what_was_verified_and_reads_it_back(verified: RunRecord) -> None:
-    """Decisions 12; the published schema knows it."""
+    """The published schema knows it."""
     data = json.loads(render("json", verified).stdout)
     assert record_fault(data) is None
     assert RunRecord.from_json(data) == verified

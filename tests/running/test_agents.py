@@ -33,7 +33,7 @@ agents:
 
 
 def test_an_agent_test_is_inconclusive_and_starts_nothing(record_of: RecordOf, tmp_path: Path) -> None:
-    """Decisions 6 and 14: no deferred row is ever a pass, and the exit code stays 0."""
+    """No deferred row is ever a pass, and the exit code stays 0."""
     mark = tmp_path / "mark"
     record = record_of(suite(mark))
     several = [f"several [{model}] #{run}" for model in ("one", "two") for run in (1, 2, 3)]
@@ -55,7 +55,7 @@ def test_a_failed_test_beside_them_still_fails_the_run(record_of: RecordOf, tmp_
 
 
 def test_inconclusive_tests_fail_a_run_that_says_so(record_of: RecordOf, tmp_path: Path) -> None:
-    """Upstream-facts 4.3; the summary's own warning says why the run failed although no test did."""
+    """The summary's own warning says why the run failed although no test did."""
     more = "run_options: { inconclusive: { treat_as: fail } }"
     record = record_of(suite(tmp_path / "mark", more))
     assert (record.exit_code, record.verdict.value, record.totals.failed) == (1, "fail", 0)

@@ -1,4 +1,4 @@
-"""The result cache: what is asked again, what is not, and what is never kept. Source: upstream-facts 6.1; SEP-2549."""
+"""The result cache: what is asked again, what is not, and what is never kept. Source: SEP-2549."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Why a test failed beside others: what becomes of calls that shared a server with one that ended it, and who is blamed.
-
-Source: capabilities A5; findings V12 and V13.
-"""
+"""Why a test failed beside others: what becomes of calls that shared a server with one that ended it, and who is blamed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The calls of compositions count as calls: what a server offers is covered by the nodes that asked for it. Source: issue 8."""
+"""The calls of compositions count as calls: what a server offers is covered by the nodes that asked for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compositions before they run: which cases are chosen, what they may cost, and how they are drawn. Source: issue 8."""
+"""Compositions before they run: which cases are chosen, what they may cost, and how they are drawn."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_cases_are_selected_by_name_and_what_is_judged_of_them_with_them(suite_o
     ("wrong", "hint"), [("comon-query", "did you mean `common-query`?"), ("x", "there are `common-query`")]
 )
 def test_a_case_that_does_not_exist_is_refused(suite_of: Load, wrong: str, hint: str) -> None:
-    """Decisions 14, House: errors name the nearest."""
+    """Errors name the nearest."""
     with pytest.raises(UsageError, match=f"no test of the suite has a case `{wrong}`") as refused:
         chosen(suite_of(SUITE), wrong)
     assert hint in str(refused.value.hint)
@@ -121,7 +121,7 @@ def test_a_fan_out_over_a_mock_is_counted(suite_of: Load) -> None:
 
 
 def test_what_the_same_nodes_cost_last_is_what_they_are_expected_to(suite_of: Load) -> None:
-    """Issue 8: cases x runs x fan-out; a case that never ran is expected to be like one that did."""
+    """Cases x runs x fan-out; a case that never ran is expected to be like one that did."""
     render, _ = estimated(suite_of(SUITE), ran(1, 2, 3, cost=0.02), ran(1, cost=9.0), repeat=5)
     assert (render.cases, render.rows) == (2, 10)
     assert render.unknown == ()
@@ -132,7 +132,6 @@ def test_what_the_same_nodes_cost_last_is_what_they_are_expected_to(suite_of: Lo
 
 
 def test_a_price_that_was_unknown_stays_unknown(suite_of: Load) -> None:
-    """Decisions 7."""
     render, offline = estimated(suite_of(SUITE), ran(1, cost=None))
     assert render.unknown == ("search",)
     assert in_all([render, offline])[0].most == 0.512
@@ -174,7 +173,7 @@ def programs(suite: LoadedSuite) -> list[Program]:
 
 @pytest.mark.parametrize(("form", "grammar"), [("mermaid", MERMAID), ("dot", DOT)])
 def test_a_picture_is_valid_whatever_things_are_called(suite_of: Load, form: str, grammar: re.Pattern[str]) -> None:
-    """Issue 8: `mcptest list --graph`; each line is as the language has it, and no secret is in it."""
+    """`mcptest list --graph`; each line is as the language has it, and no secret is in it."""
 
     def redact(text: str) -> str:
         return text.replace("hunter2-hunter2", "***")

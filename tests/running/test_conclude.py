@@ -63,7 +63,7 @@ def end(run: RunRecord, *, empty_is_fine: bool = False, not_ready: bool = False,
 def test_a_spent_budget_and_inconclusive_tests_may_fail_a_run(
     tests: tuple[Verdict, ...], more: dict[str, Any], code: int
 ) -> None:
-    """Decisions 4: 130, 2, 3, 5, 1, 6; upstream-facts 4.3 (`treat_as: fail`)."""
+    """130, 2, 3, 5, 1, 6; `treat_as: fail`."""
     run = record(*(result(verdict) for verdict in tests))
     ended = concluded(run, performance={}, empty_is_fine=False, missed=None, **more)
     assert (ended.exit_code, ended.verdict) == (code, "pass" if code == 0 else "fail")
@@ -82,13 +82,13 @@ def test_a_spent_budget_and_inconclusive_tests_may_fail_a_run(
     ],
 )
 def test_the_verdict_of_a_run_mirrors_its_exit_code(run: RunRecord, code: int, verdict: str) -> None:
-    """Decisions 4: exit codes, and "the run's `verdict` mirrors the exit code"."""
+    """Exit codes, and "the run's `verdict` mirrors the exit code"."""
     ended = end(run)
     assert (ended.exit_code, ended.verdict) == (code, verdict)
 
 
 def test_a_floor_of_coverage_that_is_missed_fails_a_run_whose_tests_pass() -> None:
-    """Decisions 4: 6, and when several apply 1 before 6."""
+    """6, and when several apply 1 before 6."""
     short = (Dimension(name="tools", covered=1, total=4, floor=50.0, judged=True),)
     ended = end(replace(record(result(Verdict.PASS)), coverage=short))
     assert (ended.exit_code, ended.verdict) == (6, "fail")
@@ -96,17 +96,17 @@ def test_a_floor_of_coverage_that_is_missed_fails_a_run_whose_tests_pass() -> No
 
 
 def test_an_empty_selection_says_so() -> None:
-    """Decisions 4: 7, the selection matched no test."""
+    """7, the selection matched no test."""
     assert end(record()).warnings == ("the selection matched none of 4 tests",)
 
 
 def test_an_empty_shard_is_fine() -> None:
-    """Decisions 4: an empty shard is 0."""
+    """An empty shard is 0."""
     assert end(record(), empty_is_fine=True).exit_code == 0
 
 
 def test_slow_tests_are_advised_and_never_gate() -> None:
-    """Decisions 4: `performance:` is advisory."""
+    """`performance:` is advisory."""
     slow = record(*(result(Verdict.PASS, duration_ms) for duration_ms in (1.0, 2.0, 900.0)))
     ended = end(slow, p95_latency_ms=100)
     assert ended.exit_code == 0
@@ -115,7 +115,7 @@ def test_slow_tests_are_advised_and_never_gate() -> None:
 
 
 def test_a_server_that_was_not_ready_in_time_is_told_by_the_exit_code() -> None:
-    """Decisions 4: 3, and when several apply 130 before 3 before 1."""
+    """3, and when several apply 130 before 3 before 1."""
     ended = end(record(result(Verdict.FAIL)), not_ready=True)
     assert (ended.exit_code, ended.verdict) == (3, "fail")
     assert end(record(result(Verdict.PASS)), not_ready=True).exit_code == 3

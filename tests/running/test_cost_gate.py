@@ -1,4 +1,4 @@
-"""A run's costs against a baseline: what is compared, and when it is too much. Source: issue 8; decisions 4 (exit 6)."""
+"""A run's costs against a baseline: what is compared, and when it is too much."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def gate(record: RunRecord, tolerance: float = 10.0) -> CostGate:
 
 
 def test_more_than_the_tolerance_allows_is_a_regression() -> None:
-    """Issue 8: the run costs more than the baseline plus a tolerance."""
+    """The run costs more than the baseline plus a tolerance."""
     before = gate(run(a_test("a", 0.1, 10), a_test("b", 0.2, 20)))
     assert regression(run(a_test("a", 0.1, 10), a_test("b", 0.23, 20)), before) == (None, False)
     told, over = regression(run(a_test("a", 0.1, 10), a_test("b", 0.26, 20)), before)
@@ -83,7 +83,7 @@ def test_a_test_that_the_baseline_does_not_know_adds_to_the_run_and_is_told() ->
 
 @pytest.mark.parametrize("unknown_before", [True, False])
 def test_where_a_price_is_unknown_tokens_are_compared(unknown_before: bool) -> None:
-    """Decisions 7: an unknown price is null, never 0."""
+    """An unknown price is null, never 0."""
     costs = (None, 0.1) if unknown_before else (0.1, None)
     told, over = regression(run(a_test("a", costs[1], 150)), gate(run(a_test("a", costs[0], 100))))
     assert over
@@ -99,7 +99,7 @@ def test_over_a_baseline_of_nothing_everything_is_too_much() -> None:
 
 @pytest.mark.parametrize(("verdict", "code"), [(Verdict.PASS, 6), (Verdict.FAIL, 1)])
 def test_the_exit_code_is_6_unless_a_test_failed(verdict: Verdict, code: int) -> None:
-    """Decisions 4: of several, 1 comes before 6; the regression is told in both cases."""
+    """Of several, 1 comes before 6; the regression is told in both cases."""
     record = run(a_test("a", 0.9, 10, verdict=verdict))
     before = gate(run(a_test("a", 0.1, 10)))
     done = concluded(record, performance={}, empty_is_fine=False, missed=None, cost_gate=before)

@@ -1,4 +1,4 @@
-"""How much of a server the tests of a run exercise, and the floors of a suite's `coverage`. Source: decisions 4, exit codes."""
+"""How much of a server the tests of a run exercise, and the floors of a suite's `coverage`."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_every_report_tells_a_missed_floor(missed: RunRecord, name: str) -> None
 
 
 def test_an_agent_is_told_of_a_missed_floor_beside_a_failure(record_of: Record) -> None:
-    """Decisions 4: 1 before 6."""
+    """1 before 6."""
     failing = TESTS.replace("exact: true", "exact: false")
     record = record_of(suite("coverage: { tools: 100 }", tests=failing))
     assert record.exit_code == 1

@@ -1,7 +1,4 @@
-"""The hooks of a run, with real processes: their order, whose failure is whose, what they may change for each other.
-
-Source: suite-composition, Lifecycle hooks; decisions 5.
-"""
+"""The hooks of a run, with real processes: their order, whose failure is whose, what they may change for each other."""
 
 from __future__ import annotations
 

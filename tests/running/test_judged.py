@@ -121,7 +121,7 @@ def test_an_assertion_fails_with_the_models_reason(run: Callable[..., RunRecord]
 def test_without_a_model_a_test_is_inconclusive_unless_something_else_fails_it(
     run: Callable[..., RunRecord], others: tuple[dict[str, Any], ...], more: dict[str, Any], verdict: str
 ) -> None:
-    """Decisions 14: `passed` is null, and a deferred assertion counts as passed in a score."""
+    """`passed` is null, and a deferred assertion counts as passed in a score."""
     record = run({"servers": {"s": ECHO}, "tools": [tool({"llm-judge": KIND}, *others, **more)]}, key=False)
     (test,) = record.tests
     assert test.verdict.value == verdict
@@ -686,7 +686,7 @@ def test_a_judge_that_takes_longer_than_the_eval_allows_gives_no_verdict(
 def test_a_literal_output_comes_before_a_call_which_is_not_made(
     run: Callable[..., RunRecord], models: ModelEndpoint, tmp_path: Path
 ) -> None:
-    """decisions 6: the literal, the call, the model, in this order."""
+    """The literal, the call, the model, in this order."""
     models.answer_with(lambda _: said(0.9))
     book = tmp_path / "book"
     bank = {"command": [sys.executable, "-S", str(SERVERS / "ledger.py"), str(book)]}

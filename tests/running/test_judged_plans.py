@@ -71,7 +71,7 @@ def chosen(suite: LoadedSuite, **more: Any) -> list[str]:
 
 
 def test_a_suite_falls_into_rows_of_models_runs_graders_and_metrics(suite_of: Load) -> None:
-    """Upstream-facts 8.1; decisions 14, Evals: one row per eval and scorer, a judge's where there is none."""
+    """One row per eval and scorer, a judge's where there is none."""
     assert chosen(suite_of(SUITE)) == ["plain", *METRICS, *EVALS]
 
 
@@ -150,7 +150,7 @@ def test_models_of_the_command_line_take_the_place_of_those_of_the_suite(suite_o
 
 
 def test_trials_are_one_row(suite_of: Load) -> None:
-    """Upstream-facts 4.3; a test that is run once stays binary."""
+    """A test that is run once stays binary."""
     options = "run_options: { inconclusive: { on: true, confidence_pct: 90 } }"
     once = "  - { name: once, server: s, prompt: hi }"
     text = SUITE.replace("agents:", f"{options}\nagents:\n{once}")
@@ -232,7 +232,7 @@ def test_namesakes_keep_answers_of_their_own(suite_of: Load) -> None:
 
 
 def test_a_test_called_as_a_repeat_of_another_has_an_id_of_its_own(suite_of: Load) -> None:
-    """Decisions 14: whichever comes first, as one id would hide one of the two."""
+    """Whichever comes first, as one id would hide one of the two."""
     for names in (("a", "a", "a #2"), ("a #2", "a", "a")):
         agents = ", ".join(f"{{ name: '{name}', server: s, prompt: hi }}" for name in names)
         ids = [case.id for case in planned(suite_of(f"{SERVERS}agents: [{agents}]")).cases]

@@ -56,7 +56,7 @@ def told(ledger: Ledger) -> dict[str, list[str]]:
 
 
 def test_a_test_that_was_weakened_to_pass_is_told_from_a_server_that_was_corrected() -> None:
-    """U18: red became green because the test changed, or because the server did."""
+    """Red became green because the test changed, or because the server did."""
     red = record(1, named("weak", run(EXACT)), named("fixed", run(EXACT)))
     now = record(2, named("weak", run(WEAK)), named("fixed", run(EXACT, total=4)), program="b")
     ledger = ledger_of([now, red])  # in whatever order they come

@@ -236,7 +236,7 @@ tools:
 
 
 def test_a_server_that_is_not_ready_in_time_ends_the_run_with_its_own_exit_code(record_of: RecordOf) -> None:
-    """Decisions 4: exit code 3, and every report says which server was waited for."""
+    """Exit code 3, and every report says which server was waited for."""
     record = record_of("""
 servers: { s: { url: "http://127.0.0.1:1/mcp", wait_for_ready: 50ms } }
 tools: [{ name: n, tool: look }]

@@ -46,7 +46,7 @@ def names(plan: Plan) -> list[str]:
 
 
 def test_cases_stand_in_declared_order_with_what_goes_on_the_wire(suite_of: Load) -> None:
-    """Decisions 4: reported in declared order; MCP 2025-11-25, server/tools, resources, prompts."""
+    """Reported in declared order; MCP 2025-11-25, server/tools, resources, prompts."""
     cases = planned(suite_of(SUITE)).cases
     assert [(case.method, case.params) for case in cases] == [
         ("tools/call", {"name": "get_alpha", "arguments": {}}),
@@ -61,7 +61,7 @@ def test_cases_stand_in_declared_order_with_what_goes_on_the_wire(suite_of: Load
 
 
 def test_ids_are_path_kind_and_name_and_a_repeat_is_numbered(suite_of: Load) -> None:
-    """Decisions 14, Assertions: test ids."""
+    """Test ids."""
     ids = [case.id for case in planned(suite_of(SUITE)).cases]
     assert ids[0] == "mcptest.yml::tool::alpha"
     assert ids[5] == "mcptest.yml::tool::alpha #2"
@@ -69,7 +69,7 @@ def test_ids_are_path_kind_and_name_and_a_repeat_is_numbered(suite_of: Load) -> 
 
 
 def test_mutating_tools_and_serial_servers_run_alone_unless_told_otherwise(suite_of: Load) -> None:
-    """Decisions 4: serial are tests that say so, of a serial server, or of a tool whose name says that it changes things."""
+    """Serial are tests that say so, of a serial server, or of a tool whose name says that it changes things."""
     serial = {case.name: case.serial for case in planned(suite_of(SUITE)).cases}
     assert serial == {
         "alpha": False,
@@ -83,7 +83,7 @@ def test_mutating_tools_and_serial_servers_run_alone_unless_told_otherwise(suite
 
 
 def test_a_test_that_looks_at_notifications_is_serial(suite_of: Load) -> None:
-    """Decisions 2: a test that targets `notifications` is serial."""
+    """A test that targets `notifications` is serial."""
     suite = suite_of(
         'servers: { s: { command: ["true"] } }\ntools:\n  - name: a\n    tool: look\n'
         "    expect:\n      - { target: notifications, matcher: { length: 0 } }\n"
@@ -92,7 +92,7 @@ def test_a_test_that_looks_at_notifications_is_serial(suite_of: Load) -> None:
 
 
 def test_the_nearest_timeout_wins_and_retries_have_a_default(suite_of: Load) -> None:
-    """Decisions 14: a test's `timeout_ms` overrides the server's."""
+    """A test's `timeout_ms` overrides the server's."""
     cases = {case.name: case for case in planned(suite_of(SUITE), retries=1).cases}
     assert cases["reads a file"].timeout_seconds == 30
     assert cases["delta"].timeout_seconds == 0.7
@@ -101,7 +101,7 @@ def test_the_nearest_timeout_wins_and_retries_have_a_default(suite_of: Load) -> 
 
 
 def test_a_filter_equal_to_a_whole_name_takes_just_that_test(suite_of: Load) -> None:
-    """Decisions 4: so every `repro` line is exact."""
+    """So every `repro` line is exact."""
     suite = suite_of(SUITE)
     assert names(planned(suite, Selection(filter="alphabet"))) == ["alphabet"]
     assert names(planned(suite, Selection(filter="alpha"))) == ["alpha", "alpha"]
@@ -110,7 +110,7 @@ def test_a_filter_equal_to_a_whole_name_takes_just_that_test(suite_of: Load) -> 
 
 
 def test_a_filter_may_be_a_regular_expression(suite_of: Load) -> None:
-    """Decisions 4: `re:` a regex."""
+    """`re:` a regex."""
     assert names(planned(suite_of(SUITE), Selection(filter="re:^(delta|greets)$"))) == ["delta", "greets"]
 
 
@@ -147,7 +147,7 @@ def test_shards_hold_every_test_once(suite_of: Load, count: int) -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
 def test_dealt_shards_are_of_one_size(suite_of: Load, count: int) -> None:
-    """Issue 10: a cluster's run lasts as long as its longest batch."""
+    """A cluster's run lasts as long as its longest batch."""
     suite = suite_of(SUITE)
     shards = [planned(suite, Selection(shard=(index, count), dealt=True)).cases for index in range(1, count + 1)]
     assert max(map(len, shards)) - min(map(len, shards)) <= 1
@@ -163,7 +163,7 @@ def test_focused_tests_run_alone_and_the_plan_says_so(suite_of: Load) -> None:
 
 
 def test_repeats_are_numbered_and_a_filter_finds_their_base(suite_of: Load) -> None:
-    """Decisions 14: full names carry ` #run`; each repro line works."""
+    """Full names carry ` #run`; each repro line works."""
     suite = suite_of(SUITE)
     plan = planned(suite, Selection(filter="greets"), repeat=3)
     assert names(plan) == ["greets #1", "greets #2", "greets #3"]
@@ -172,7 +172,7 @@ def test_repeats_are_numbered_and_a_filter_finds_their_base(suite_of: Load) -> N
 
 
 def test_options_of_the_suite_are_defaults(suite_of: Load) -> None:
-    """Decisions 4: `run_options.concurrency`; the command line wins."""
+    """`run_options.concurrency`; the command line wins."""
     suite = suite_of(SUITE + "run_options: { concurrency: 3, bail: 2, restart: false }\n")
     plan = planned(suite)
     assert (plan.workers, plan.bail, plan.restart) == (3, 2, False)
@@ -213,7 +213,7 @@ resources:
 
 
 def test_a_test_says_what_befalls_it_and_what_is_verified_after(suite_of: Load) -> None:
-    """Decisions 2 and 4: what a step leaves out is as for its test."""
+    """What a step leaves out is as for its test."""
     cases = {case.name: case for case in planned(suite_of(NEW)).cases}
     assert cases["faulted"].request.fault == ("delay", 0.25, Wanted.SUCCESS)
     case = cases["verified"]

@@ -107,7 +107,7 @@ def test_a_server_that_dies_in_every_call_is_given_up(settings: dict[str, Any], 
 
 
 def test_a_server_that_never_gets_ready_is_remembered() -> None:
-    """Decisions 4: exit code 3."""
+    """Exit code 3."""
 
     async def work() -> None:
         with socket.socket() as closed:

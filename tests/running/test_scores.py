@@ -40,7 +40,7 @@ def tests_of(record_of: RecordOf) -> Callable[[str], dict[str, dict[str, Any]]]:
 
 
 def test_the_weighted_score_of_the_document(tests_of):
-    """suite-composition, Per-assertion weight: 0.75 at 0.7."""
+    """0.75 at 0.7."""
     test = tests_of(f"""
 tools:
   - name: n
@@ -60,7 +60,7 @@ tools:
 
 
 def test_the_set_of_the_document_and_one_that_falls_short(tests_of):
-    """suite-composition, Assert-set: 2 / 3 at 0.6; without a threshold the test has no score."""
+    """2 / 3 at 0.6; without a threshold the test has no score."""
     one = "{ target: result.structuredContent.name, matcher: { exact: %s } }"
     suite = """
 tools:
@@ -82,7 +82,7 @@ tools:
 
 
 def test_a_set_counts_as_one_in_the_score_of_its_test(tests_of):
-    """suite-composition: a passing set adds its weight, a failing one zero, whatever held inside it."""
+    """A passing set adds its weight, a failing one zero, whatever held inside it."""
     tests = tests_of(f"""
 tools:
   - name: n
@@ -105,7 +105,7 @@ tools:
 
 
 def test_three_of_four_at_three_quarters(tests_of):
-    """suite-composition, Test-level threshold: the comparison is inclusive."""
+    """The comparison is inclusive."""
     test = tests_of("""
 tools:
   - name: n
@@ -121,7 +121,7 @@ tools:
 
 
 def test_the_metric_of_the_document_fails_a_test_whose_own_score_passed(tests_of, record_of):
-    """suite-composition, derivedMetrics: 0.667 below 0.7; the rollup is over the tests that reported it."""
+    """0.667 below 0.7; the rollup is over the tests that reported it."""
     suite = """
 tools:
   - name: n
@@ -160,7 +160,7 @@ tools:
 
 
 def test_the_baseline_is_appended_and_explicit_values_win(tests_of):
-    """suite-composition, defaultTest; decisions 14: budgets are defaults. A threshold of 0 is explicit too."""
+    """Budgets are defaults. A threshold of 0 is explicit too."""
     tests = tests_of(f"""
 defaultTest:
   threshold: 0.8
@@ -213,7 +213,7 @@ tools:
 
 
 def test_a_suite_that_uses_none_of_it_has_no_new_key(record_of):
-    """suite-composition, Reporting: legacy tests omit the fields."""
+    """Legacy tests omit the fields."""
     record = record_of(
         HEAD + f"tools: [{{ name: n, tool: profile, expect: [{{ target: {NAME}, matcher: {{ exact: Ada }} }}] }}]"
     )

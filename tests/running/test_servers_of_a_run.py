@@ -43,7 +43,7 @@ def rows_of(done: subprocess.CompletedProcess[str]) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("when", ["shake", "call"])
 def test_a_server_that_dies_is_started_once_more_for_the_rest(mcptest: Command, tmp_path: Path, when: str) -> None:
-    """Decisions 4; capabilities A5: one test in flight fails with its stderr, the rest run on the restarted server."""
+    """One test in flight fails with its stderr, the rest run on the restarted server."""
     rows = "".join(f"  - {{ name: t{number}, tool: look }}\n" for number in range(40))
     suite(tmp_path, "dies_once", str(tmp_path / "flag"), when, tests=rows)
     done = mcptest("run", "--reporter", "json")
@@ -59,7 +59,7 @@ def test_a_server_that_dies_is_started_once_more_for_the_rest(mcptest: Command, 
 
 
 def test_a_dead_server_stays_dead_when_restarts_are_off(mcptest: Command, tmp_path: Path) -> None:
-    """Decisions 4: `run_options.restart: false`."""
+    """`run_options.restart: false`."""
     rows = "".join(f"  - {{ name: t{number}, tool: look }}\n" for number in range(12))
     top = "run_options: { restart: false }\n"
     suite(tmp_path, "dies_once", str(tmp_path / "flag"), "call", tests=rows, top=top)
@@ -98,7 +98,7 @@ def test_a_jq_program_that_takes_its_time_holds_up_no_other_test(
 def test_the_time_that_a_composition_waits_for_its_turn_at_jq_is_not_its_own(
     record_of: Callable[..., RunRecord], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Findings V16. The other program takes more than the whole budget of the composition."""
+    """The other program takes more than the whole budget of the composition."""
     others_turn = threading.Event()
 
     def slow(program: str, value: Any, **more: Any) -> list[Any]:
@@ -136,7 +136,7 @@ def test_only_the_servers_of_focused_tests_are_started(mcptest: Command, tmp_pat
 
 
 def test_a_typo_is_not_hidden_by_a_shard(mcptest: Command, tmp_path: Path) -> None:
-    """Decisions 4: an empty shard is 0, a selection that matches no test is 7."""
+    """An empty shard is 0, a selection that matches no test is 7."""
     suite(tmp_path, "echo", tests="  - { name: x, tool: echo, args: { text: hi } }\n")
     assert mcptest("run", "--shard", "1/2", "--filter", "nothing like it").returncode == 7
     assert {mcptest("run", "--shard", f"{part}/2").returncode for part in (1, 2)} == {0}
@@ -173,7 +173,7 @@ def test_repeats_share_their_snapshot(mcptest: Command, tmp_path: Path) -> None:
 
 
 def test_snapshots_that_cannot_be_read_run_nothing(mcptest: Command, tmp_path: Path) -> None:
-    """Decisions 4: exit 2, nothing executed."""
+    """Exit 2, nothing executed."""
     suite(tmp_path, "echo", tests=SNAPSHOT)
     mcptest("run", "--update-snapshots")
     (kept,) = (tmp_path / ".mcptest" / "snapshots").glob("*.yml")
@@ -185,7 +185,7 @@ def test_snapshots_that_cannot_be_read_run_nothing(mcptest: Command, tmp_path: P
 
 
 def test_every_spelling_of_a_notifications_target_makes_a_test_serial(mcptest: Command, tmp_path: Path) -> None:
-    """Decisions 2: a test that targets `notifications` is serial."""
+    """A test that targets `notifications` is serial."""
     rows = "".join(
         f"  - name: n{number}\n    tool: echo\n    args: {{ text: a }}\n"
         f"    expect: [{{ target: '{target}', matcher: {{ length: 0 }} }}]\n"

@@ -69,14 +69,13 @@ def test_an_ordinary_result_is_kept_as_it_is() -> None:
     ],
 )
 def test_no_part_of_an_assertion_shows_a_secret(row: AssertionResult) -> None:
-    """Decisions 8: what templates put into the suite reaches no report."""
+    """What templates put into the suite reaches no report."""
     kept = storage(SECRET).prepare(replace(RESULT, assertions=(row,)), size=0)
     assert SECRET not in json.dumps(kept.to_json())
     assert "[REDACTED]" in json.dumps(kept.to_json())
 
 
 def test_a_secret_for_a_tool_is_not_shown_either() -> None:
-    """Decisions 8."""
     assert storage(SECRET).prepare(replace(RESULT, tool=SECRET), size=0).tool == "[REDACTED]"
 
 
@@ -126,7 +125,7 @@ def test_no_reason_as_data_shows_a_secret() -> None:
 
 
 def test_no_part_of_a_step_shows_a_secret_and_a_large_answer_is_put_aside() -> None:
-    """Decisions 8: further calls are kept like the first."""
+    """Further calls are kept like the first."""
     put: list[str] = []
 
     def externalise(output: Any, name: str) -> Any:

@@ -60,7 +60,7 @@ def is_sound(trace: dict[str, Any]) -> bool:
 
 
 def test_no_part_of_a_trace_shows_a_secret() -> None:
-    """Decisions 8: redacted before anything is written; every place that a text of the suite or a server can get to."""
+    """Redacted before anything is written; every place that a text of the suite or a server can get to."""
     call = {
         "item": 0,
         "status": "err",
@@ -81,7 +81,7 @@ def test_no_part_of_a_trace_shows_a_secret() -> None:
 
 
 def test_a_node_that_is_called_like_a_secret_is_still_there() -> None:
-    """Decisions 8: the record's own keys are exempt; a node `token` is no token, what stands under such a name in it is."""
+    """The record's own keys are exempt; a node `token` is no token, what stands under such a name in it is."""
     trace, _ = kept(composed(node("token", args={"password": "hunter2"}, tokens=7, cost_usd=0.5)))
     assert trace["nodes"]["token"]["status"] == "ok"
     assert trace["nodes"]["token"]["tokens"] == 7
@@ -90,7 +90,7 @@ def test_a_node_that_is_called_like_a_secret_is_still_there() -> None:
 
 
 def test_a_large_trace_is_put_aside_whole_and_its_outline_stays() -> None:
-    """Decisions 8: large outputs go to a side file; what reporters tell stays in the record."""
+    """Large outputs go to a side file; what reporters tell stays in the record."""
     text = "x" * 9_000
     calls: list[dict[str, Any]] = [
         {"item": n, "status": "err" if n == 90 else "ok", "started_ms": 0, "duration_ms": 1, "args": {}, "output": text}

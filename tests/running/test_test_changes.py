@@ -86,7 +86,7 @@ FOUR = [row(SUM, exact=4)]
 def test_a_changed_assertion_is_named_with_both_texts(
     before: dict[str, Any], after: dict[str, Any], expected: str
 ) -> None:
-    """U18: removed, weakened and replaced are told apart; which demands more is found by what each accepts."""
+    """Removed, weakened and replaced are told apart; which demands more is found by what each accepts."""
     found = [text.replace(SUM, "SUM").replace(TEXT, "TEXT") for text in told(run([before]), run([after]))]
     assert found == [expected]
 

@@ -22,7 +22,7 @@ def told(record: RunRecord) -> list[tuple[str, str | None]]:
 
 
 def test_a_test_sees_what_came_since_its_call_began_and_nothing_earlier(record_of: RecordOf, ledger: Ledger) -> None:
-    """Decisions 2: a test that targets `notifications` is serial, and so are they its own."""
+    """A test that targets `notifications` is serial, and so are they its own."""
     record = record_of(f"""
 servers: {{ s: {{ command: {ledger()} }} }}
 tools:

@@ -53,7 +53,7 @@ def judged(answer: dict[str, Any], *assertions: dict[str, Any]) -> Outcome:
 
 @pytest.mark.parametrize("before", [185, 195, 280, 295])
 def test_an_error_that_is_told_holds_no_half_of_a_secret(before: int) -> None:
-    """Decisions 8: secrets are taken out before a message is clipped."""
+    """Secrets are taken out before a message is clipped."""
     text = "x" * before + SECRET + "y" * 50
     reported = judged({"result": {"isError": True, "content": [{"type": "text", "text": text}]}})
     refused = judged({"error": {"code": -1, "message": text}})
@@ -138,7 +138,7 @@ def test_a_status_of_success_without_an_answer_never_passes() -> None:
 
 
 def test_errors_are_told_as_whose_fault_they_are() -> None:
-    """Decisions 1; an answer that the test took away is nobody's."""
+    """An answer that the test took away is nobody's."""
     assert failed(NotReady("not yet", server="s"), duration_ms=1.0).failure == Failure(
         kind=FailureKind.SERVER, message="not yet", not_ready=True
     )

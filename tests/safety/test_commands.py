@@ -1,4 +1,4 @@
-"""Which tools each command calls, measured at a server that writes down every call. Source: issue 17; findings, S1 to S5."""
+"""Which tools each command calls, measured at a server that writes down every call."""
 
 from __future__ import annotations
 

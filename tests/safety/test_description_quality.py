@@ -1,4 +1,4 @@
-"""How well tools describe themselves. Source: upstream-facts 11, Description quality; docs/how-to/doctor.md."""
+"""How well tools describe themselves. Source: docs/how-to/doctor.md."""
 
 from __future__ import annotations
 

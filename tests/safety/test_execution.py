@@ -1,4 +1,4 @@
-"""What may be done with a tool of a class, and how many calls are left. Source: execution-safety.md."""
+"""What may be done with a tool of a class, and how many calls are left."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_a_name_is_split_into_its_words(name: str, expected: ToolClass) -> None:
     ],
 )
 def test_annotations_come_before_the_name_and_malformed_ones_are_ignored(annotations, expected) -> None:
-    """decisions.md 14, Safety: an explicit false is at least mutating; only `destructiveHint: false` outweighs the name."""
+    """An explicit false is at least mutating; only `destructiveHint: false` outweighs the name."""
     assert classify({"name": "delete_x", "annotations": annotations}) is expected
 
 

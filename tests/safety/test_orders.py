@@ -1,4 +1,4 @@
-"""Plain orders by kind, in several wordings each, and their honest twins. Source: issue 17, findings S17, S18 and S20."""
+"""Plain orders by kind, in several wordings each, and their honest twins."""
 
 from __future__ import annotations
 
@@ -183,6 +183,6 @@ def test_a_quoted_attack_and_a_careful_sentence_are_no_order(text: str) -> None:
 
 
 def test_criteria_that_replace_earlier_ones_do_not_fail_the_default_gate() -> None:
-    """S18: what the learned judge alone warns of is of medium severity."""
+    """What the learned judge alone warns of is of medium severity."""
     found = findings("Sets the filter. Criteria; they replace earlier ones. A row must meet all.")
     assert "high" not in [one.severity for one in found]

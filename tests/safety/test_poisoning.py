@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 - disguises are made of look-alike letters
-"""The description rules, on the corpora and at their edges. Source: agent-interface.md, Description warnings."""
+"""The description rules, on the corpora and at their edges."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ def rules(*tools: object) -> list[str]:
 
 
 def test_at_least_95_in_100_poisoned_descriptions_are_found_by_their_rule() -> None:
-    """Issue 6, Figures."""
     poisoned = corpora.lines("poisoned")
     missed = [line for line in poisoned if line["rule"] not in corpora.rules_on(line["tool"])]
     assert len(poisoned) >= 150
@@ -45,7 +44,7 @@ def test_at_least_95_in_100_poisoned_descriptions_are_found_by_their_rule() -> N
 def test_what_other_hands_wrote_is_found_as_the_docs_say() -> None:
     """One test for the files of many hands, because to read them takes long.
 
-    Issue 6: precision and recall in the docs; `python -m tests.safety.corpora` prints the tables. The weights were learned
+    Precision and recall in the docs; `python -m tests.safety.corpora` prints the tables. The weights were learned
     from most of these files, so the bounds guard them and measure nothing. Nothing is learned from the untouched set, but it
     has been measured too often to be a clean measure of the unknown.
     """
@@ -162,7 +161,7 @@ def test_a_kind_of_order_is_told_from_its_honest_twin(rule: str, order: str, hon
     ],
 )
 def test_what_is_only_mentioned_is_told_from_an_order(mention: str, order: str) -> None:
-    """Issue 17: an honest description that warns of an attack, or works against one, says the same words."""
+    """An honest description that warns of an attack, or works against one, says the same words."""
     assert not rules(*described(f"Does its work. {mention}."))
     assert rules(*described(f"Does its work. {order}."))
 
@@ -189,7 +188,6 @@ def test_no_honest_description_is_warned_of() -> None:
 
 
 def test_at_most_one_in_100_tools_of_public_servers_is_warned_of() -> None:
-    """Issue 6, Figures."""
     catalogs = corpora.public_catalogs()
     tools = [tool for catalog in catalogs for tool in catalog["tools"]]
     assert len(catalogs) >= 10
@@ -201,7 +199,7 @@ def test_at_most_one_in_100_tools_of_public_servers_is_warned_of() -> None:
 
 
 def test_no_public_server_that_nothing_was_learned_from_fails_the_default_gate() -> None:
-    """Issue 17: at most one in twenty. `docs/explanation/security-scan-accuracy.md` names the packages."""
+    """At most one in twenty. `docs/explanation/security-scan-accuracy.md` names the packages."""
     catalogs = corpora.measured_catalogs()
     failing = []
     for one in catalogs:
@@ -317,7 +315,7 @@ def percent(text: str) -> str:
     ],
 )
 def test_what_is_encoded_is_decoded_and_judged(encoding: str, encoded: str) -> None:
-    """S16: the finding has the severity of what was found, and names the encoding."""
+    """The finding has the severity of what was found, and names the encoding."""
     found = {one.rule: one for one in description_warnings(described(f"Adds two numbers. {encoded}"))}
     assert (found["SEC-001"].severity, f"decoded from {encoding}," in found["SEC-001"].summary) == ("high", True)
 
@@ -338,7 +336,7 @@ def test_what_decodes_to_nothing_grave_is_not_warned_of(text: str) -> None:
 
 
 def test_what_only_the_learned_judge_finds_is_of_medium_severity() -> None:
-    """S19: the default gate (high) rests on findings that name a phrase."""
+    """The default gate (high) rests on findings that name a phrase."""
     phrase, *learned = description_warnings(
         [
             {"name": "a", "description": f"Adds. {ORDER}"},

@@ -18,7 +18,6 @@ SEVERITY = list(ToolClass)
 @pytest.mark.parametrize("word", sorted(DESTRUCTIVE_WORDS))
 @pytest.mark.parametrize("shape", ["{}_file", "{}-file", "{}File", "file.{}", "my{}", "my{}2", "HTTP{}", "{}"])
 def test_a_destructive_word_is_found_however_the_name_is_written(word, shape):
-    """execution-safety.md, the name heuristic."""
     for spelling in (word, word.upper(), word.capitalize()):
         if shape.startswith(("my", "HTTP")):
             spelling = word.capitalize()
@@ -69,7 +68,6 @@ def test_a_word_inside_a_longer_word_does_not_count(name):
     ],
 )
 def test_a_destructive_word_is_found_in_disguise_glued_or_beyond_the_documented_list(name):
-    """Findings, S4."""
     assert cautious_class(name) is ToolClass.DESTRUCTIVE
     assert classify({"name": name}) is ToolClass.DESTRUCTIVE
 
@@ -151,7 +149,6 @@ def test_more_words_never_release_a_tool(name):
     ],
 )
 def test_a_malformed_hint_drops_only_what_would_make_a_tool_safer(name, annotations, expected):
-    """Findings, S4."""
     assert classify({"name": name, "annotations": annotations}) is expected
 
 
@@ -182,7 +179,6 @@ def test_a_malformed_hint_drops_only_what_would_make_a_tool_safer(name, annotati
     ],
 )
 def test_annotations_decide_before_the_name(name, annotations, expected):
-    """execution-safety.md, tool classification; decisions.md 14, Safety."""
     assert classify({"name": name, "annotations": annotations}) is expected
 
 

@@ -1,4 +1,4 @@
-"""What `mcptest security` says beyond the description rules. Source: upstream-facts 11 and 12; decisions.md 14, Safety."""
+"""What `mcptest security` says beyond the description rules."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_destructive_name_whose_annotations_speak_is_left_alone(annotations: o
     ],
 )
 def test_malformed_annotations_are_told(annotations: object) -> None:
-    """decisions.md 14, Safety: `security` lints malformed annotations."""
+    """`security` lints malformed annotations."""
     assert rules(annotations=annotations) == ["SEC-010"]
 
 
@@ -118,7 +118,6 @@ def test_malformed_annotations_are_told(annotations: object) -> None:
     ],
 )
 def test_a_weak_schema_is_told(rule: str, schema: object) -> None:
-    """upstream-facts 11, Schema lint."""
     findings = lint_tool({"name": "t", "inputSchema": schema})
     assert [found.rule for found in findings] == [rule]
     assert Level(findings[0].severity).rank > Level.HIGH.rank, (

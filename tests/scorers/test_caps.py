@@ -1,4 +1,4 @@
-"""Caps of real runs: what the server was called for, what scorers were paid, and what was told. Source: decisions 4 and 6."""
+"""Caps of real runs: what the server was called for, what scorers were paid, and what was told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of an exec scorer, with real wrappers. Source: external-scorers; decisions 4, 6."""
+"""The contract of an exec scorer, with real wrappers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PASS = """echo '{"verdict": "pass"}'"""
 
 
 def test_a_wrapper_reads_one_json_document_and_then_the_end(wrappers: Wrappers) -> None:
-    """external-scorers, Request: `cat` ends only at the end of its input."""
+    """`cat` ends only at the end of its input."""
     request = request_bytes(prompt="who?", output="näh \x1b[31m", criteria="kind", metadata={"model": "m", "eval": "e"})
     wrappers.said(f"cat > '{wrappers.path}/heard'; {PASS}", request=request)
     heard = json.loads((wrappers.path / "heard").read_bytes())
@@ -35,7 +35,7 @@ def test_a_wrapper_reads_one_json_document_and_then_the_end(wrappers: Wrappers) 
 
 
 def test_a_verdict_is_taken_with_all_its_fields(wrappers: Wrappers) -> None:
-    """external-scorers, Verdict: the example of the document, and a field of the platform's own."""
+    """The example of the document, and a field of the platform's own."""
     said = wrappers.said(
         """echo '{"verdict": "pass", "score": 0.92, "reasoning": "names the tag", "cost_usd": 0.0003, "url": "x"}'"""
     )
@@ -43,7 +43,7 @@ def test_a_verdict_is_taken_with_all_its_fields(wrappers: Wrappers) -> None:
 
 
 def test_what_is_left_out_follows_from_the_verdict(wrappers: Wrappers) -> None:
-    """decisions 6: 1.0 for pass, 0.0 for fail, none for inconclusive; no reason, no cost."""
+    """1.0 for pass, 0.0 for fail, none for inconclusive; no reason, no cost."""
     told = [wrappers.said(f"""echo '{{"verdict": "{word}"}}'""") for word in ("pass", "fail", "inconclusive")]
     assert [(said.score, said.reasoning, said.cost_usd) for said in told] == [
         (1.0, "", 0.0),
@@ -53,7 +53,7 @@ def test_what_is_left_out_follows_from_the_verdict(wrappers: Wrappers) -> None:
 
 
 def test_a_wrapper_need_not_read_what_it_is_told(wrappers: Wrappers) -> None:
-    """decisions 6: a good verdict is a good verdict, also of one that closes its stdin under 4 MB."""
+    """A good verdict is a good verdict, also of one that closes its stdin under 4 MB."""
     request = request_bytes(prompt="", output="x" * 4_000_000, criteria="", metadata={})
     assert wrappers.said(f"exec 0<&-; {PASS}", request=request).verdict is Verdict.PASS
 
@@ -66,14 +66,14 @@ def test_a_large_request_comes_whole(wrappers: Wrappers) -> None:
 
 
 def test_a_wrapper_has_the_environment_and_its_own_env_over_it(wrappers: Wrappers) -> None:
-    """external-scorers, Configuration: an overlay on the process's environment."""
+    """An overlay on the process's environment."""
     tell = """printf '{"verdict": "pass", "reasoning": "%s/%s"}' "$SHARED" "$OWN" """
     assert wrappers.said(tell).reasoning == "from the run/"
     assert wrappers.said(tell, env={"OWN": "mine", "SHARED": "over"}).reasoning == "over/mine"
 
 
 def test_a_wrapper_starts_in_its_cwd(wrappers: Wrappers) -> None:
-    """decisions 4: relative paths are the directory's in which mcptest was started, unless `cwd` says another."""
+    """Relative paths are the directory's in which mcptest was started, unless `cwd` says another."""
     (wrappers.path / "sub").mkdir()
     tell = """printf '{"verdict": "pass", "reasoning": "%s"}' "$(basename "$PWD")" """
     command = (f"../{wrappers.path.name}/wrapper",)

@@ -1,4 +1,4 @@
-"""`mcptest eval` as it is typed, with real wrappers. Source: external-scorers; decisions 4, 6, 13, 14."""
+"""`mcptest eval` as it is typed, with real wrappers."""
 
 from __future__ import annotations
 
@@ -75,7 +75,6 @@ def says(verdict: str, **more: object) -> str:
 
 
 def test_the_lines_are_those_of_the_document(mcptest: Run, folder: Folder) -> None:
-    """external-scorers, A worked example; decisions 13."""
     good = says("pass", score=0.92, reasoning="names the service", cost_usd=0.0003)
     folder.suite({"good": good}, {"name": "summary-quality", **OUTPUT})
     done = mcptest("eval", "--config", "mcptest.yaml")
@@ -84,7 +83,7 @@ def test_the_lines_are_those_of_the_document(mcptest: Run, folder: Folder) -> No
 
 
 def test_every_verdict_has_its_word_and_a_scorer_its_place(mcptest: Run, folder: Folder) -> None:
-    """decisions 6: the verdict decides, whatever the score is; an inconclusive row is no pass and no failure."""
+    """The verdict decides, whatever the score is; an inconclusive row is no pass and no failure."""
     folder.suite(
         {
             "yes": says("pass", score=0.1),
@@ -131,7 +130,7 @@ def reports(mcptest: Run, folder: Folder) -> dict[str, str]:
 
 
 def test_every_report_tells_a_scorer_error_as_one(reports: dict[str, str]) -> None:
-    """external-scorers, Error modes: every failure surfaces in every reporter, never raw."""
+    """Every failure surfaces in every reporter, never raw."""
     for name, text in reports.items():
         assert "scorer `broken` exited with 3" in text.replace("\\`", "`").replace("<code>", "`").replace(
             "</code>", "`"
@@ -165,7 +164,7 @@ def test_every_report_tells_a_scorer_error_as_one(reports: dict[str, str]) -> No
 
 
 def test_reports_of_values_hold_the_scorer_and_its_fault(reports: dict[str, str]) -> None:
-    """external-scorers, Error modes: a structured scorer error."""
+    """A structured scorer error."""
     error = {"scorer": "broken", "kind": "exit"}
     (run,) = json.loads(reports["sarif"])["runs"]
     assert [one["properties"].get("scorer_error") for one in run["results"]][::2] == [error, None]
@@ -179,7 +178,7 @@ def test_reports_of_values_hold_the_scorer_and_its_fault(reports: dict[str, str]
 
 
 def test_every_report_tells_a_deferred_row_and_none_takes_it_for_a_pass(reports: dict[str, str]) -> None:
-    """decisions 4: every summary shows the inconclusive count; no deferred row is ever a pass."""
+    """Every summary shows the inconclusive count; no deferred row is ever a pass."""
     totals = json.loads(reports["json"])["totals"]
     assert (totals["passed"], totals["failed"], totals["inconclusive"]) == (0, 3, 1)
     for name in ("pretty", "minimal", "junit", "tap", "md", "github", "agent", "html", "matrix", "gitlab", "sarif"):
@@ -194,7 +193,7 @@ def test_every_report_tells_a_deferred_row_and_none_takes_it_for_a_pass(reports:
 
 
 def test_an_answer_is_got_once_for_all_who_grade_it(mcptest: Run, folder: Folder) -> None:
-    """decisions 6: the text of a real tool call; the tool answers otherwise the next time."""
+    """The text of a real tool call; the tool answers otherwise the next time."""
     tell = """printf '{"verdict": "pass", "reasoning": "%s"}' "$(sed 's/.*"output": "\\([^"]*\\)".*/\\1/')" """
     folder.suite(
         {"a": tell, "b": tell, "c": says("pass")},
@@ -228,7 +227,7 @@ def test_an_answer_that_cannot_be_got_fails_in_the_servers_words(mcptest: Run, f
 
 
 def test_once_the_cap_is_spent_the_rest_is_skipped_and_the_exit_code_is_5(mcptest: Run, folder: Folder) -> None:
-    """decisions 4: `--max-cost` is a refusal by policy."""
+    """`--max-cost` is a refusal by policy."""
     evals = [{"name": f"e{at}", **OUTPUT} for at in range(6)]
     folder.suite({"dear": says("pass", cost_usd=0.05)}, *evals)
     done = mcptest("eval", "--max-cost", "0.10")
@@ -284,7 +283,7 @@ def test_a_variable_of_the_suite_or_of_its_dotenv_that_changes_grades_anew(mcpte
 
 
 def test_what_a_retried_row_cost_is_what_all_its_attempts_did(mcptest: Run, folder: Folder) -> None:
-    """decisions 4: passing after a failure is flaky; the same answer is graded again."""
+    """Passing after a failure is flaky; the same answer is graded again."""
     verdict = """[ "$(wc -l < twice.log)" -gt 1 ] && word=pass || word=fail; cat > /dev/null"""
     folder.suite(
         {"twice": f"""{verdict}; printf '{{"verdict": "%s", "cost_usd": 0.1}}' $word"""},
@@ -402,7 +401,7 @@ def test_a_plan_tells_what_no_model_will_answer(mcptest: Run, folder: Folder) ->
 
 
 def test_a_plan_starts_nothing_and_asks_nobody(mcptest: Run, folder: Folder) -> None:
-    """upstream-facts 8.3: without spending a token."""
+    """Without spending a token."""
     folder.suite(
         {"good": says("pass")},
         {"name": "e", **OUTPUT},
@@ -441,7 +440,7 @@ def test_a_plan_counts_the_jurors_that_can_be_asked(mcptest: Run, folder: Folder
 
 
 def test_a_reference_to_a_variable_that_is_not_set_does_not_load(mcptest: Run, folder: Folder) -> None:
-    """external-scorers, Configuration: an unset reference is a load error."""
+    """An unset reference is a load error."""
     entry = {"type": "exec", "command": ["true"], "env": {"KEY": "${NO_SUCH_KEY}"}}
     folder.suite({"s": entry}, {"name": "e", **OUTPUT})
     done = mcptest("eval")
@@ -450,7 +449,7 @@ def test_a_reference_to_a_variable_that_is_not_set_does_not_load(mcptest: Run, f
 
 
 def test_a_scorer_has_the_suites_env_and_dotenv_and_its_own_over_them(mcptest: Run, folder: Folder) -> None:
-    """decisions 4 and 14; what is secret by its name is in no record."""
+    """What is secret by its name is in no record."""
     tell = (
         """printf '{"verdict": "pass", "reasoning": "%s %s %s %s"}' "$FROM_FILE" "$FROM_SUITE" "$OUTSIDE" "$API_KEY" """
     )
@@ -469,7 +468,7 @@ def test_a_scorer_has_the_suites_env_and_dotenv_and_its_own_over_them(mcptest: R
 def test_nothing_of_a_scorer_outlives_mcptest(
     mcptest_command: str, clean_environ: dict[str, str], folder: Folder, number: int
 ) -> None:
-    """decisions 14: kill -9 leaves nothing of a process group."""
+    """Kill -9 leaves nothing of a process group."""
     folder.suite({"slow": "trap '' TERM; echo $$ > pid.new; mv pid.new pid; sleep 300"}, {"name": "e", **OUTPUT})
     started = subprocess.Popen(
         [mcptest_command, "eval", "--reporter", "json=run.json"],

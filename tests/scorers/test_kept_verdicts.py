@@ -1,4 +1,4 @@
-"""Which verdicts are asked for again and which are not. Source: external-scorers, Verdict caching; decisions 14."""
+"""Which verdicts are asked for again and which are not."""
 
 from __future__ import annotations
 
@@ -255,7 +255,6 @@ def test_no_more_than_concurrency_run_at_once(wrappers: Wrappers) -> None:
 
 
 def test_the_version_is_of_the_command_and_of_the_scripts_that_it_names(tmp_path: Path) -> None:
-    """decisions 14."""
     script, rules, module = tmp_path / "grade.py", tmp_path / "rules.yml", tmp_path / "helper.py"
     for path in (script, rules, module):
         path.write_text("1")

@@ -1,4 +1,4 @@
-"""Scorers that do what they should not: each is one structured error, and leaves nothing running. Source: decisions 6."""
+"""Scorers that do what they should not: each is one structured error, and leaves nothing running."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def refusal(scorer: Scorer) -> ScorerError:
 
 
 def test_an_error_has_the_members_that_reports_tell(wrappers: Wrappers) -> None:
-    """decisions 6: {scorer, kind, message, stderr_tail}."""
+    """{scorer, kind, message, stderr_tail}."""
     assert wrappers.refused("echo 'no key' >&2; exit 3").to_json() == {
         "scorer": "s",
         "kind": "exit",
@@ -39,7 +39,7 @@ def test_an_error_has_the_members_that_reports_tell(wrappers: Wrappers) -> None:
 
 
 def test_a_failing_exit_after_a_good_verdict_is_an_error(wrappers: Wrappers) -> None:
-    """external-scorers, The contract: it exits 0."""
+    """It exits 0."""
     assert wrappers.refused(f"{GOOD}; exit 1").fault is ScorerFault.EXIT
 
 
@@ -102,7 +102,7 @@ def test_a_scorer_for_which_no_descriptor_is_left_is_one_that_was_not_started(wr
 
 
 def test_an_unknown_type_says_so_and_starts_nothing() -> None:
-    """external-scorers, Configuration: the very words."""
+    """The very words."""
     wrong = refusal(Scorer("s", "braintrust"))
     assert (wrong.fault, wrong.message) == (
         ScorerFault.UNKNOWN_TYPE,
@@ -176,7 +176,7 @@ def test_a_verdict_of_exactly_a_mebibyte_is_taken(wrappers: Wrappers) -> None:
     ids=["prints and hangs", "ignores SIGTERM", "stops itself", "waits for children"],
 )
 def test_whoever_takes_too_long_is_killed_with_its_group(wrappers: Wrappers, body: str) -> None:
-    """external-scorers: `timeout_ms` is wall-clock."""
+    """`timeout_ms` is wall-clock."""
     for seconds in longer(0.1):
         wrong = wrappers.refused(f"echo $$ > '{wrappers.path}/pid'; {body}", timeout_ms=round(seconds * 1000))
         told = f"scorer `s` took longer than {duration(seconds)} and was killed"
@@ -193,7 +193,6 @@ def test_a_child_in_another_group_holds_nothing_up(wrappers: Wrappers) -> None:
 
 
 def test_secrets_are_out_of_what_an_error_quotes(wrappers: Wrappers) -> None:
-    """decisions 8."""
     scorer = wrappers.scorer("echo key hunter2 >&2; echo hunter2 is no JSON")
     with pytest.raises(ScorerError) as wrong:
         ask(scorer, redact=lambda text: text.replace("hunter2", "…"))

@@ -1,4 +1,4 @@
-"""The money of a run: what is added up, and what a cap lets begin. Source: decisions 4 and 7; external-scorers."""
+"""The money of a run: what is added up, and what a cap lets begin."""
 
 from __future__ import annotations
 

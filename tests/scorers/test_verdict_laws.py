@@ -1,4 +1,4 @@
-"""What makes a verdict: laws over whatever a wrapper may print. Source: decisions 6."""
+"""What makes a verdict: laws over whatever a wrapper may print."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ async def called(session: Session, tool: str, **arguments: Any) -> Any:
 
 
 def test_a_capability_is_declared_only_when_it_is_answered(script: Callable, with_session: Callable) -> None:
-    """Decisions 4; what `capabilities` says stands as it is written."""
+    """What `capabilities` says stands as it is written."""
 
     async def use(session: Session) -> None:
         assert await called(session, "declared") == {"roots": {"listChanged": True}, "sampling": {}}

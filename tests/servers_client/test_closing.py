@@ -231,7 +231,7 @@ def test_a_close_that_is_cancelled_leaves_nothing(script: Callable, pids: Path) 
 @pytest.mark.parametrize("mode", ["term", "grandchild"])
 @pytest.mark.parametrize("how", ["crash", "exit", "SIGKILL", "SIGTERM"])
 def test_whatever_ends_mcptest_its_servers_end_too(how: str, mode: str, script: Callable, pids: Path) -> None:
-    """Decisions 14: kill -9 of mcptest leaves nothing of its servers' process groups; nor do a crash or an exit."""
+    """Kill -9 of mcptest leaves nothing of its servers' process groups; nor do a crash or an exit."""
     command = script("stubborn", mode, pids).command
     root = str(Path(__file__).resolve().parents[2])
     client = subprocess.Popen(

@@ -94,7 +94,7 @@ def test_a_name_that_nobody_knows_fails_at_the_name(look: Callable) -> None:
 
 
 def test_a_port_where_nobody_listens_fails_at_tcp(closed_port: int, look: Callable) -> None:
-    """Decisions 14: `doctor` names the failing layer ("connection refused")."""
+    """`doctor` names the failing layer ("connection refused")."""
     report = look(web(f"http://127.0.0.1:{closed_port}/mcp"))
     assert layers(report) == ["url", "dns", "tcp"]
     assert failed(report).detail == f"connection refused at 127.0.0.1:{closed_port}"
@@ -109,7 +109,7 @@ def test_every_address_of_a_name_is_tried(hostile: HostileServer, look: Callable
 
 
 def test_a_token_that_would_travel_in_the_clear_stops_before_the_network(look: Callable) -> None:
-    """Decisions 14: tokens go only to https or to this machine."""
+    """Tokens go only to https or to this machine."""
     report = look(web("http://nowhere.invalid/mcp", auth="bearer", secret_headers=frozenset({"authorization"})))
     assert layers(report) == ["url", "auth"]
     assert "tokens go only to https" in failed(report).detail
@@ -170,7 +170,7 @@ def test_a_certificate_of_nobody_known_fails_at_tls(secure: HostileServer, look:
 
 
 def test_an_expired_certificate_fails_at_tls_by_that_name(certificates: Path, look: Callable) -> None:
-    """Issue 6: the cause in words."""
+    """The cause in words."""
     with HostileServer(certificates / "expired.pem") as server:
         report = look(web(server.url(), http=HttpOptions(verify=str(certificates / "authority.pem"))))
     assert failed(report).layer == "tls"

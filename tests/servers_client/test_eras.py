@@ -113,7 +113,7 @@ def test_auto_starts_a_server_again_that_ended_at_the_probe(script: Callable, wi
 def test_a_server_that_speaks_only_the_stateless_revision_is_found_by_default(
     script: Callable, with_session: Callable
 ) -> None:
-    """Decisions 14: `server/discover` is sent after `initialize` was refused as unsupported."""
+    """`server/discover` is sent after `initialize` was refused as unsupported."""
 
     async def use(session: Session) -> None:
         assert session.stateless

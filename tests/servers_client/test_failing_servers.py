@@ -92,7 +92,7 @@ def test_a_script_that_cannot_be_run_says_what_it_lacks(
 def test_a_program_that_stands_beside_the_suite_is_hinted_at(
     command: tuple[str, ...], run: Callable, tmp_path: Path
 ) -> None:
-    """Decisions 4: relative paths are relative to where mcptest was started."""
+    """Relative paths are relative to where mcptest was started."""
     (tmp_path / "server.py").touch()
     failed = start_failure(run, ServerSpec(name="s", command=command, config_dir=str(tmp_path)))
     assert (
@@ -115,7 +115,7 @@ def test_a_server_that_exits_at_start_tells_its_exit_code_and_stderr(script: Cal
 
 
 def test_a_server_that_crashes_at_start_tells_its_signal(script: Callable, run: Callable) -> None:
-    """Decisions 14: `failure.message` names the exit code or signal."""
+    """`failure.message` names the exit code or signal."""
     failed = start_failure(run, script("bad_start", "signal", "SIGSEGV"))
     assert "it was ended by SIGSEGV before it answered" in failed.message
     assert (failed.exit_code, failed.signal) == (None, "SIGSEGV")
@@ -143,7 +143,7 @@ def test_a_server_that_never_gets_going_fails_within_its_time(
 
 
 def test_a_variable_that_was_withheld_is_hinted_at(script: Callable, run: Callable) -> None:
-    """Decisions 4: the stderr names a variable that is set here but not passed."""
+    """The stderr names a variable that is set here but not passed."""
     failed = start_failure(run, script("bad_start", "needs", "WEATHER_KEY", withheld=frozenset({"WEATHER_KEY", "PWD"})))
     assert failed.hint == "`WEATHER_KEY` is set here but is not passed to the server: add it under `env:`"
 
@@ -315,7 +315,7 @@ def test_an_answer_to_no_call_is_noise_that_a_timeout_quotes(script: Callable, w
 
 
 def test_noise_on_stdout_fails_nothing(script: Callable, with_session: Callable) -> None:
-    """Decisions 14: text, invalid UTF-8 and JSON logs are recorded, and the answer counts."""
+    """Text, invalid UTF-8 and JSON logs are recorded, and the answer counts."""
 
     async def use(session: Session) -> None:
         exchange = await session.request("tools/call", None, timeout_seconds=LONG)
@@ -359,7 +359,7 @@ def test_a_line_without_an_end_breaks_the_protocol_at_the_limit(script: Callable
 
 
 def test_a_result_of_many_megabytes_is_read(script: Callable, with_session: Callable) -> None:
-    """Decisions 14: one line of 50 MB is accepted."""
+    """One line of 50 MB is accepted."""
 
     async def use(session: Session) -> None:
         params = {"name": "megabytes", "arguments": {"count": 50}}
@@ -383,7 +383,7 @@ def hidden(text: str) -> str:
 def test_what_a_failure_quotes_holds_no_half_of_a_secret(
     line: str, before: int, script: Callable, with_session: Callable
 ) -> None:
-    """Decisions 8: the spec's `redact` sees the server's words before they are clipped."""
+    """The spec's `redact` sees the server's words before they are clipped."""
 
     arguments = {"line": line % ("x" * before + SECRET)}
     failed = hinted_failure(
@@ -398,7 +398,7 @@ def test_what_a_failure_quotes_holds_no_half_of_a_secret(
 def test_the_last_message_of_a_server_that_died_holds_no_half_of_a_secret(
     before: int, script: Callable, with_session: Callable
 ) -> None:
-    """Decisions 8: it is clipped to 160 characters."""
+    """It is clipped to 160 characters."""
 
     async def use(session: Session) -> None:
         failed = await failure(session)

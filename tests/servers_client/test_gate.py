@@ -1,4 +1,4 @@
-"""The gate before `tools/call`. Source: execution-safety.md; findings, S3."""
+"""The gate before `tools/call`."""
 
 from __future__ import annotations
 
@@ -229,7 +229,6 @@ def test_a_session_with_a_gate_sends_no_call_without_it(tmp_path: Path) -> None:
 def test_a_command_that_takes_many_tools_calls_those_that_declare_or_are_allowed(
     tmp_path: Path, policy: dict[str, Any], called: list[str]
 ) -> None:
-    """Findings, S2."""
     names = ("declared", "presumed", "create_x", "delete_x")
     tools = [tool(name, **(READ_ONLY if name == "declared" else {})) for name in names]
     server = Scripted(tmp_path, tools, {})
@@ -245,7 +244,6 @@ def test_a_command_that_takes_many_tools_calls_those_that_declare_or_are_allowed
 
 
 def test_a_tool_that_the_server_lists_anew_as_destructive_is_not_called_again(tmp_path: Path) -> None:
-    """Findings, S3."""
     server = Scripted(
         tmp_path, [tool("get_x", **READ_ONLY)], {"get_x": [{**OK, "list": [tool("get_x", **DESTRUCTIVE)]}]}
     )

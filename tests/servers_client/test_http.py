@@ -137,7 +137,7 @@ def test_what_else_the_event_stream_carries_is_kept_and_answered(origin: str, wi
 def test_an_http_failure_fails_its_call_and_says_its_status(
     path: str, error: type[ServerError], message: str, origin: str, with_session: Callable
 ) -> None:
-    """Decisions 14: HTTP failures say `HTTP <status>`; at once, and the session stays usable."""
+    """HTTP failures say `HTTP <status>`; at once, and the session stays usable."""
 
     async def use(session: Session) -> None:
         with pytest.raises(error) as failed:
@@ -213,7 +213,7 @@ def test_what_is_no_url_is_told_without_its_password(url: str, shown: str, run: 
 
 
 def test_a_redirect_to_another_origin_is_not_followed(origin: str, run: Callable) -> None:
-    """Decisions 14: not followed, and the failure says "redirect"; so no token can travel along."""
+    """Not followed, and the failure says "redirect"; so no token can travel along."""
     failed = start_failure(run, spec(origin + "/redirect/http%3A%2F%2Flocalhost%3A1%2Fmcp%3Fkey%3Dsecret"))
     expected = 'it answered with a redirect (HTTP 307) to "http://localhost:1/mcp", which is not followed'
     assert failed.message == f'server "web" did not start: {expected}'
@@ -272,7 +272,7 @@ def test_a_refused_token_is_told_in_three_lines(
 
 
 def test_a_token_goes_only_to_https_or_to_this_machine(run: Callable) -> None:
-    """Decisions 14; refused before anything is sent."""
+    """Refused before anything is sent."""
     wanted = spec("http://example.invalid/mcp", auth="bearer", secret_headers=frozenset({"authorization"}))
     failed = start_failure(run, wanted)
     assert isinstance(failed, AuthFailed)

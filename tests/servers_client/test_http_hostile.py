@@ -168,7 +168,7 @@ CASES: dict[str, tuple[list[Step], type[ServerError], str]] = {
 def test_broken_http_fails_its_call_at_once_and_no_other(
     case: str, hostile: HostileServer, with_session: Callable
 ) -> None:
-    """Issue 3, hostile servers: the failure says what came; the next call is answered."""
+    """The failure says what came; the next call is answered."""
     steps, error, message = CASES[case]
 
     async def use(session: Session) -> None:

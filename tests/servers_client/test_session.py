@@ -47,7 +47,7 @@ def test_the_answer_is_kept_as_it_was_sent(script: Callable, with_session: Calla
 
 
 def test_the_handshake_offers_the_newest_revision_and_no_capabilities(script: Callable, with_session: Callable) -> None:
-    """Decisions 14; MCP 2025-11-25, lifecycle#initialization. Nothing else is sent unasked."""
+    """MCP 2025-11-25, lifecycle#initialization. Nothing else is sent unasked."""
 
     async def use(session: Session) -> None:
         messages = (await call(session, "seen")).answer["result"]["structuredContent"]["messages"]
@@ -104,7 +104,7 @@ def test_a_refused_initialize_says_what_the_server_speaks(script: Callable, run:
 
 
 def test_an_error_is_an_answer(script: Callable, with_session: Callable) -> None:
-    """Decisions 2: the envelope holds it, nothing is raised."""
+    """The envelope holds it, nothing is raised."""
 
     async def use(session: Session) -> None:
         assert (await call(session, "nothing")).answer["error"] == {"code": -32602, "message": "Unknown tool: nothing"}
@@ -139,7 +139,7 @@ def test_each_call_gets_its_own_answer(script: Callable, with_session: Callable)
 
 
 def test_a_timed_out_call_is_cancelled_and_the_session_stays_usable(script: Callable, with_session: Callable) -> None:
-    """Decisions 4; MCP 2025-11-25, basic/utilities/cancellation. The late answer is dropped, and kept in the traffic."""
+    """MCP 2025-11-25, basic/utilities/cancellation. The late answer is dropped, and kept in the traffic."""
 
     async def use(session: Session) -> None:
         with pytest.raises(CallTimeout) as failed:
@@ -241,7 +241,7 @@ def test_the_traffic_holds_every_message_both_ways_with_rising_times(script: Cal
 
 
 def test_the_child_gets_exactly_the_environment_of_the_spec(script: Callable, with_session: Callable) -> None:
-    """Decisions 4: nothing of ours comes along."""
+    """Nothing of ours comes along."""
 
     async def use(session: Session) -> None:
         environment = (await call(session, "environment")).answer["result"]["structuredContent"]
@@ -252,8 +252,6 @@ def test_the_child_gets_exactly_the_environment_of_the_spec(script: Callable, wi
 
 
 def test_the_child_runs_where_the_spec_says(script: Callable, with_session: Callable, tmp_path: Path) -> None:
-    """Decisions 4, `cwd:`."""
-
     expected = str(tmp_path.resolve())
 
     async def use(session: Session) -> None:

@@ -31,7 +31,7 @@ def make(settings: dict[str, Any], suite_env: dict[str, Any] | None = None) -> S
 
 
 def test_only_the_allowlist_and_what_the_suite_names_reach_a_server() -> None:
-    """Decisions 4: HOME, LANG, LC_*, …, the suite's `env:` and the server's own."""
+    """HOME, LANG, LC_*, …, the suite's `env:` and the server's own."""
     spec = make({"command": ["x"], "env": {"MINE": "m", "BOTH": "server"}}, {"SUITE": "s", "BOTH": "suite"})
     assert spec.env == {
         "HOME": "/home/x",
@@ -50,7 +50,6 @@ def test_only_the_allowlist_and_what_the_suite_names_reach_a_server() -> None:
     [(True, {"API_TOKEN", "OTHER", "LD_PRELOAD"}), (["OTHER", "UNSET"], {"OTHER"}), (False, set())],
 )
 def test_inherit_env_lets_all_or_the_named_variables_through(inherit: object, extra: set[str]) -> None:
-    """Decisions 4, `inherit_env`."""
     spec = make({"command": ["x"], "inherit_env": inherit})
     assert set(spec.env) == {"HOME", "PATH", "LC_ALL", "LANG"} | extra
 
@@ -62,7 +61,7 @@ def test_values_that_are_no_strings_are_written_as_yaml_writes_them() -> None:
 
 
 def test_times_come_from_the_settings_and_else_from_the_run() -> None:
-    """Decisions 14: `timeout_ms` and `connect_timeout_ms` may stand on a server."""
+    """`timeout_ms` and `connect_timeout_ms` may stand on a server."""
     spec = spec_from_settings(
         "s",
         {"command": ["x"], "timeout_ms": 1500, "shutdown_grace_ms": 0},

@@ -79,7 +79,7 @@ def test_what_was_written_since_a_time_holds_no_half_of_a_secret_that_began_befo
 
 
 def test_the_oldest_of_a_long_stderr_holds_no_half_of_a_secret() -> None:
-    """Decisions 8: secrets are taken out before the rest is cut off."""
+    """Secrets are taken out before the rest is cut off."""
     secret = "Zq8v-secret-value-0123456"
     for offset in range(0, len(secret), 3):
         tail = OutputTail(16_384, lambda text: text.replace(secret, "[REDACTED]"))

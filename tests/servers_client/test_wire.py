@@ -165,7 +165,7 @@ def hidden(text: str) -> str:
 
 @pytest.mark.parametrize("before", [270, 285, 299])
 def test_a_clipped_line_holds_no_half_of_a_secret(before: int) -> None:
-    """Decisions 8: secrets are taken out before anything is cut."""
+    """Secrets are taken out before anything is cut."""
     assert "Zq8v" not in wire.clip(b"x" * before + SECRET.encode() + b"y" * 50, redact=hidden)
 
 
@@ -177,7 +177,6 @@ def test_what_was_not_looked_at_is_not_shown() -> None:
 
 
 def test_the_fault_of_an_answer_holds_no_half_of_a_secret() -> None:
-    """Decisions 8."""
     fault = wire.answer_fault({"jsonrpc": "v" * 50 + SECRET, "result": {}}, hidden)
     assert fault is not None
     assert "Zq8v" not in fault

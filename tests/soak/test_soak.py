@@ -32,7 +32,7 @@ HELD = Holdings(rss_mb=50.0, objects=9, blocks=9, descriptors=10, threads=1, tas
 
 
 def test_a_short_soak_finds_every_verdict_right_and_nothing_left(tmp_path: Path) -> None:
-    """Issue 3, soak and fault run: verdicts right, descriptors flat, processes zero."""
+    """Verdicts right, descriptors flat, processes zero."""
     seen = asyncio.run(soak(tmp_path, SEED, seconds=0, rounds=WARM_UP + 4, size=24))
     assert seen.deviations == []
     assert set(seen.rounds) == {"whole", "cut short", "command", "killed"}

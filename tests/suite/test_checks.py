@@ -38,7 +38,6 @@ def asserting(body: str) -> str:
     ],
 )
 def test_every_member_of_the_envelope_may_start_a_target(target: str) -> None:
-    """decisions 2."""
     assert (
         told(f"{HEAD}  - {{ name: n, tool: t, expect: [{{ target: '{target}', matcher: {{ exists: true }} }}] }}") == []
     )
@@ -75,7 +74,7 @@ def test_only_is_fine_outside_ci(ci: str) -> None:
 
 
 def test_a_working_directory_is_looked_for_from_where_mcptest_was_started(tmp_path: Path) -> None:
-    """decisions 4: as in a shell."""
+    """As in a shell."""
     (tmp_path / "here").mkdir()
     suite = "servers: {{ a: {{ command: [x], cwd: {} }} }}\ntools: [{{ name: n, tool: t, expect: {{ max_duration_ms: 1 }} }}]"
     assert told(suite.format("here"), tmp_path) == []
@@ -141,7 +140,6 @@ URL = "servers: {{ api: {{ url: '{}' }} }}\ntools: [{{ name: n, tool: t, expect:
     "url", ["http://user:hunter2@host/mcp", "https://hunter2@host", "${var.u}", "ftp://user:hunter2@host"]
 )
 def test_a_password_in_a_url_is_refused_and_never_shown(url: str) -> None:
-    """Decisions 8."""
     text = URL.format(url) + "variables: { u: 'http://user:hunter2@host' }\n"
     for wrong in (text, text.replace(f"'{url}'", f"['{url}']"), text.replace(f"{{ url: '{url}' }}", f"'{url}'")):
         checked = check_text(wrong, LoadOptions(environ={}, workspace_root=Path("/")), base_dir=Path("/"))
@@ -270,7 +268,7 @@ def test_a_step_is_sent_where_its_test_is_when_it_names_no_server() -> None:
 
 
 def test_a_password_in_any_url_of_a_server_is_never_shown() -> None:
-    """Decisions 8; whether the url is one or not."""
+    """Whether the url is one or not."""
     for url in ("http://user:hunter2@h", "ftp://user:hunter2@h"):
         for key in ("http: {{ proxy: '{}' }}", "wait_for_ready: '{}'", "wait_for_ready: {{ url: '{}' }}"):
             text = f"servers: {{ api: {{ url: 'http://h', {key.format(url)} }} }}\n{ONE_TEST % 't'}"

@@ -119,7 +119,7 @@ def test_the_environment_and_the_suites_variables_are_known_at_load(load: Load) 
 
 
 def test_a_node_comes_before_a_variable_of_its_name_and_a_cases_variable_before_the_suites(load: Load) -> None:
-    """Decisions 14, Templates: in a composition `${X}` is a node id, then a variable."""
+    """In a composition `${X}` is a node id, then a variable."""
     composition = two_nodes({"x": 1}, node="${a}", suite="${var.a}", case="${var.q}")
     cases = [{"name": "one", "vars": {"q": "the case's"}}]
     suite = load({**composition, "cases": cases}, variables={"a": "the suite's", "q": "the suite's"})
@@ -214,7 +214,7 @@ def test_what_is_no_reference_is_refused(expression: str) -> None:
 
 
 def test_a_reference_that_leads_nowhere_says_what_is_there() -> None:
-    """Decisions 14: a node's output is the result as sent, and the hint says where the same path does lead."""
+    """A node's output is the result as sent, and the hint says where the same path does lead."""
     result = {"content": [], "structuredContent": {"top": {"name": "x"}}}
     with pytest.raises(Unresolved) as wrong:
         part_of(parse_reference("search.top.name"), result)

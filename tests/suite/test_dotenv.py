@@ -57,7 +57,7 @@ def test_the_last_assignment_of_a_name_wins() -> None:
 
 
 def test_a_look_up_asks_the_environment_before_the_file() -> None:
-    """`.env` never overrides what is set (decisions 4)."""
+    """`.env` never overrides what is set."""
     assert values_of("A=file\nB=${A}", A="set")["B"] == "set"
     assert values_of("A=file\nB=${A}")["B"] == "file"
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a suite's `hooks`, and what cannot. Source: suite-composition, Lifecycle hooks."""
+"""What can be wrong with a suite's `hooks`, and what cannot."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_an_environment_that_lacks_what_a_scorer_needs_is_a_load_error(tmp_path:
 
 
 def test_secrets_of_a_scorer_s_environment_are_registered(tmp_path: Path) -> None:
-    """Decisions 8: they never reach a record."""
+    """They never reach a record."""
     env = 'env: { API_KEY: own-secret-value, PLAIN: plain-value, OTHER: "${A_TOKEN}" }'
     text = f"{SERVERS}{EVAL}scorers: [{{ name: s, type: exec, command: [x], {env} }}]\n"
     suite = checked(text, tmp_path, {"A_TOKEN": "token-of-the-environment"}).suite
@@ -97,7 +97,7 @@ def test_secrets_of_a_scorer_s_environment_are_registered(tmp_path: Path) -> Non
     ["api_key: null", "command: 5", "env: [1, 2]", "timeout_ms: soon", "deep: { a: [{ b: null }] }", 'key: "${K}"'],
 )
 def test_a_scorer_of_another_build_may_hold_anything(tmp_path: Path, more: str) -> None:
-    """Decisions 14, Validation documents: it fails when it is to grade, not before."""
+    """It fails when it is to grade, not before."""
     found = checked(f"{SERVERS}{EVAL}scorers: [{{ name: s, type: braintrust, {more} }}]\n", tmp_path)
     assert found.suite is not None
     assert [problem.message for problem in found.problems] == [

@@ -178,7 +178,7 @@ def test_a_file_that_two_files_import_is_read_once(tmp_path: Path) -> None:
 
 
 def test_a_link_out_of_the_workspace_is_out_of_the_workspace(tmp_path: Path) -> None:
-    """decisions 11: imports stay inside, whatever the path looks like."""
+    """Imports stay inside, whatever the path looks like."""
     root, outside = tmp_path / "root", tmp_path / "outside.yml"
     root.mkdir()
     outside.write_text(SERVERS)
@@ -215,7 +215,7 @@ def test_an_imported_file_that_is_broken_is_told_in_that_file_alone(tmp_path: Pa
 
 
 def test_dotenv_feeds_look_ups_and_never_overrides(tmp_path: Path) -> None:
-    """decisions 4: `.env` beside the suite; decisions 14: not for servers."""
+    """`.env` beside the suite; not for servers."""
     (tmp_path / ".env").write_text("A=file\nB=file\nnonsense\n")
     path = write(
         tmp_path, main_yml=f'{SERVERS}{TEST}variables:\n  a: "${{env.A}}"\n  b: {{ from_env: B, default: none }}\n'
@@ -246,7 +246,7 @@ def test_a_directory_named_dotenv_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_secrets_are_collected_from_every_place_that_names_one(tmp_path: Path) -> None:
-    """decisions 8: they never reach a record."""
+    """They never reach a record."""
     text = """
 servers:
   api:
@@ -288,7 +288,7 @@ tools:
 
 
 def test_a_secret_that_a_message_would_quote_is_masked(tmp_path: Path) -> None:
-    """decisions 8: also where it stands in the wrong place."""
+    """Also where it stands in the wrong place."""
     path = write(tmp_path, main_yml=f'{SERVERS}{TEST}    timeout_ms: "${{env.API_TOKEN}}"\n')
     checked = check_suite(path, options_for(tmp_path, {"API_TOKEN": "s3cr3t-value"}))
     (problem,) = checked.problems
@@ -373,7 +373,7 @@ SECRET_ENV = {"MY_API_KEY": "Zq8v-secret-value-01", "SHORT_KEY": "eu-1"}
     ],
 )
 def test_a_name_or_tag_that_holds_a_secret_is_refused(test: str, pointer: str, whose: str, tmp_path: Path) -> None:
-    """decisions 8: `--filter` and `--tag` go by them, so they cannot be masked."""
+    """`--filter` and `--tag` go by them, so they cannot be masked."""
     text = (
         f"{SERVERS}env: {{ A_TOKEN: lit-secret-val-4 }}\ntools:\n  - {{ {test}, expect: {{ max_duration_ms: 5 }} }}\n"
     )
@@ -401,7 +401,7 @@ def test_a_word_that_is_also_a_password_may_stand_in_a_name(tmp_path: Path) -> N
 )
 @pytest.mark.parametrize("found", ["lit-secret-val-4", f"{'x' * 70} lit-secret-val-4", f"{'x' * 30} lit-secret-val-4"])
 def test_a_message_shows_no_secret_that_the_suite_itself_holds(declared: str, found: str, tmp_path: Path) -> None:
-    """decisions 8: nor half of one, where what is quoted is cut off."""
+    """Nor half of one, where what is quoted is cut off."""
     text = f'{SERVERS}{declared}\n{TEST}    timeout_ms: "{found}"\n'
     (problem,) = check_suite(write(tmp_path, main_yml=text), options_for(tmp_path)).problems
     assert "lit-" not in str(problem)

@@ -57,7 +57,7 @@ def test_everything_keeps_the_place_where_it_was_written() -> None:
 
 
 def test_imported_tests_come_first_and_blocks_keep_their_order() -> None:
-    """Reports follow the declared order (decisions 4)."""
+    """Reports follow the declared order."""
     tests = merge([(1, IMPORTED), (0, MAIN)]).tests
     assert [(test.kind, test.entry["name"], test.file, test.path) for test in tests] == [
         (TestKind.RESOURCE, "r1", 1, ("resources", 0)),

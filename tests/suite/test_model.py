@@ -60,13 +60,11 @@ def test_a_key_without_a_value_is_refused_but_null_is_a_value_to_compare_with() 
 
 @pytest.mark.parametrize("keys", [{}, {"exact": 1, "lt": 2}], ids=["none", "two"])
 def test_a_matcher_has_exactly_one_key(keys: dict[str, Any]) -> None:
-    """Decisions 3."""
     assert _is_good_test(expect=[{"target": "r", "matcher": {"exact": 1}}])
     assert not _is_good_test(expect=[{"target": "r", "matcher": keys}])
 
 
 def test_the_matchers_are_those_of_the_language() -> None:
-    """Decisions 3."""
     assert strict_schema()["$defs"]["Matcher"]["properties"].keys() == {
         "all-of", "any-of", "approx", "between", "contains", "contains-all", "contains-any", "each", "ends-with", "exact",
         "exists", "gt", "gte", "icontains", "jq", "length", "llm-judge", "lt", "lte", "not", "one-of", "regex", "schema",

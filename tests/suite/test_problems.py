@@ -39,7 +39,7 @@ def _told(text: str) -> list[str]:
 
 @pytest.mark.parametrize("suite", CASES, ids=lambda path: path.stem)
 def test_a_bad_suite_is_told_in_exactly_these_words(suite: Path) -> None:
-    """Decisions 14, "Validation documents"; each message stands beside its suite."""
+    """Each message stands beside its suite."""
     told = "".join(f"{problem}\n" for problem in _problems_of(suite))
     assert told == suite.with_suffix(".txt").read_text(encoding="utf-8")
 

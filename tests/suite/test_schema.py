@@ -69,7 +69,9 @@ def test_every_key_is_explained() -> None:
 def test_every_part_refuses_unknown_keys_and_says_nothing_twice() -> None:
     """Unknown keys are refused at every level; no noise titles, no nulls that mean absent."""
     for name, part in _parts():
-        assert part["additionalProperties"] is (name == "OtherScorer"), name  # external-scorers: of another build
+        assert part["additionalProperties"] is (name == "OtherScorer"), (
+            name
+        )  # a scorer of another build has keys of its own
         for key, described in part["properties"].items():
             assert "title" not in described, f"{name}.{key}"
             assert {"type": "null"} not in described.get("anyOf", ()), f"{name}.{key}"

@@ -54,7 +54,7 @@ def arg(text: Any, variables: dict[str, Any] | None = None, **environ: str) -> A
     ],
 )
 def test_a_template_comes_to_its_value(text: Any, value: Any) -> None:
-    """decisions 14: a whole template keeps its type, mixed text is JSON spelling, `$${` is literal."""
+    """A whole template keeps its type, mixed text is JSON spelling, `$${` is literal."""
     variables = {
         "text": "t",
         "number": 5,
@@ -67,7 +67,6 @@ def test_a_template_comes_to_its_value(text: Any, value: Any) -> None:
 
 
 def test_in_an_env_map_a_bare_name_is_the_environment() -> None:
-    """decisions 14."""
     document = {
         "env": {"A": "${X}", "B": "${var.X}"},
         "servers": {"s": {"env": {"A": "${X}"}, "url": "${X}"}},
@@ -78,7 +77,7 @@ def test_in_an_env_map_a_bare_name_is_the_environment() -> None:
 
 
 def test_schema_regex_and_jq_are_never_expanded() -> None:
-    """decisions 14: `$` means something there."""
+    """`$` means something there."""
     matchers = [
         {"regex": "^${x}$"},
         {"schema": {"const": "${x}"}},
@@ -92,7 +91,7 @@ def test_schema_regex_and_jq_are_never_expanded() -> None:
 
 
 def test_other_matchers_are_expanded_also_where_data_has_a_member_named_schema() -> None:
-    """decisions 14: the matchers are meant, not members of that name."""
+    """The matchers are meant, not members of that name."""
     document = {
         "tools": [
             {
@@ -165,7 +164,7 @@ def test_variables_and_imports_stay_as_they_are() -> None:
     ],
 )
 def test_a_template_that_comes_to_nothing_says_what_was_meant(text: str, message: str, hint: str) -> None:
-    """decisions 14: unresolved is a load error."""
+    """Unresolved is a load error."""
     (fault,) = faults_of({"tools": [{"args": {"x": text}}]}, {"region": {"name": "eu"}}, HOME="/h")
     assert fault.path == ("tools", 0, "args", "x")
     assert fault.message == message
@@ -248,7 +247,6 @@ def test_a_variable_can_come_from_the_environment(variable: Any, environ: dict[s
 
 
 def test_a_variable_whose_source_is_not_set_is_told_at_its_place() -> None:
-    """decisions 14."""
     ((file, fault),) = templates_of({"a": {"from_env": "NOPE"}}).variable_faults
     assert (file, fault.path) == (0, ("variables", "a", "from_env"))
     assert fault.message == 'environment variable "NOPE" is not set'
@@ -303,7 +301,7 @@ def test_one_large_variable_used_often_is_refused_too() -> None:
 
 
 def test_values_of_secret_names_are_collected() -> None:
-    """decisions 8: they are redacted everywhere."""
+    """They are redacted everywhere."""
     templates = templates_of({"a": {"from_env": "MY_TOKEN"}}, MY_TOKEN="t0k", DB_PASSWORD="pass", PLAIN="p")
     templates.expand_document({"name": "${env.DB_PASSWORD} ${env.PLAIN}"}, config_dir="/")
     assert templates.secrets == {"t0k", "pass"}

@@ -157,7 +157,7 @@ def test_a_collection_put_in_place_of_a_template_has_that_texts_place() -> None:
 
 
 def test_every_duplicate_key_is_told_at_the_second() -> None:
-    """Decisions 14: a duplicate is placed at the second."""
+    """A duplicate is placed at the second."""
     text = "a: 1\nb: {c: 1, c: 2, d: {}, d: {e: 1, e: 2}}\na: 2\n"
     places = [problem.splitlines()[0] for problem in _refusal(text)]
     assert places == [

@@ -1,4 +1,4 @@
-"""Recording, replaying and serving cassettes. Source: decisions 8; upstream-facts 6.2, 6.3."""
+"""Recording, replaying and serving cassettes."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def names(page: str) -> list[str]:
 
 
 def test_the_list_names_every_run_by_its_suite_newest_first(viewed: Viewed) -> None:
-    """decisions 14: in served HTML, without a script. A damaged record stands in its place, and text is only text."""
+    """In served HTML, without a script. A damaged record stands in its place, and text is only text."""
     page = viewed.get("/").text
     assert names(page)[0] == "damaged record"
     assert names(page)[2:] == ["library"] * 5
@@ -92,7 +92,7 @@ def test_every_answer_carries_the_headers_that_keep_it_shut(viewed: Viewed, path
     ],
 )
 def test_only_the_viewers_own_pages_are_answered(viewed: Viewed, headers: dict[str, str], status: int) -> None:
-    """decisions 14: a foreign `Host` gets a 4xx (DNS rebinding), and so does a page of another origin."""
+    """A foreign `Host` gets a 4xx (DNS rebinding), and so does a page of another origin."""
     port = viewed.url.rsplit(":", 1)[1].strip("/")
     answer = viewed.get("/", **{name: value.format(port=port) for name, value in headers.items()})
     assert answer.status_code == status

@@ -9,7 +9,7 @@ def output(text):
 
 
 def test_an_output_of_up_to_a_mebibyte_stays_in_the_record(tmp_path):
-    """decisions.md 8: outputs over 1 MiB go to a side file."""
+    """Outputs over 1 MiB go to a side file."""
     room = LARGEST_INSIDE - len(json.dumps(output(""), separators=(",", ":")))
     for value in (output("x"), output("x" * room)):
         assert SideFiles(Workspace(tmp_path), "R")(value, "t") is value

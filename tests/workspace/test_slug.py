@@ -7,7 +7,6 @@ from mcptest_engine.workspace.slug import Slugs, slug
 
 
 def test_a_slug_has_only_small_letters_digits_and_single_dashes():
-    """decisions.md 12."""
     assert slug("Adds two numbers [case 1]") == "adds-two-numbers-case-1"
     assert slug("__a  b/c..d__") == "a-b-c-d"
     assert slug("Ελληνικά 日本語") == "ελληνικά-日本語"

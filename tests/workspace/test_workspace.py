@@ -55,7 +55,6 @@ def record(suite="s.yml", **members):
 
 @pytest.mark.parametrize("mark", [".mcptest", "mcptest.yaml", "mcptest.yml", ".git"])
 def test_the_workspace_is_the_nearest_marked_directory_upwards(tmp_path, mark):
-    """decisions.md 8."""
     inner = tmp_path / "a" / "b" / "c"
     inner.mkdir(parents=True)
     (tmp_path / ".git").mkdir()
@@ -72,7 +71,7 @@ def test_without_a_mark_the_workspace_is_where_mcptest_was_started(tmp_path, mon
 
 
 def test_the_token_cache_in_the_home_directory_marks_no_workspace(tmp_path, monkeypatch):
-    """decisions.md 14: `~/.mcptest` never marks a workspace; other marks there do."""
+    """`~/.mcptest` never marks a workspace; other marks there do."""
     home, work = tmp_path / "home", tmp_path / "home" / "work"
     work.mkdir(parents=True)
     (home / ".mcptest").mkdir()
@@ -175,7 +174,7 @@ def test_runs_are_listed_newest_first_and_strangers_are_left_alone(tmp_path):
 
 
 def test_the_newest_runs_are_kept_and_older_ones_go_with_their_side_files(tmp_path):
-    """decisions.md 8: `runs/` keeps the newest `keep_runs`."""
+    """`runs/` keeps the newest `keep_runs`."""
     workspace = Workspace(tmp_path, keep_runs=3)
     first = workspace.save_run(record())
     aside = first.with_suffix("")
@@ -274,7 +273,7 @@ def test_the_last_run_of_a_suite_is_found_among_others(tmp_path):
 
 
 def test_git_keeps_snapshots_and_cassettes_but_no_runs(tmp_path):
-    """decisions.md 8; what is accepted by people belongs in the repository."""
+    """What is accepted by people belongs in the repository."""
     subprocess.run(["git", "init", "-q", tmp_path], check=True, env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull})
     workspace = Workspace(tmp_path)
     workspace.save_run(record())
@@ -339,7 +338,7 @@ def test_a_small_value_is_never_larger_than_its_limit(value, limit):
 
 
 def test_a_workspace_that_only_a_folder_above_makes_is_a_stray_one(tmp_path: Path) -> None:
-    """U19: its runs are saved where nobody looks for them, so the command line says where."""
+    """Its runs are saved where nobody looks for them, so the command line says where."""
     (tmp_path / ".mcptest").mkdir()
     below = tmp_path / "below"
     below.mkdir()

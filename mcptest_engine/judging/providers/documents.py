@@ -48,7 +48,7 @@ def most_tokens_in(request: ModelRequest) -> int:
 
 
 def request_key(request: ModelRequest, base: str) -> str:
-    """What an answer goes by in the cache. Source: the key of a judge's verdict is (version, provider, question)."""
+    """What an answer goes by in the cache. The key of a judge's verdict is (version, provider, question)."""
     told = json.dumps([__version__, base, request_document(request)], sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -109,7 +109,7 @@ class Setup:
         return None if endpoint.own and endpoint.provider is OPENAI else endpoint.provider.default
 
     def missing(self, model: str | None) -> str | None:
-        """Why `model` cannot be asked for, which nobody set up, or None. Source: decisions 7.
+        """Why `model` cannot be asked for, which nobody set up, or None.
 
         Raises: NotInstalled where it is set up, and the package that asks it is missing.
         """

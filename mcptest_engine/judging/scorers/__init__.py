@@ -1,4 +1,4 @@
 """Scorers: programs of the user's that grade answers, and the models that do so where there is none.
 
-Source: external-scorers; decisions 6.
+See docs/how-to/scorers.md.
 """

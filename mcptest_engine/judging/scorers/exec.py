@@ -1,7 +1,7 @@
 """A scorer of type `exec`: one program started for one answer, told what to grade on stdin, heard on stdout.
 
 The surprising thing: how it ended is looked at before what it printed, so that a good verdict of a program that then failed
-is no verdict. Source: external-scorers, The contract; decisions 6.
+is no verdict. See docs/how-to/scorers.md.
 """
 
 from __future__ import annotations

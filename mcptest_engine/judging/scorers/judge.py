@@ -3,8 +3,6 @@
 Nothing here passes by accident. An answer that is no grade is asked for once more and is an error then; a jury passes what more
 than half of all its jurors pass, those without a grade counted; and a verdict that hangs on the order in which the judge read
 is none.
-
-Source: upstream-facts 8.3; decisions 6, 7 and 14, Evals.
 """
 
 from __future__ import annotations
@@ -57,7 +55,7 @@ class JudgeError(ModelError):
 
     @property
     def scorer_error(self) -> dict[str, Any]:
-        """As records tell it. Source: decisions 6."""
+        """As records tell it."""
         return {"scorer": NAME, "kind": self.kind, "message": self.message, "stderr_tail": ""}
 
 

@@ -150,7 +150,6 @@ class Scorers:
 
 
 def _key(scorer: Scorer, version: str, request: bytes) -> str:
-    """Source: external-scorers, Verdict caching."""
     parts = json.dumps([__version__, scorer.name, version]).encode()
     return hashlib.sha256(parts + b"\n" + request).hexdigest()
 

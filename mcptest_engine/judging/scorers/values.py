@@ -20,7 +20,7 @@ class Scorer(NamedTuple):
     """A program that grades, as the suite declares it. `env` is resolved; `cwd` is absolute or None for mcptest's own.
 
     `max_cost_usd` is what one grading costs at most, in USD. Of a `type` other than "exec" there is no more than its
-    name. Source: external-scorers, Configuration.
+    name.
     """
 
     name: str
@@ -44,7 +44,7 @@ class ScorerVerdict(NamedTuple):
 
 
 class ScorerFault(StrEnum):
-    """Why a scorer gave no verdict. Source: decisions 6."""
+    """Why a scorer gave no verdict."""
 
     SPAWN = "spawn"
     EXIT = "exit"

@@ -1,6 +1,6 @@
 """From what a scorer printed to its verdict, or to what is wrong with it. Pure.
 
-Strict on purpose: a verdict that could be read in two ways, such as one with `verdict` twice, is none. Source: decisions 6.
+Strict on purpose: a verdict that could be read in two ways, such as one with `verdict` twice, is none.
 """
 
 from __future__ import annotations

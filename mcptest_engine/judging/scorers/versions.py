@@ -3,7 +3,6 @@ that the suite declares is changed.
 
 An interpreter or a binary is no script: to have an update of one grade anew, rename the scorer. Of a variable whose name looks
 like a secret's only the name counts: a key that was renewed grades as the old one did, and no hash tells anything of a secret.
-Source: decisions 14, Evals.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The top of the page: what the run came to, and "Audit this run", where it comes from.
 
 Every member of the run record that says where a run came from is shown, those that are unknown too.
-Source: agent-interface, Auditing an agent run.
+See docs/how-to/audit-an-agent.md.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`html`: the auditor's report, one file that loads nothing and in which nothing but our own script runs.
 
 The policy in its head allows one style and one script, by their hashes, and nothing else: no request, no handler, no style
-attribute, no frame, no form. Data stands in elements that are not scripts. Source: agent-interface, Auditing an agent run;
-Content Security Policy Level 3, sections 2.3.1 (hash-source) and 3.3 (meta).
+attribute, no frame, no form. Data stands in elements that are not scripts. See docs/how-to/audit-an-agent.md.
+Source: Content Security Policy Level 3, sections 2.3.1 (hash-source) and 3.3 (meta).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def page(record: RunRecord, options: RenderOptions, around: Around | None = None
 
 
 def slugs_of(record: RunRecord) -> Mapping[str, str]:
-    """The slug of each test by its id: the page's fragment `#t-SLUG`. Source: decisions 12."""
+    """The slug of each test by its id: the page's fragment `#t-SLUG`."""
     slugs = Slugs()
     return {test.id: slugs.take(test.name) for test in record.tests}
 

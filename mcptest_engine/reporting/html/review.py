@@ -1,6 +1,6 @@
 """What did not hold up, and what passed and needs a look, as the block "Review first". A run without either has no such block.
 
-Source: agent-interface, Auditing an agent run.
+See docs/how-to/audit-an-agent.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compositions: calls of tools that feed each other, as a graph without cycles. Source: compositions."""
+"""Compositions: calls of tools that feed each other, as a graph without cycles. See docs/how-to/compositions.md."""
 
 from __future__ import annotations
 

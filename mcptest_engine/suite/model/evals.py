@@ -1,4 +1,4 @@
-"""Answers that are graded: where each comes from, and by what it is graded. Source: external-scorers; decisions 6."""
+"""Answers that are graded: where each comes from, and by what it is graded. See docs/how-to/scorers.md."""
 
 from __future__ import annotations
 

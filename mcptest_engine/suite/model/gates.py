@@ -1,6 +1,6 @@
 """What is measured of an agent's choice of tools, without a model: blocks of an agent test.
 
-Source: upstream-facts 8.2. All read the trace alone.
+All read the trace alone.
 """
 
 from __future__ import annotations

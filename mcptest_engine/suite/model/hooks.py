@@ -1,4 +1,4 @@
-"""Commands around a run and around each of its tests. Source: suite-composition, Lifecycle hooks."""
+"""Commands around a run and around each of its tests. See docs/how-to/hooks.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who grades what a model says: rubrics, judges, and the programs of others. Source: external-scorers; decisions 6."""
+"""Who grades what a model says: rubrics, judges, and the programs of others. See docs/how-to/scorers.md."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How assertions become a score: sets of them, thresholds, and metrics derived from their names.
 
-Source: suite-composition. Weights and thresholds are decimal numbers, compared as they are written.
+See docs/how-to/scores.md. Weights and thresholds are decimal numbers, compared as they are written.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Schemas that others wrote: public servers' tools, and the JSON Schema Test Suite. Issue 6, figures: at least 99 % of each.
+"""Schemas that others wrote: public servers' tools, and the JSON Schema Test Suite. At least 99 % of each.
 
 Where the fixtures come from stands in `fixtures.py` and in the files.
 """
@@ -27,7 +27,7 @@ SUITE = fixture("test_suite.json")["schemas"]
 
 
 def test_the_arguments_of_every_public_tool_conform_to_its_schema() -> None:
-    """Issue 6, figures; the validator is asked here again, by itself."""
+    """The validator is asked here again, by itself."""
     wrong = []
     for name, tool in TOOLS:
         found = arguments_for(tool)
@@ -39,7 +39,7 @@ def test_the_arguments_of_every_public_tool_conform_to_its_schema() -> None:
 
 @pytest.mark.parametrize("draft", sorted({entry["draft"] for entry in SUITE}))
 def test_every_satisfiable_object_schema_of_the_json_schema_test_suite_is_synthesised(draft: str) -> None:
-    """Issue 6, figures; those that refer to remote documents are not among them, since nothing is ever fetched."""
+    """Those that refer to remote documents are not among them, since nothing is ever fetched."""
     entries = [entry for entry in SUITE if entry["draft"] == draft]
     wrong = []
     for entry in entries:

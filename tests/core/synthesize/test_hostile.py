@@ -106,7 +106,7 @@ HOSTILE: dict[str, Any] = {
 
 @pytest.mark.parametrize("what", HOSTILE)
 def test_a_hostile_schema_ends_in_a_bounded_value(what: str) -> None:
-    """Issue 6: bounded time and size, never an exception."""
+    """Bounded time and size, never an exception."""
     found = synthesize(HOSTILE[what])
     assert len(json.dumps(found.value)) < 1_000_000
     assert found.problem is None or len(found.problem) < 400

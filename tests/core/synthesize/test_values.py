@@ -1,4 +1,4 @@
-"""What `synthesize` and `arguments_for` make of one schema. Source: issue 6, argument synthesis."""
+"""What `synthesize` and `arguments_for` make of one schema."""
 
 from __future__ import annotations
 

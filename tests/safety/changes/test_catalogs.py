@@ -22,7 +22,7 @@ def tool(**members):
 
 
 def test_a_tool_that_is_gone_breaks_and_hints_at_what_it_may_be_called_now():
-    """upstream-facts 13: tool removed."""
+    """Tool removed."""
     old = Surface(tools=(tool(description="Finds a thing"), tool(name="other", inputSchema={})))
     new = Surface(tools=(tool(name="find", description="Finds a thing"),))
     assert told(old, new) == [

@@ -98,7 +98,7 @@ async def tools_are_ticked_and_the_text_grows(pilot, demo):
 
 
 async def a_yes_lets_the_tests_of_a_tool_run_that_does_not_declare_to_be_read_only(pilot, demo):
-    """Findings, S2: one test of what changes something; those of what destroys keep their `skip:`."""
+    """One test of what changes something; those of what destroys keep their `skip:`."""
     await connected_anew(pilot, "demo")
     screen = await scaffolding(pilot)
     for name in ("delete_record", "create_record"):

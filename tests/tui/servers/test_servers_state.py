@@ -239,7 +239,7 @@ def test_a_new_suite_says_how_many_tests_it_will_have_in_all():
 
 
 def test_suites_of_one_name_are_told_apart_by_their_folders(tmp_path):
-    """W24: three suites were all called "mcptest.yml"; also in the list of servers and of processes."""
+    """Three suites were all called "mcptest.yml"; also in the list of servers and of processes."""
     paths = [tmp_path / folder / "mcptest.yml" for folder in ("a", "b")]
     for path in paths:
         path.parent.mkdir()

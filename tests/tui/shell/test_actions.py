@@ -29,7 +29,7 @@ def test_every_id_names_one_action():
 
 
 def test_no_action_has_a_key_that_terminals_take_for_another():
-    """workbench.md 6.12: not as its only key; what tmux and screen take for themselves is in the palette beside."""
+    """Not as its only key; what tmux and screen take for themselves is in the palette beside."""
     forbidden = {*RESERVED, "ctrl+enter", "shift+enter"}
     prefixes = [action.id for _, action in ACTIONS if {*action.keys} <= {"ctrl+a", "ctrl+b"} and action.keys]
     assert all(by_id()[name][1].palette for name in prefixes)

@@ -54,7 +54,6 @@ def test_an_entry_that_falls_may_bring_another_down():
 
 
 def test_a_key_that_terminals_take_for_another_is_refused():
-    """workbench.md 6.12."""
     keymap = checked({"app.jump": "ctrl+m"})
     assert keymap.keys == {}
     assert "it is Enter" in keymap.problems[0]

@@ -236,7 +236,6 @@ def test_demo_on_a_terminal_opens_the_workbench(terminal, place):
 
 
 def test_a_folder_with_a_module_named_like_pythons_own_does_no_harm(terminal, demo, place):
-    """workbench.md 6.11."""
     (place / "logging.py").write_text("raise SystemExit('mine')\n", encoding="utf-8")
     app = terminal()
     app.wait_for("16 tests")

@@ -14,7 +14,6 @@ HOSTILE = "\x1b]2;owned\x1b\\ \x1b[2J [bold red]x[/] \x9b31m \u202e \x07 \r \x00
 
 
 def test_what_a_terminal_would_obey_becomes_visible():
-    """workbench.md 6.1."""
     text = shown(HOSTILE).plain
     assert "\x1b" not in text
     assert "␛]2;owned␛\\ ␛[2J [bold red]x[/]" in text

@@ -24,7 +24,7 @@ def words(lines):
 
 
 def test_a_failed_hook_says_why_and_shows_the_end_of_what_it_wrote():
-    """Issue 5: hook phases with their output. Text of a program is data."""
+    """Hook phases with their output. Text of a program is data."""
     output = "\n".join(f"line {number}" for number in range(30)) + "\n\x1b[2J[red]boom[/]"
     lines = [
         "".join(piece for piece, _ in pieces)

@@ -69,7 +69,7 @@ def test_a_bar_of_odd_numbers_is_still_a_bar():
 
 
 def test_the_detail_tells_score_shares_sets_and_metrics():
-    """Issue 5: sets folded open to their assertions, what each weight did, metrics."""
+    """Sets folded open to their assertions, what each weight did, metrics."""
     lines = told(**RESULT)
     text = "\n".join(lines)
     assert "score  " in lines[1]

@@ -22,7 +22,7 @@ def segments(app):
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
 async def test_a_suite_that_does_not_load_shows_its_first_problem_at_once(workbench, mixed, size):
-    """With key and hint, on the start screen. Source: decisions 14, Workbench."""
+    """With key and hint, on the start screen."""
     mixed.write_text(MIXED.replace("    tags: [smoke]\n    expect:", "    expct:", 1), encoding="utf-8")
     async with workbench(size=size) as pilot:
         text = text_of(pilot.app)
@@ -64,7 +64,7 @@ async def test_a_server_that_does_not_start_is_told_with_its_last_words(workbenc
 
 
 async def test_an_answer_full_of_escapes_and_markup_reaches_no_terminal(workbench, mixed):
-    """ESC, C1, bidirectional controls, markup: data in every pane. Source: workbench.md 6.1."""
+    """ESC, C1, bidirectional controls, markup: data in every pane."""
     evil = '"[bold red]x[/] [link=x]y \\x1b]2;owned\\x07\\x1b[2J\\u202e \\x9b31m \\t end\\r\\nlast"'
     name = '"evil [red]name[/] [link=x]"'
     mixed.write_text(
@@ -91,7 +91,7 @@ async def test_an_answer_full_of_escapes_and_markup_reaches_no_terminal(workbenc
 
 @pytest.mark.usefixtures("every_frame")
 async def test_a_row_that_cannot_be_drawn_is_told_and_the_panel_can_be_closed(workbench, mixed, monkeypatch):
-    """A bug of ours in one pane: what lies above it must still be drawn. Source: workbench.md 8.9."""
+    """A bug of ours in one pane: what lies above it must still be drawn."""
     from mcptest_tui.widgets.json_tree import JsonTree
     from mcptest_tui.widgets.modals import ErrorPanel
 

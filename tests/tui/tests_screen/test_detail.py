@@ -296,7 +296,6 @@ async def c_copies_the_command_that_runs_the_test(pilot):
 
 
 async def y_offers_what_else_there_is_to_copy(pilot):
-    """Source: workbench.md 8.11, copy.menu."""
     wanted = await on(pilot, "broken")
 
     async def copied(text):

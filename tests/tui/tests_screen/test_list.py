@@ -22,7 +22,6 @@ def verdicts(pilot):
 
 
 async def test_the_start_shows_every_test_before_any_run(workbench, demo):
-    """Source: decisions 14, Workbench."""
     async with workbench(size=SIZES[0]) as pilot:
         for size in SIZES:
             await pilot.resize_terminal(*size)
@@ -106,7 +105,6 @@ async def the_footer_names_no_next_failure_where_the_failed_tests_are_gone(pilot
 
 
 async def test_a_rerun_keeps_selection_scroll_and_focus(workbench, place):
-    """Source: the issue, Watch: a rerun never steals focus or scroll position."""
     many = "".join(f"  - {{ name: test {n}, tool: status }}\n" for n in range(100))
     (place / "mcptest.yml").write_text(MIXED.split("tools:")[0] + "tools:\n" + many, encoding="utf-8")
     async with workbench(size=(80, 24)) as pilot:
@@ -200,7 +198,6 @@ async def test_x_stops_the_run(workbench, place):
 
 
 async def test_x_stops_one_run_and_the_next_begins_and_capital_x_stops_all(workbench, place):
-    """Source: workbench.md 8.11, run.stop and stop.all."""
     for name in ("a.yml", "b.yml", "c.yml"):
         (place / name).write_text(hanging(), encoding="utf-8")
     async with workbench() as pilot:
@@ -245,7 +242,6 @@ async def test_x_stops_what_the_engine_has_not_heard_of_yet(workbench, mixed):
 
 
 async def test_a_suite_that_does_not_load_is_left_out_of_a_run_and_named(workbench, mixed):
-    """Source: workbench.md 8.9."""
     (mixed.parent / "broken.yml").write_text("servers: {}\ntools: [{ nme: x }]\n", encoding="utf-8")
     async with workbench() as pilot:
         await ran(pilot, "a")

@@ -1,7 +1,4 @@
-"""A conversation with a model as it grows, and as targets see it and the record keeps it.
-
-Source: upstream-facts 8.1, the trace envelope.
-"""
+"""A conversation with a model as it grows, and as targets see it and the record keeps it."""
 
 from __future__ import annotations
 

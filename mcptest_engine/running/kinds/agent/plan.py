@@ -16,7 +16,7 @@ DEFAULT_MAX_TURNS = 10
 
 
 class Trials(NamedTuple):
-    """How many runs decide a test, and by which interval: `run_options.inconclusive` (upstream-facts 4.3)."""
+    """How many runs decide a test, and by which interval: `run_options.inconclusive`."""
 
     runs: int
     min_trials: int

@@ -2,8 +2,6 @@
 
 A model that nobody set up defers the test, and never passes it. A model that gives no answer fails it in the provider's name:
 `auth`, `timeout`, `suite` where a cassette holds no such answer, `server` for anything else. What a cap keeps back is skipped.
-
-Source: upstream-facts 4.3, 8.1, 8.2; decisions 1, 6, 7.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 `deny` is stronger than `dry`, and `dry` than `allow`. With `allow`, a tool that it does not name is executed only if it
 declares itself read-only. Without `allow`, every tool is executed that is not classified as destructive.
-Source: execution-safety.md, which gives the classes.
+See docs/explanation/safety.md.
 """
 
 from __future__ import annotations

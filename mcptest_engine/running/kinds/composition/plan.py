@@ -1,7 +1,6 @@
 """How a composition is planned: its nodes by number, their order, and a row for each of its cases with what that case expects.
 
-Pure. The program is made once for all its cases. The entry has been checked. Source: compositions, Anatomy and Cases;
-decisions 14, Compositions and Assertions (a case's `expect` replaces the composition's).
+Pure. The program is made once for all its cases. The entry has been checked. See docs/how-to/compositions.md.
 """
 
 from __future__ import annotations

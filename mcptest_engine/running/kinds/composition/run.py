@@ -2,7 +2,7 @@
 
 A walk's clock and servers are those of the run; its nodes are told of as they begin and end.
 
-Source: compositions; decisions 14, Compositions.
+See docs/how-to/compositions.md.
 """
 
 from __future__ import annotations

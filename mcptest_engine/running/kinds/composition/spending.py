@@ -3,7 +3,7 @@
 A call says what it cost in `result._meta["mcptest/usage"]`: {"cost_usd", "tokens", "model"}. One that says nothing counts
 zero. One that says anything, and no price, has an unknown price, and so has every sum that it is part of; and so with tokens.
 What is unknown may be over any cap.
-Source: compositions, Budget; decisions 14, Compositions.
+See docs/how-to/compositions.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What came of a composition: each node's status, output and time, the combined output, and what it cost.
 
-Source: compositions, Trace shape. Times are in milliseconds, from the start of the composition.
+See docs/how-to/compositions.md. Times are in milliseconds, from the start of the composition.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A cap (`concurrency`) holds for calls, those of fan-outs included; with a cap of one, nodes run in topological order one after
 the other. What is skipped costs no task, so that a long tail of skipped nodes is walked at once.
-Source: compositions; decisions 4 (concurrency) and 14, Compositions.
+See docs/how-to/compositions.md.
 """
 
 from __future__ import annotations

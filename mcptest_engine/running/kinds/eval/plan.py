@@ -41,7 +41,7 @@ class Candidate(NamedTuple):
     """Where an answer that is to be graded comes from; exactly one of `output`, `call` and `agent` is there.
 
     Rows with the same `key` grade the same answer, which is got once. `prompt` is what it answers. `call` is {"server", "tool",
-    "args"}. Source: decisions 6.
+    "args"}.
     """
 
     key: str
@@ -165,7 +165,7 @@ def rows_of(
 
 
 def _candidate(data: Mapping[str, Any], key: str, server: str, asking: Asking, budget: Mapping[str, Any]) -> Candidate:
-    """Where the answer comes from. Source: decisions 6 (the literal, the call, the model)."""
+    """Where the answer comes from: the literal, the call, or the model."""
     prompt = data.get("prompt", "")
     if asks_model(data):
         return Candidate(key, prompt, agent=program_of(data, server, asking, budget))

@@ -3,7 +3,6 @@
 Rows that grade the same answer share it. A metric of an agent test or a composition is judged here too, by the trace in that
 test's record. The verdict of a scorer is the row's, whatever its score is. A scorer or judge that gave none fails the row, as
 does an answer that could not be got; what nobody was set up to grade is inconclusive, and what a cap kept back is skipped.
-Source: decisions 6 and 14, Evals.
 """
 
 from __future__ import annotations
