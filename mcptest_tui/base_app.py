@@ -66,6 +66,8 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
     watch_mode: str
     copying: asyncio.Lock
     message: tuple[str, str] = ("", "information")
+    details = ""
+    """What is said behind the message where all of it fits."""
     delayed = 0
     """How many screens are being shown of which nothing is drawn yet."""
     is_ending = False
@@ -140,12 +142,16 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
         timeout = ERROR_SECONDS if severity == "error" else SECONDS
         self.notify(text, severity=severity, markup=False, timeout=timeout)
 
-    def say(self, message: str, severity: str = "information") -> None:
-        """A message in the status bar, which goes after a while; a warning that is too long for it is a notification."""
+    def say(self, message: str, severity: str = "information", *, details: str = "") -> None:
+        """A message in the status bar, which goes after a while; a warning that is too long for it is a notification.
+
+        `details` stand behind it in brackets, whole or not at all.
+        """
         if cell_len(message) > self.size.width - 2 and severity in ("warning", "error"):
             self.tell(message, severity=cast("SeverityLevel", severity))
             return
         told = self.message = (message, severity)
+        self.details = details
         self._show_message()
 
         def forget() -> None:
@@ -220,7 +226,8 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
         except OSError as wrong:
             self.tell(f"could not copy {what}: {wrong.strerror or wrong}", severity="error")
             return
-        self.tell(done.said(what))
+        said, details = done.said(what)
+        self.say(said, details=details)
 
     def problem(self, error: BaseException) -> bool:
         """A bug of ours: told in a panel, once. False when there are so many that going on makes no sense."""

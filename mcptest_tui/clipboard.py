@@ -30,11 +30,11 @@ class Copied(NamedTuple):
     size: int
     file: Path | None = None
 
-    def said(self, what: str) -> str:
-        """`Copied repro command (xclip, 84 bytes)`."""
+    def said(self, what: str) -> tuple[str, str]:
+        """`Copied repro command`, and the details `xclip, 84 bytes`."""
         if self.file is not None:
-            return f"Copied the path of a file with {what} ({self.size:,} bytes): {self.file}"
-        return f"Copied {what} ({self.way}, {self.size:,} bytes)"
+            return f"Copied the path of a file with {what} ({self.size:,} bytes): {self.file}", ""
+        return f"Copied {what}", f"{self.way}, {self.size:,} bytes"
 
 
 def native_tool(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> list[str] | None:

@@ -34,6 +34,7 @@ def status_of(app: AppInterface, screen: ModeScreen) -> Status:
         watch=app.watch_mode if app.store.documents else "",
         extra=screen.status_text(),
         message=message,
+        details=app.details,
         severity=severity,
         mode=TITLES.get(screen.MODE, ""),
     )

@@ -36,6 +36,7 @@ class Status(NamedTuple):
     spent: str = ""
     extra: Content = Content("")
     message: str = ""
+    details: str = ""
     severity: str = "information"
     mode: str = ""
 
@@ -78,7 +79,8 @@ def laid_out(status: Status, width: int, *, tiny: bool = False) -> Content:
     counted = begin + Content(GAP) + counts if counts.cell_length else begin
     fewer = [(left, right), (left, Content("")), (counted, Content(""))]
     fewer += [] if status.running else [(begin, Content("")), (mode, Content(""))]
-    wanted = cell_len(one_line(status.message, width))
+    whole = f"{status.message} ({status.details})" if status.details else status.message
+    wanted = cell_len(one_line(whole, width))
     for beside, behind in fewer:
         gap = GAP if beside.cell_length else " "
         room = width - beside.cell_length - behind.cell_length - len(gap) - 1
@@ -86,7 +88,7 @@ def laid_out(status: Status, width: int, *, tiny: bool = False) -> Content:
             break
     if room < 10:
         return _row(left, right, width)
-    said = status.message if room >= wanted else status.message.partition(" (")[0]  # details go whole
+    said = whole if room >= wanted else status.message
     style = {"error": "$verdict-fail", "warning": "$verdict-inconclusive"}.get(status.severity, "$muted")
     return _row(beside + Content(gap) + shown(one_line(said, room), style=style), behind, width)
 

@@ -86,10 +86,8 @@ def text_read(node: ast.expr) -> str:
 
 def takes_text_apart(node: ast.AST) -> bool:
     match node:
-        case ast.Call(
-            func=ast.Attribute(attr="split" | "partition" | "find"), args=[ast.Constant(value="\n" | " ("), *_]
-        ):
-            return False  # a text of several lines, or with more in brackets, is laid out, and not understood
+        case ast.Call(func=ast.Attribute(attr="split" | "partition" | "find"), args=[ast.Constant(value="\n"), *_]):
+            return False  # a text of several lines is laid out, and not understood
         case ast.Call(func=ast.Attribute(value=text, attr=method), args=given):
             is_apart = method in TAKING_APART and text_read(text) in OWN_TEXTS
             return is_apart or (method in SEARCHING and any(text_read(one) in OWN_TEXTS for one in given))

@@ -32,7 +32,7 @@ async def test_a_local_terminal_uses_the_systems_own_tool(place, tools, tmp_path
     done = await copy("text", place, sent.append, tools)
     assert (done.way, sent) == ("xclip", [])
     assert (tmp_path / "held").read_bytes() == b"text"
-    assert done.said("repro command") == "Copied repro command (xclip, 4 bytes)"
+    assert done.said("repro command") == ("Copied repro command", "xclip, 4 bytes")
 
 
 async def test_a_remote_terminal_uses_osc_52(place, tools):
@@ -49,7 +49,7 @@ async def test_what_is_too_large_becomes_a_file(place):
     assert done.file is not None
     assert done.file.read_text() == "x" * (OSC52_MOST + 1)
     assert sent == [str(done.file)]
-    assert "Copied the path of a file with the response (74,001 bytes)" in done.said("the response")
+    assert "Copied the path of a file with the response (74,001 bytes)" in done.said("the response")[0]
 
 
 async def test_a_tool_that_fails_is_not_believed(place, tools, tmp_path):

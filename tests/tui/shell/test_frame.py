@@ -556,7 +556,8 @@ async def what_went_well_is_told_in_the_status_bar_and_covers_nothing(pilot):
     await until(pilot, lambda: "wrote mcptest.yml; a runs its tests" in rows_of(pilot.app)[-2])
     pilot.app.say(f"wrote {'very/' * 30}long.yml")
     await until(pilot, lambda: "wrote very/very/" in rows_of(pilot.app)[-2])
-    pilot.app.say("Copied `result.structuredContent.stations[*].conditions[0].description` (OSC 52, 5 bytes)")
+    copied = "Copied `result.structuredContent.stations[*].conditions[0].description`"
+    pilot.app.say(copied, details="OSC 52, 5 bytes")
     await until(pilot, lambda: "description`  " in f"{rows_of(pilot.app)[-2]}  ", what="no half of what is in brackets")
     assert "OSC" not in rows_of(pilot.app)[-2]
     pilot.app.push_screen(Question("Which?", ["?"], [("y", "yes")]))
