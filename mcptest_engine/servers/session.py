@@ -740,6 +740,8 @@ class Session:
         if message["method"] == "notifications/tools/list_changed":
             self.tool_list_changes += 1
             self.lists.pop("tools", None)
+        elif message["method"] == "notifications/prompts/list_changed":
+            self.lists.pop("prompts", None)
         if self._has_room_for(size):
             self.notifications.append(message)
         self._wake()

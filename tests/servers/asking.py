@@ -1,7 +1,7 @@
 """A server that asks its client: sampling, elicitation, roots, and things nobody knows.
 
 Tool `ask` {"method", "params"?} sends that request during the call and gives back what it was answered; `ask_and_wait` does so
-and never answers; `declared` gives back what the client declared; `later` answers and then sends a notification;
+and never answers; `declared` gives back what the client declared; `later` {"list"?} answers, then says that a list has changed;
 `count` counts its calls. `resources/subscribe` and `logging/setLevel` are kept for `asked_for`.
 """
 
@@ -30,7 +30,7 @@ def called(message):
         minimcp.send(request | ({"params": arguments["params"]} if "params" in arguments else {}))
     elif name == "later":
         minimcp.answer(message["id"], text("done"))
-        minimcp.send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        minimcp.send({"jsonrpc": "2.0", "method": f"notifications/{arguments.get('list', 'tools')}/list_changed"})
     elif name == "count":
         state["calls"] += 1
         minimcp.answer(message["id"], text(state["calls"]))

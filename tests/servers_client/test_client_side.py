@@ -122,6 +122,21 @@ def test_a_notification_after_the_answer_can_be_waited_for(script: Callable, wit
     with_session(script("asking"), use)
 
 
+def test_a_list_that_the_server_says_has_changed_is_not_used_by_the_next_run(
+    script: Callable, with_session: Callable
+) -> None:
+    async def use(session: Session) -> None:
+        session.lists = {"tools": [], "prompts": []}
+        for changed, left in (("prompts", {"tools"}), ("tools", set[str]())):
+            count = len(session.notifications)
+            await called(session, "later", list=changed)
+            while len(session.notifications) == count:
+                assert await session.next_notification(30)
+            assert session.lists.keys() == left
+
+    with_session(script("asking"), use)
+
+
 def test_waiting_for_a_notification_ends_with_the_session(script: Callable, with_session: Callable) -> None:
     async def use(session: Session) -> None:
         import asyncio
