@@ -245,7 +245,7 @@ class _Load:
         """The environment with `.env` of the directory behind it."""
         path = directory / ".env"
         environ = dict(self._options.environ)
-        if not path.is_file():  # many keep a virtual environment in a directory of that name
+        if not os.path.isfile(path):  # many keep a virtual environment in a directory of that name  # noqa: PTH113 - never raises
             return environ
         if self._options.only_own_files and not leads_inside(path, self._options.workspace_root):
             self._warn(str(path), "the file is a link to a place outside of this workspace, so it is not read")

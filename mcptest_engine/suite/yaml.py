@@ -118,7 +118,7 @@ def file_bytes(path: Path, *, file: str) -> bytes:
     try:
         if path.is_dir():
             what = "folder"
-            os.scandir(path).close()  # one that cannot be read says why
+            os.scandir(f"{path}/.").close()  # one that cannot be read says why
             _refuse(file, "is a directory, not a suite file", hint="name the file inside it")
         status = path.stat()
         if status.st_size > MAX_BYTES:

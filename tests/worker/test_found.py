@@ -49,13 +49,24 @@ def test_no_suite_is_passed_over_that_begins_late_or_with_a_byte_order_mark_or_t
 
 def test_a_folder_that_cannot_be_read_is_among_the_suites(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text("servers: {}\ntools: []\n", encoding="utf-8")
-    found = ["a.yml", "locked"]
+    (names_only := tmp_path / "half").mkdir()
+    (names_only / "b.yml").write_text("servers: {}\ntools: []\n", encoding="utf-8")
+    names_only.chmod(0o444)
+    found = ["a.yml", "half", "locked"]
     with unreadable(tmp_path / "locked"):
         assert [one["shown"] for one in find_suites(["."], tmp_path)] == found
         for pattern in ("*", "**", "**/*.yml", f"{tmp_path}/*"):
             assert [os.path.relpath(one, tmp_path) for one in match_suites(pattern, tmp_path)] == found
         for pattern in ("*/*.yml", "*/mcptest.yml"):
-            assert match_suites(pattern, tmp_path) == [str(tmp_path / "locked")]
+            assert match_suites(pattern, tmp_path) == [str(names_only), str(tmp_path / "locked")]
+        names_only.chmod(0o755)
+
+
+def test_a_pattern_with_a_name_that_is_too_long_matches_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "mcptest.yml").touch()
+    for pattern in ("x" * 300 + "/*", "*/" + "x" * 300):
+        assert match_suites(pattern, tmp_path) == []
 
 
 def test_suites_in_braces_and_in_json_are_found_as_others_are(tmp_path: Path) -> None:
@@ -68,6 +79,7 @@ def test_suites_in_braces_and_in_json_are_found_as_others_are(tmp_path: Path) ->
     }
     others = {
         "inner.yml": '{"openapi": "3", "servers": [], "paths": {"resources": []}}',
+        "large.yml": json.dumps({"openapi": "3", "servers": [], "tags": {"tools": 1}, "info": "x" * 300_000}),
         "list.yml": '[{"servers": {}, "tools": []}]',
         "one.yml": "{servers: {}}",
         "template.yml": "{{- if .on }}\nspec:\n  servers: {}\n  tools: []\n{{- end }}\n",

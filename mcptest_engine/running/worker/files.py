@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import re
@@ -25,6 +26,7 @@ DEEPEST = 12
 STEP_MS = 50
 LOOK_MS = 2_000  # each look wakes a process that may idle all day
 _HEAD_BYTES = 256 * 1024
+_NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP})
 _SERVERS = ("servers", "scorers", "judge", "imports")
 _TESTS = ("tools", "resources", "prompts", "compliance", "compositions", "agents", "evals")
 _START = r"^(?:\xef\xbb\xbf)?"
@@ -69,8 +71,8 @@ def match_suites(pattern: str, start_dir: Path) -> list[str]:
     What `find_suites` leaves out `**` leaves out too, and folders on the way that cannot be read are among the suites.
     """
     parts = [part for part in pattern.split("/") if part]
-    found = set(_match("/" if pattern.startswith("/") else str(start_dir), parts))
-    matched = sorted(map(os.path.abspath, found))
+    found = _match("/" if pattern.startswith("/") else str(start_dir), parts)
+    matched = sorted({os.path.abspath(one) for one in found})  # noqa: PTH100
     files = [one for one in matched if os.path.isfile(one) and is_suite(one)]  # noqa: PTH113
     return [*files, *(one["path"] for one in find_suites(filter(os.path.isdir, matched), start_dir, all_of_them=True))]
 
@@ -90,7 +92,7 @@ def _match(folder: str, parts: Sequence[str]) -> Iterator[str]:
                 yield from _match(inner, parts)
         elif any(sign in part for sign in "*?["):
             hidden = part.startswith(".")
-            with os.scandir(folder) as entries:
+            with os.scandir(f"{folder}/.") as entries:
                 named = [one.path for one in entries if fnmatch(one.name, part) and hidden >= one.name.startswith(".")]
             for one in named:
                 yield from _match(one, rest)
@@ -98,10 +100,9 @@ def _match(folder: str, parts: Sequence[str]) -> Iterator[str]:
             path = os.path.join(folder, part)  # noqa: PTH118
             os.stat(path)  # noqa: PTH116
             yield from _match(path, rest)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError:
-        yield folder
+    except OSError as wrong:
+        if wrong.errno not in _NOT_THERE:
+            yield folder
 
 
 def _below(root: str, endless: bool) -> Iterator[str]:
@@ -125,6 +126,7 @@ def _entries(folder: str) -> tuple[list[str], list[str]]:
     A link that leads nowhere counts only if it is called as suites are. Of a folder that cannot be read, itself as a file.
     """
     try:
+        os.stat(f"{folder}/.")  # noqa: PTH116 - of a folder with names that cannot be opened nothing is taken
         entries = sorted(os.scandir(folder), key=lambda entry: (entry.name not in SUITE_FILES, entry.name))
     except (FileNotFoundError, NotADirectoryError):
         return [], []
@@ -162,7 +164,7 @@ def is_suite(file: str | Path) -> bool:
             text = stream.read(_HEAD_BYTES)
             in_braces = _OPENING_BRACE.match(text) is not None
             marks = _IN_BRACES if in_braces else _IN_LINES
-            if len(text) == _HEAD_BYTES and not all(mark.search(text) for mark in marks):
+            if len(text) == _HEAD_BYTES and (in_braces or not all(mark.search(text) for mark in marks)):
                 text += stream.read(MAX_BYTES)
     except OSError:
         return True
