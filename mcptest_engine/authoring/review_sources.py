@@ -20,6 +20,7 @@ from mcptest_engine.authoring.review_runs import Change, Guess, Runs, changes, r
 from mcptest_engine.authoring.review_texts import Piece, SuiteText, Unreadable, dashed, undashed, value_at
 from mcptest_engine.core.errors import McptestError, UsageError
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.judging.differences import equal
 from mcptest_engine.suite.edit import append_test
 from mcptest_engine.suite.edit_steps import keep_form
 from mcptest_engine.suite.short_assertions import EXPECT_KEYS, has_short_form, written_assertions
@@ -33,7 +34,7 @@ from mcptest_engine.workspace.snapshots import dump_values, pending_path, read_s
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from mcptest_engine.workspace.workspace import Workspace
@@ -248,7 +249,7 @@ class Sources:
             if self._is_wanted(suite, self.workspace.relative(accepted)):
                 told = self._snapshot_tests(suite)
                 for name, value in pending.items():
-                    if name not in values or not _same(values[name], value):
+                    if name not in values or not equal(values[name], value):
                         self.items.append(self._of_snapshot(accepted, suite, name, values, value, told.get(name)))
 
     def _of_snapshot(
@@ -389,22 +390,27 @@ def _in_short_form(was: Mapping[str, Any], wanted: Any, block: str) -> Any:
             written |= {key: long[key]} if key in long else {}
             continue
         rows = [row for _, row in written_assertions({key: there}, block)]
-        own = [row for row in rows if row in left]
-        if own != rows:
-            further = (row for row in left if row not in old and row.keys() == {"target", "matcher"})
+        own = [row for row in rows if _is_in(left, row)]
+        if len(own) < len(rows):
+            further = (row for row in left if not _is_in(old, row) and row.keys() == {"target", "matcher"})
             own += [row for row in further if row["target"] == rows[0]["target"] and len(row["matcher"]) == 1]
             matchers = {name: operand for row in own for name, operand in row["matcher"].items()}
             is_plain = matchers.keys() == {"exact"} and not isinstance(there, dict)
             there = matchers["exact"] if is_plain and isinstance(matchers["exact"], str | int | float) else matchers
         if own:
             written[key] = there
-            left = [row for row in left if row not in own]
-    listed = [row for row in was.get(ASSERTIONS, ()) if row in left]
-    written = {**written, **long, ASSERTIONS: [*listed, *(row for row in left if row not in listed)]}
+            left = [row for row in left if not _is_in(own, row)]
+    listed = [row for row in was.get(ASSERTIONS, ()) if _is_in(left, row)]
+    written = {**written, **long, ASSERTIONS: [*listed, *(row for row in left if not _is_in(listed, row))]}
     if not written[ASSERTIONS]:
         del written[ASSERTIONS]
     found, meant = _long_expect(written, block)[ASSERTIONS], long[ASSERTIONS]
-    return written if len(found) == len(meant) and all(row in found for row in meant) else wanted
+    return written if len(found) == len(meant) and all(_is_in(found, row) for row in meant) else wanted
+
+
+def _is_in(rows: Iterable[Any], row: Any) -> bool:
+    """Whether an assertion is among others. To Python, 1 and true are equal."""
+    return any(equal(row, one) for one in rows)
 
 
 def _test_text(stored: StoredProposal) -> str:
@@ -436,12 +442,6 @@ def _snapshots_of(result: Any) -> Iterator[str]:
                 if options is not None:
                     named = options.get("name") if isinstance(options, dict) else None
                     yield named or Context(None, test_name, row.target).snapshot_name
-
-
-def _same(one: Any, other: Any) -> bool:
-    from mcptest_engine.judging.differences import equal
-
-    return equal(one, other)
 
 
 def _digest(*parts: Any) -> str:

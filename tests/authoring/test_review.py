@@ -277,6 +277,14 @@ def test_a_proposal_changes_assertions_in_the_short_form(
     assert path.read_text(encoding="utf-8") == wanted
 
 
+def test_a_proposal_of_true_changes_a_1_in_the_short_form(bench: Bench) -> None:
+    """They are equal to Python, and no matcher takes one for the other."""
+    path = bench.suite(SHORT.replace("31", "1"))
+    proposal(bench, test_name="tea", expect=[{"target": PRICE, "matcher": {"exact": True}}])
+    assert accept(bench, *look(bench.workspace).items).refused == ()
+    assert "expect:\n      structured.price: true  # in pence\n" in path.read_text(encoding="utf-8")
+
+
 def test_undo_puts_the_file_back_byte_for_byte(bench: Bench) -> None:
     path = bench.suite(RAIN.replace("\n", "\r\n"))
     bench.ran({"forecast": text_result("sun")})
