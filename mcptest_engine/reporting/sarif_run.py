@@ -37,7 +37,6 @@ _RULES: Mapping[FailureKind, str] = {
     FailureKind.AUTH: "the server refused the credentials",
     FailureKind.HOOK: "a hook failed",
     FailureKind.SCORER: "a scorer gave no verdict",
-    FailureKind.POLICY: "a call was refused by policy",
     FailureKind.SUITE: "the suite has an error that appeared only at run time",
 }
 

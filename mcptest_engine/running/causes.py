@@ -42,9 +42,7 @@ MOST_HANGS = 3
 LEAST_SECONDS = 10.0
 """How long tests are tried again at the least; where the run itself has taken longer, as long as that."""
 SLOW = frozenset({FailureKind.BUDGET, FailureKind.TIMEOUT})
-DEPENDS_ON_NOBODY = frozenset(
-    {FailureKind.AUTH, FailureKind.HOOK, FailureKind.SCORER, FailureKind.POLICY, FailureKind.SUITE}
-)
+DEPENDS_ON_NOBODY = frozenset({FailureKind.AUTH, FailureKind.HOOK, FailureKind.SCORER, FailureKind.SUITE})
 _FLAKY = "sometimes passes and sometimes fails, even alone: the server or the test is flaky"
 _READING = frozenset(
     {

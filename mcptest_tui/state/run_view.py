@@ -31,7 +31,6 @@ FAULTS = {
     "auth": "the server refused the credentials",
     "hook": "a hook of the suite failed",
     "scorer": "a scorer of the suite failed",
-    "policy": "refused by the policy; the server was not called",
     "suite": "the suite has an error that appeared only at run time",
 }
 """Whose a failure is, by its kind; of an assertion that failed its own rows say it."""

@@ -166,7 +166,6 @@ def make_rich_record() -> RunRecord:
         "auth": ("HTTP 401 from https://mcp.example.com", None),
         "hook": ("`beforeEach` exited with code 3", None),
         "scorer": ("scorer `judge.py` gave no JSON", None),
-        "policy": ("`delete_all` is destructive", "use `--execute-destructive`"),
         "suite": (f"`${{node.out}}` does not exist: {long_text}", None),
     }
     for number, (kind, (message, hint)) in enumerate(kinds.items()):

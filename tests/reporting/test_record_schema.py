@@ -10,7 +10,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mcptest_engine.core.results import FailureKind, TestKind, Verdict
-from mcptest_engine.reporting.record_schema import record_schema, schema_text
+from mcptest_engine.core.run_record import RunRecord
+from mcptest_engine.reporting.record_schema import record_fault, record_schema, schema_text
 from mcptest_engine.reporting.registry import render
 
 
@@ -70,7 +71,16 @@ def test_the_closed_sets_are_those_of_the_engine():
     test = record_schema()["$defs"]["test"]["properties"]
     assert test["verdict"]["enum"] == [verdict.value for verdict in Verdict]
     assert test["kind"]["enum"] == [kind.value for kind in TestKind]
-    assert record_schema()["$defs"]["failure"]["properties"]["kind"]["enum"] == [kind.value for kind in FailureKind]
+    written = [kind.value for kind in FailureKind]
+    assert record_schema()["$defs"]["failure"]["properties"]["kind"]["enum"] == [*written[:-1], "policy", written[-1]]
+
+
+def test_a_record_of_0_1_that_says_policy_is_readable(rich_record):
+    """A test whose call the policy refuses is skipped, so no version since writes the word."""
+    data = json.loads(json.dumps(rich_record.to_json()))
+    data["tests"][1]["failure"] = {"kind": "policy", "message": "`delete_all` is destructive"}
+    assert record_fault(data) is None
+    assert RunRecord.from_json(data).tests[1].failure.kind is FailureKind.SUITE
 
 
 def test_the_members_stand_in_the_order_in_which_they_are_written(rich_record):
