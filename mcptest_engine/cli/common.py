@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcptest_engine.core.ci import is_ci
 from mcptest_engine.core.errors import McptestError, PolicyDenied, Problem, Severity, SuiteError, UsageError
 from mcptest_engine.core.words import counted
 from mcptest_engine.workspace.workspace import SUITE_FILES
@@ -110,7 +111,7 @@ def check(path: Path, workspace: Workspace, variables: Mapping[str, str]) -> Che
 
 def refresh_schema(suite: LoadedSuite) -> None:
     """Bring the schema file that the suite names up to date, in a `.mcptest` that is there. Under CI nothing is written."""
-    if is_ci():
+    if is_ci(os.environ):
         return
     from mcptest_engine.workspace.schema_file import save_schema
 
@@ -221,14 +222,9 @@ def find_here() -> Workspace:
     return find_workspace(Path.cwd())
 
 
-def is_ci() -> bool:
-    """Whether the variable `CI` says that no person looks on."""
-    return os.environ.get("CI", "").lower() not in {"", "0", "false"}
-
-
 def refuse_under_ci(message: str, *, hint: str, allowed: bool) -> None:
     """Raises: PolicyDenied under `CI`, unless it is allowed there."""
-    if not allowed and is_ci():
+    if not allowed and is_ci(os.environ):
         raise PolicyDenied(message, hint=hint)
 
 

@@ -9,6 +9,7 @@ import threading
 import click
 
 from mcptest_engine.cli.common import find_here
+from mcptest_engine.core.ci import is_ci
 
 
 @click.command()
@@ -44,7 +45,7 @@ def command(port: int, no_open: bool) -> None:
 
 def _has_browser() -> bool:
     """Whether a browser would open before the eyes of whoever started this."""
-    if os.environ.get("SSH_CONNECTION") or os.environ.get("SSH_TTY") or os.environ.get("CI"):
+    if os.environ.get("SSH_CONNECTION") or os.environ.get("SSH_TTY") or is_ci(os.environ):
         return False
     return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 

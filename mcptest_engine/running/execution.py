@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine import __version__
+from mcptest_engine.core.ci import is_ci
 from mcptest_engine.core.kinds import TestKind, Verdict
 from mcptest_engine.core.run_record import RunRecord, SuiteInfo
 from mcptest_engine.core.words import counted
@@ -323,5 +324,5 @@ def _environment(environ: Mapping[str, str]) -> dict[str, Any]:
         "os": system.sysname.lower(),
         "arch": system.machine,
         "python": sys.version.split()[0],
-        "ci": environ.get("CI", "").lower() not in {"", "0", "false"},
+        "ci": is_ci(environ),
     }

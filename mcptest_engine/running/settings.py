@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.ci import is_ci
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -91,5 +93,5 @@ class RunSettings(NamedTuple):
 
     @property
     def ci(self) -> bool:
-        """Whether this runs under CI, as the services say it: `CI` set and not "false" or "0"."""
-        return self.environ.get("CI", "").lower() not in {"", "0", "false"}
+        """Whether this runs under CI."""
+        return is_ci(self.environ)

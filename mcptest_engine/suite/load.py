@@ -18,6 +18,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.ci import is_ci
 from mcptest_engine.core.errors import Problem, Severity, Span, SuiteError, did_you_mean
 from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.pointers import pointer
@@ -362,11 +363,10 @@ class _Load:
     def _check(
         self, merged: Merged, places: Places, structural: set[tuple[str | None, str]], secrets: frozenset[str]
     ) -> None:
-        ci = self._options.environ.get("CI", "").strip().lower()
         surroundings = Surroundings(
             environ=self._lookups,
             start_dir=str(self._options.start_dir),
-            in_ci=ci not in ("", "0", "false"),
+            in_ci=is_ci(self._options.environ),
             secrets=secrets,
         )
         with suppress(TooManyProblems):
