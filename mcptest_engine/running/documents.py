@@ -439,12 +439,13 @@ def end_of_entry(lines: Sequence[str], line: int) -> int:
 def server_item(name: str, settings: Mapping[str, Any], *, start_dir: Path, secrets: frozenset[str]) -> ServerItem:
     """A server as its settings, which may be anything in a suite that is not sound, describe it."""
     from mcptest_engine.running.server_sources import server_sources
+    from mcptest_engine.servers.transport import transport_of
 
     command, env, cwd = settings.get("command"), settings.get("env"), settings.get("cwd")
     words = [str(word) for word in command] if isinstance(command, list) else []
     return ServerItem(
         name=name,
-        transport="http" if settings.get("url") is not None or not words else "stdio",
+        transport=transport_of(settings.get("url")) if words else "http",
         target=_target(words, settings.get("url"), secrets),
         files=server_sources(words, start_dir / cwd if isinstance(cwd, str) and "\0" not in cwd else start_dir),
         env_names=tuple(map(str, env)) if isinstance(env, dict) else (),

@@ -559,13 +559,14 @@ def _session_of(entry: _Entry) -> Session | None:
 
 def _record(spec: ServerSpec, entry: _Entry | None, session: Session | None, redactor: Redactor) -> ServerRecord:
     from mcptest_engine.core.run_record import ServerRecord
+    from mcptest_engine.servers.transport import transport_of
 
     if session is None:
         opening = None if entry is None else entry.opening
         failed = opening.exception() if opening is not None and opening.done() and not opening.cancelled() else None
         return ServerRecord(
             name=spec.name,
-            transport="stdio" if spec.url is None else "http",
+            transport=transport_of(spec.url),
             auth=spec.auth,
             restarts=0 if entry is None else entry.restarts,
             stderr_tail=redactor.redact_text(getattr(failed, "stderr_tail", "")),

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.lenient_json import LenientError, loads
 from mcptest_engine.core.safe_json import json_fault
 from mcptest_engine.core.values import dataclass
+from mcptest_engine.servers.transport import transport_of
 from mcptest_engine.suite.secrets import words_without_secrets
 
 if TYPE_CHECKING:
@@ -47,13 +48,16 @@ class FoundServer:
     client: str
     target: Mapping[str, Any] = field(repr=False)
     words: tuple[str, ...] = field(default=(), repr=False)
-    transport: str = "stdio"
     variables: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     header_variables: tuple[str, ...] = ()
     enabled: bool = True
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     places: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def transport(self) -> str:
+        return transport_of(self.target.get("url"))
 
     @property
     def key(self) -> str:
@@ -342,7 +346,6 @@ def _server(name: str, entry: Any, place: _Place, environ: Mapping[str, str], st
         target=target,
         words=words,
         variables=tuple(used),
-        transport="http" if url is not None else "stdio",
         missing=tuple(missing),
         header_variables=(*in_headers, *not_set),
         enabled=entry.get("enabled") is not False and entry.get("disabled") is not True,

@@ -390,7 +390,6 @@ def _found(name: str, path: Path, target: Mapping[str, Any], values: _Values) ->
         client="the file",
         target=target,
         words=tuple(target["command"]) if "command" in target else (target["url"],),
-        transport="http" if "url" in target else "stdio",
         missing=tuple(values.missing),
         secrets=values.secrets,
     )

@@ -24,6 +24,11 @@ UNREAD_REPLIES = "sent requests without reading the answers: more than 64 MiB of
 """How a session ended that is over that."""
 
 
+def transport_of(url: object) -> str:
+    """The kind of transport that a server with this URL is reached by: also a command with a URL is reached there."""
+    return "stdio" if url is None else "http"
+
+
 class Receiver(Protocol):
     """The session, as its transport sees it. None of these raises, and all but the last are plain calls."""
 

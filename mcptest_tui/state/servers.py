@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.redaction import Redactor
+from mcptest_engine.servers.transport import transport_of
 from mcptest_tui.state.new_suite import declared_target, server_name, shown_target, target_of
 from mcptest_tui.state.processes import server_words
 from mcptest_tui.state.tree_rows import suite_title
@@ -173,7 +174,7 @@ class Servers:
         if server is not None:
             server.target = target  # the secrets in it may be others
         else:
-            transport = "http" if "url" in target else "stdio"
+            transport = transport_of(target.get("url"))
             argv, name = tuple(declared.get("command", ())), server_name(target)
             told = told if secrets or "url" in target else typed.strip()
             server = Server(key, name, "recent", target, told, transport, origin=told, argv=argv, ask=ask)
