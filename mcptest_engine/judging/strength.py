@@ -8,18 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.kinds import Strength, Wanted
 from mcptest_engine.core.targets import parse_target
+from mcptest_engine.judging.matchers import STRENGTHS
 from mcptest_engine.suite.items import ASSERT_SET
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _LEVELS = tuple(Strength)
-_OF_VALUE = frozenset(
-    {
-        "exact", "one-of", "subset", "contains", "icontains", "contains-all", "contains-any", "starts-with", "ends-with",
-        "between", "approx", "jq", "snapshot", "llm-judge",
-    }
-)  # fmt: skip
 _PINNING_KEYWORDS = frozenset({"const", "enum"})
 _AROUND_THE_ANSWER = frozenset(
     {"duration_ms", "attempt", "request", "http", "notifications", "server_requests", "cost", "tokens", "stop", "turns",
@@ -91,9 +86,8 @@ def _strength_of_matcher(matcher: Mapping[str, Any]) -> Strength:
         return Strength.VALUE if _pins(argument) else Strength.SHAPE
     if name == "regex":
         return Strength.SHAPE if _matches_anything(argument) else Strength.VALUE
-    if name in _OF_VALUE:
-        return Strength.SHAPE if argument in ("", [], {}) and name not in ("exact", "one-of") else Strength.VALUE
-    return Strength.SHAPE
+    is_empty = argument in ("", [], {}) and name not in ("exact", "one-of")
+    return Strength.SHAPE if is_empty else STRENGTHS.get(name) or Strength.SHAPE  # a record may be of a newer version
 
 
 def _pins(schema: Any) -> bool:

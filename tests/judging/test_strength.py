@@ -23,6 +23,7 @@ def of(*rows: tuple[str, dict[str, Any]], **more: Any) -> Strength:
     [
         (TEXT, {"exact": "on"}, "value"),
         (TEXT, {"exact": ""}, "value"),
+        (TEXT, {"of-a-newer-version": 1}, "shape"),
         (TEXT, {"contains": "on"}, "value"),
         (TEXT, {"contains": ""}, "shape"),
         (TEXT, {"regex": "^v"}, "value"),

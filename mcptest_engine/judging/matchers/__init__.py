@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.kinds import Strength
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
@@ -24,37 +25,40 @@ if TYPE_CHECKING:
     Check = Callable[[object], Mismatch | None]
     Maker = Callable[[Any, "Context"], Judge]
 
-_REGISTRY: dict[str, tuple[str, str]] = {
-    "exact": ("equality", "exact"),
-    "one-of": ("equality", "one_of"),
-    "subset": ("equality", "subset"),
-    "not": ("logic", "negated"),
-    "all-of": ("logic", "all_of"),
-    "any-of": ("logic", "any_of"),
-    "contains": ("containment", "contains"),
-    "icontains": ("containment", "icontains"),
-    "contains-all": ("containment", "contains_all"),
-    "contains-any": ("containment", "contains_any"),
-    "starts-with": ("text", "starts_with"),
-    "ends-with": ("text", "ends_with"),
-    "regex": ("text", "matches_regex"),
-    "schema": ("json_schema", "matches_schema"),
-    "lt": ("numbers", "lt"),
-    "lte": ("numbers", "lte"),
-    "gt": ("numbers", "gt"),
-    "gte": ("numbers", "gte"),
-    "between": ("numbers", "between"),
-    "approx": ("numbers", "approx"),
-    "length": ("shape", "length"),
-    "type": ("shape", "has_type"),
-    "exists": ("shape", "exists"),
-    "each": ("elements", "each"),
-    "some": ("elements", "some"),
-    "jq": ("jq_program", "truthy"),
-    "snapshot": ("snapshot", "equals_snapshot"),
-    "llm-judge": ("llm_judge", "judged_by_model"),
+_VALUE, _SHAPE = Strength.VALUE, Strength.SHAPE
+_REGISTRY: dict[str, tuple[str, str, Strength | None]] = {
+    "exact": ("equality", "exact", _VALUE),
+    "one-of": ("equality", "one_of", _VALUE),
+    "subset": ("equality", "subset", _VALUE),
+    "not": ("logic", "negated", _SHAPE),
+    "all-of": ("logic", "all_of", None),
+    "any-of": ("logic", "any_of", None),
+    "contains": ("containment", "contains", _VALUE),
+    "icontains": ("containment", "icontains", _VALUE),
+    "contains-all": ("containment", "contains_all", _VALUE),
+    "contains-any": ("containment", "contains_any", _VALUE),
+    "starts-with": ("text", "starts_with", _VALUE),
+    "ends-with": ("text", "ends_with", _VALUE),
+    "regex": ("text", "matches_regex", _VALUE),
+    "schema": ("json_schema", "matches_schema", _VALUE),
+    "lt": ("numbers", "lt", _SHAPE),
+    "lte": ("numbers", "lte", _SHAPE),
+    "gt": ("numbers", "gt", _SHAPE),
+    "gte": ("numbers", "gte", _SHAPE),
+    "between": ("numbers", "between", _VALUE),
+    "approx": ("numbers", "approx", _VALUE),
+    "length": ("shape", "length", _SHAPE),
+    "type": ("shape", "has_type", _SHAPE),
+    "exists": ("shape", "exists", _SHAPE),
+    "each": ("elements", "each", None),
+    "some": ("elements", "some", None),
+    "jq": ("jq_program", "truthy", _VALUE),
+    "snapshot": ("snapshot", "equals_snapshot", _VALUE),
+    "llm-judge": ("llm_judge", "judged_by_model", _VALUE),
 }
+"""Of each matcher its module, its maker, and the most that it can demand of an answer; None where its operands decide."""
 MATCHERS = tuple(_REGISTRY)
+STRENGTHS = {name: strength for name, (_, _, strength) in _REGISTRY.items()}
 _MAKERS: dict[str, Maker] = {}
 
 
