@@ -59,7 +59,7 @@ RESUMED = frozenset(MODES) - {"home"}
 
 
 class Workbench(AppActions, inherit_bindings=False):
-    """One workbench: the suites under `paths`, one engine child, six modes."""
+    """One workbench: the suites under `paths`, one engine process, and a screen for each mode."""
 
     TITLE = "mcptest"
     CSS_PATH = "styles/base.tcss"

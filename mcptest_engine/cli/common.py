@@ -49,7 +49,7 @@ def suite_path(file: str | None, config: str | None) -> Path:
     """The suite that is meant: the one named, else `mcptest.yaml` or `mcptest.yml` here. Raises UsageError."""
     if file is not None and config is not None and file != config:
         raise UsageError(
-            f"two suites are named: `{file}` and `{config}`", hint="name one; `mcptest run` takes one suite"
+            f"two suites are named: `{file}` and `{config}`", hint="name one: this command takes one suite"
         )
     named = file or config
     if named is not None:

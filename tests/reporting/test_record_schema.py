@@ -80,7 +80,9 @@ def test_a_record_of_0_1_that_says_policy_is_readable(rich_record):
     data = json.loads(json.dumps(rich_record.to_json()))
     data["tests"][1]["failure"] = {"kind": "policy", "message": "`delete_all` is destructive"}
     assert record_fault(data) is None
-    assert RunRecord.from_json(data).tests[1].failure.kind is FailureKind.SUITE
+    failure = RunRecord.from_json(data).tests[1].failure
+    assert failure is not None
+    assert failure.kind is FailureKind.SUITE
 
 
 def test_the_members_stand_in_the_order_in_which_they_are_written(rich_record):
