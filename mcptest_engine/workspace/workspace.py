@@ -147,12 +147,8 @@ class Workspace:
     def _save_run(self, record_json: dict[str, Any]) -> Path:
         path = self.runs_dir / f"{record_json['run_id']}.json"
         try:
-            pieces = member_pieces(record_json)
-            try:
-                write_atomic_pieces(path, pieces)
-            except FileNotFoundError:  # nothing is saved here yet
-                self.make_runs_dir()
-                write_atomic_pieces(path, pieces)
+            self.make_runs_dir()
+            write_atomic_pieces(path, member_pieces(record_json))
         except RecursionError as wrong:
             raise McptestError(f"cannot save the run as {path}: a result is nested too deeply") from wrong
         except OSError as wrong:

@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -183,6 +184,19 @@ def test_the_newest_runs_are_kept_and_older_ones_go_with_their_side_files(tmp_pa
     later = [workspace.save_run(record()) for _ in range(3)]
     assert workspace.runs() == later[::-1]
     assert not aside.exists()
+
+
+def test_a_run_whose_folder_is_deleted_while_it_is_saved_leaves_no_empty_record(tmp_path):
+    workspace = Workspace(tmp_path)
+    workspace.make_runs_dir()
+
+    def tests():
+        shutil.rmtree(workspace.runs_dir)
+        yield {}
+
+    with pytest.raises(McptestError, match="cannot save the run"):
+        workspace.save_run(record(tests=tests()))
+    assert workspace.runs() == []
 
 
 def test_the_runs_of_a_command_are_listed_once_and_anew_by_the_next(tmp_path):

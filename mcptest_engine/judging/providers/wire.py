@@ -197,7 +197,7 @@ def json_body(teller: Teller, data: bytes, headers: Mapping[str, str]) -> dict[s
 
 
 def arguments_of(raw: str) -> tuple[dict[str, Any] | None, str]:
-    """What a model wants a tool called with: (args, ""), or (None, what it wrote) where that is not JSON object.
+    """What a model wants a tool called with: (args, ""), or (None, what it wrote) where that is no JSON object.
 
     A number that JSON cannot carry (`NaN`, `1e999`) is none: no server could be sent it.
     """
