@@ -69,6 +69,12 @@ def test_a_pattern_with_a_name_that_is_too_long_matches_nothing(tmp_path: Path) 
         assert match_suites(pattern, tmp_path) == []
 
 
+def test_a_suite_that_a_pattern_matches_with_its_folder_is_found_once(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "mcptest.yml").touch()
+    assert match_suites("**/*", tmp_path) == [str(tmp_path / "a" / "b" / "mcptest.yml")]
+
+
 def test_suites_in_braces_and_in_json_are_found_as_others_are(tmp_path: Path) -> None:
     suites = {
         "a.yml": '{"name": "a",\n  "servers": {}, "tools": []}\n',

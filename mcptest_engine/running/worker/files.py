@@ -66,7 +66,7 @@ def find_suites(paths: Iterable[str], start_dir: Path, *, all_of_them: bool = Fa
 
 
 def match_suites(pattern: str, start_dir: Path) -> list[str]:
-    """The suites that a pattern such as `servers/**/*.yml` matches, and those below folders that it matches; absolute.
+    """The suites that a pattern such as `servers/**/*.yml` matches, and those below folders that it matches: absolute paths.
 
     What `find_suites` leaves out `**` leaves out too, and folders on the way that cannot be read are among the suites.
     """
@@ -74,7 +74,8 @@ def match_suites(pattern: str, start_dir: Path) -> list[str]:
     found = _match("/" if pattern.startswith("/") else str(start_dir), parts)
     matched = sorted({os.path.abspath(one) for one in found})  # noqa: PTH100
     files = [one for one in matched if os.path.isfile(one) and is_suite(one)]  # noqa: PTH113
-    return [*files, *(one["path"] for one in find_suites(filter(os.path.isdir, matched), start_dir, all_of_them=True))]
+    below = find_suites(filter(os.path.isdir, matched), start_dir, all_of_them=True)
+    return list(dict.fromkeys([*files, *(one["path"] for one in below)]))
 
 
 def _match(folder: str, parts: Sequence[str]) -> Iterator[str]:
