@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from mcptest_engine.workspace.workspace import Workspace
 
 DEFAULT_FORMAT = "pretty"
-PAGES = frozenset({"matrix", "html"})
 _WATCHED = frozenset({DEFAULT_FORMAT, "eval"})
 SUMMARISED = "github"
 """The report that comes with a job's summary."""
@@ -33,6 +32,14 @@ class Sink(NamedTuple):
 
     format: str
     path: Path | None = None
+
+    @property
+    def is_page(self) -> bool:
+        """Whether the report is HTML, which no terminal shows."""
+        from mcptest_engine.reporting.registry import format_of
+
+        found = format_of(self.format)
+        return found is not None and found.is_page
 
 
 def make_sinks(reporters: Sequence[str], output: str | None, *, default: str = DEFAULT_FORMAT) -> tuple[Sink, ...]:
@@ -47,7 +54,7 @@ def make_sinks(reporters: Sequence[str], output: str | None, *, default: str = D
             raise UsageError("--output has no effect: each --reporter names its own file")
         last = open_ended.pop()
         sinks[sinks.index(last)] = Sink(format=last.format, path=Path(output))
-    page = next((sink.format for sink in open_ended if sink.format in PAGES), None)
+    page = next((sink.format for sink in open_ended if sink.is_page), None)
     if page is not None and is_terminal(sys.stdout):
         raise UsageError(f"the report `{page}` is a page of HTML", hint=f"give it a file: --reporter {page}=run.html")
     if len(open_ended) > 1:
@@ -160,7 +167,7 @@ def write_reports(
             write_suite(sink.path, rendered.text.encode())
         except OSError as wrong:
             lost.append(f"the {sink.format} report was not written to `{sink.path}`: {wrong.strerror or wrong}")
-    if all(sink.path is not None or sink.format in PAGES for sink in sinks):  # people and logs want to know how it went
+    if all(sink.path is not None or sink.is_page for sink in sinks):  # people and logs want to know how it went
         told = render(
             "minimal", record, render_options(None, config=config, default_config=default_config, agent_budget=0)
         )

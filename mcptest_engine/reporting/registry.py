@@ -49,11 +49,15 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One way of telling a run. `machine` formats are for programs and have no place in a loop that a person watches."""
+    """One way of telling a run. `machine` formats are for programs and have no place in a loop that a person watches.
+
+    `is_page`: it is HTML, which no terminal shows.
+    """
 
     module: str
     summary: str
     machine: bool = True
+    is_page: bool = False
 
 
 FORMATS: Mapping[str, Format] = {
@@ -64,8 +68,8 @@ FORMATS: Mapping[str, Format] = {
     "junit": Format("junit", "JUnit XML, one test suite for each server"),
     "tap": Format("tap", "Test Anything Protocol, version 14"),
     "md": Format("markdown", "Markdown for a pull request or a job summary"),
-    "matrix": Format("matrix", "agent tests and evals by models, as one HTML file"),
-    "html": Format("html.page", "one self-contained HTML page, for review and audit"),
+    "matrix": Format("matrix", "agent tests and evals by models, as one HTML file", is_page=True),
+    "html": Format("html.page", "one self-contained HTML page, for review and audit", is_page=True),
     "github": Format("github", "GitHub Actions annotations at the suite's lines, and a job summary"),
     "sarif": Format("sarif_run", "SARIF 2.1.0 for code-scanning services"),
     "gitlab": Format("gitlab", "Code Quality JSON for a GitLab merge request"),
