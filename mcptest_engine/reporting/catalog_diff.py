@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import html
-import re
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
+from mcptest_engine.reporting.layout import escape_markdown
 from mcptest_engine.safety.changes.change import Change, Impact
 from mcptest_engine.safety.findings import warning_json
 
@@ -23,7 +22,6 @@ _HEADINGS = {
 }
 _MANY, _NAMED = 3, 10
 _COLOURS = {Impact.BREAKING: "1;31", Impact.UNKNOWN: "33", Impact.COMPATIBLE: "32"}
-_MARKDOWN = re.compile(r"([\\`*_\[\]#|~]|^[-+=])")
 
 
 def diff_text(compared: Compared, paint: Callable[[str, str], str]) -> str:
@@ -51,13 +49,13 @@ def diff_markdown(compared: Compared) -> str:
         lines = [f"### {_HEADINGS[impact]}", ""]
         for title, changes in groups.items():
             if len(changes) == 1:
-                lines.append(f"- **{_inline(title)}**: {_inline(changes[0])}")
+                lines.append(f"- **{escape_markdown(title)}**: {escape_markdown(changes[0])}")
             else:
-                lines += [f"- **{_inline(title)}**", *(f"  - {_inline(change)}" for change in changes)]
+                lines += [f"- **{escape_markdown(title)}**", *(f"  - {escape_markdown(change)}" for change in changes)]
         sections.append("\n".join(lines))
     if compared.warnings:
         found = [
-            f"- **{_inline(one_line(one.tool))}**: {one.rule} {_inline(one_line(one.summary))}"
+            f"- **{escape_markdown(one_line(one.tool))}**: {one.rule} {escape_markdown(one_line(one.summary))}"
             for one in compared.warnings
         ]
         sections.append("\n".join(["### Warnings about new texts", "", *found]))
@@ -118,7 +116,3 @@ def _change_line(change: Change) -> str:
     if change.where in {"inputSchema", "outputSchema"}:
         return change.message if change.where in change.message else f"{sides[change.where]}s: {change.message}"
     return change.message
-
-
-def _inline(text: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", html.escape(text, quote=False))

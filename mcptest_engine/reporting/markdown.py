@@ -16,6 +16,7 @@ from mcptest_engine.core.words import counted, number_text
 from mcptest_engine.reporting import compositions, facts, hook_facts
 from mcptest_engine.reporting.failure_text import failure_text
 from mcptest_engine.reporting.grid import NO_MODEL, grid_of
+from mcptest_engine.reporting.layout import escape_markdown
 from mcptest_engine.reporting.ledger import change_lines, groups_of, tools_text
 from mcptest_engine.reporting.matrix import cell_lines
 from mcptest_engine.reporting.repro import repro_line
@@ -32,7 +33,6 @@ FAILURES_ROOM = 40_000
 ROWS_ROOM = 18_000
 
 _MARKS = {Verdict.PASS: "✅", Verdict.FAIL: "❌", Verdict.INCONCLUSIVE: "❔", Verdict.SKIP: "⏭️"}
-_MARKDOWN = re.compile(r"([\\`*_\[\]#|~]|^[-+=])")
 _FENCES = re.compile("`{3,}")
 
 
@@ -282,7 +282,7 @@ def _inline(text: str) -> str:
 
 def _escaped(text: str) -> str:
     """One line in which nothing is Markdown or HTML, and a `|` ends no cell."""
-    return _MARKDOWN.sub(r"\\\1", _html(one_line(text)).replace("&#x27;", "'").replace("&quot;", '"'))
+    return escape_markdown(one_line(text))
 
 
 def _html(text: str) -> str:

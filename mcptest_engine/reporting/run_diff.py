@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import html
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import number_text
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.compositions import tokens_text
+from mcptest_engine.reporting.layout import escape_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from mcptest_engine.reporting.compare import Pair, RunComparison
 
 MESSAGE_LIMIT = 200
-_MARKDOWN = re.compile(r"([\\`*_\[\]#|~]|^[-+=])")
 
 
 class Section(NamedTuple):
@@ -45,16 +44,19 @@ def run_diff_text(compared: RunComparison, paint: Callable[[str, str], str]) -> 
 
 def run_diff_markdown(compared: RunComparison) -> str:
     """A heading with the sums, then a list for each section."""
-    lines = [f"## {_inline(one_line(compared.after.suite.name))}: {sums(compared)}", ""]
+    lines = [f"## {escape_markdown(one_line(compared.after.suite.name))}: {sums(compared)}", ""]
     lines += [
-        f"- {word}: {_inline(_run_line(run))}" for word, run in (("before", compared.before), ("after", compared.after))
+        f"- {word}: {escape_markdown(_run_line(run))}"
+        for word, run in (("before", compared.before), ("after", compared.after))
     ]
-    lines += [f"- note: {_inline(note)}" for note in compared.notes]
+    lines += [f"- note: {escape_markdown(note)}" for note in compared.notes]
     for section in sections(compared):
         lines += ["", f"### {section.heading.capitalize()}", ""]
         for pair in section.pairs:
             remark = section.remark(pair)
-            lines.append(f"- <code>{html.escape(one_line(pair.either.name))}</code>{_after_colon(_inline(remark))}")
+            lines.append(
+                f"- <code>{html.escape(one_line(pair.either.name))}</code>{_after_colon(escape_markdown(remark))}"
+            )
     return "\n".join(lines) + "\n"
 
 
@@ -143,7 +145,3 @@ def _cost(test: TestResult | None) -> str:
     if test is None or test.tokens is None:
         return "(nothing said)"
     return tokens_text(test.tokens, test.cost_usd)
-
-
-def _inline(text: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", html.escape(text, quote=False))
