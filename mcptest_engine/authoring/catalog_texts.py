@@ -45,7 +45,7 @@ def nameable_tools(tools: Iterable[Mapping[str, Any]], notes: list[str]) -> dict
 
     Of several under one name it is the most dangerous that counts: nobody knows which of them a call reaches.
     """
-    from mcptest_engine.suite.checks import LIST_METHODS
+    from mcptest_engine.suite.checks import METHODS_AS_TOOLS
 
     found: dict[str, Mapping[str, Any]] = {}
     for number, tool in enumerate(tools, 1):
@@ -57,7 +57,7 @@ def nameable_tools(tools: Iterable[Mapping[str, Any]], notes: list[str]) -> dict
             found[name] = tool if is_worse else found[name]
             covered = "more dangerous" if is_worse else "first"
             notes.append(f"the server lists `{one_line(name, 80)}` twice; the {covered} one is covered")
-        elif name in LIST_METHODS or name in OTHER_REQUESTS:
+        elif name in METHODS_AS_TOOLS or name in OTHER_REQUESTS:
             notes.append(f"the tool `{name}` is left out: in a suite, this name means the request of the protocol")
         else:
             found[name] = tool

@@ -20,7 +20,7 @@ from mcptest_engine.running.catalogs import ArgumentFault, Entry, Listing
 from mcptest_engine.running.diagnostics import Fix, Insert, diagnostics_of
 from mcptest_engine.running.strength import required_outcome
 from mcptest_engine.suite import schema_walk as walk
-from mcptest_engine.suite.checks import LIST_METHODS
+from mcptest_engine.suite.checks import METHODS_AS_TOOLS
 from mcptest_engine.suite.completion_sources import is_tool_of_measure
 from mcptest_engine.suite.items import WITHOUT_DEFAULTS, with_defaults
 from mcptest_engine.suite.places import TooManyProblems
@@ -148,7 +148,7 @@ class _Search:
         if key is None or lists is None or not call.certain:
             return
         name, listing = call.data[key], lists.get(_CALLED[key])
-        if listing is None or "${" in name or name in LIST_METHODS:
+        if listing is None or "${" in name or name in METHODS_AS_TOOLS:
             return
         if key == "uri":
             near = None if name in listing.entries else did_you_mean(name, listing.entries)

@@ -17,6 +17,7 @@ from mcptest_engine.core.live import TEST
 from mcptest_engine.judging.matchers import Context
 from mcptest_engine.judging.matchers.json_schema import find_faults, matches_schema
 from mcptest_engine.judging.validity import Validity, find_invalidity
+from mcptest_engine.running.pool import MOST_DEATHS
 from mcptest_engine.servers.catalog import list_all
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ _WHAT = {"tools": "tool", "prompts": "prompt"}
 LIST_RESULT: Mapping[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
 _LATE = "no answer came within the time limit of a call"
 _ENDED = "the run was ended before an answer came"
-_MOST_DEATHS = 3
 _MOST_FAULTS = 50
 _OPEN_ENDED = frozenset(
     {"additionalProperties", "patternProperties", "unevaluatedProperties", "$ref", "allOf", "anyOf"}
@@ -357,7 +357,7 @@ class RunCatalogs:
             self._unread[key] = self._redact(error.message)
             if isinstance(error, ServerDied):
                 self._deaths[key] = self._deaths.get(key, 0) + (not session.was_cut_off)
-                if self._deaths[key] < _MOST_DEATHS and self._listings.get(key) is asyncio.current_task():
+                if self._deaths[key] < MOST_DEATHS and self._listings.get(key) is asyncio.current_task():
                     del self._listings[key]
             return None
         finally:

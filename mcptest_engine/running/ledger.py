@@ -473,7 +473,7 @@ def _names(names: Sequence[str]) -> str:
 def _tools_of(tests: Sequence[TestResult], runs: Sequence[RunRecord]) -> tuple[LedgerTool, ...]:
     """Each tool by server: what the newest list of its server has, then what tests call beside that."""
     from mcptest_engine.core.ledger import LedgerTool, ToolStatus
-    from mcptest_engine.suite.checks import LIST_METHODS
+    from mcptest_engine.suite.checks import METHODS_AS_TOOLS
 
     listed: dict[str, tuple[str, ...]] = {}
     for run in runs:
@@ -482,7 +482,7 @@ def _tools_of(tests: Sequence[TestResult], runs: Sequence[RunRecord]) -> tuple[L
         (server, tool): [] for server, tools in listed.items() for tool in tools
     }
     for test in tests:
-        for called in _called(test, LIST_METHODS):
+        for called in _called(test, METHODS_AS_TOOLS):
             callers.setdefault(called, []).append(test)
     levels, found = list(Strength), []
     for (server, tool), own in callers.items():

@@ -20,7 +20,7 @@ from mcptest_engine.running.strength import is_validated, required_outcome, stre
 from mcptest_engine.safety.policy import ToolClass, classify_name
 from mcptest_engine.servers.calls import Fault
 from mcptest_engine.suite.case_rows import requests_of
-from mcptest_engine.suite.checks import LIST_METHODS
+from mcptest_engine.suite.checks import METHODS_AS_TOOLS
 from mcptest_engine.suite.compliance import revision_of
 from mcptest_engine.suite.items import ASSERT_SET, assertions_of, uses_matcher
 from mcptest_engine.suite.items import WITHOUT_DEFAULTS as _OTHER_KINDS
@@ -486,7 +486,7 @@ def _bare_request(kind: TestKind, data: Mapping[str, Any]) -> tuple[str, Mapping
     if kind is TestKind.TOOL:
         tool = data["tool"]
         arguments = data.get("args")
-        if tool in LIST_METHODS:
+        if tool in METHODS_AS_TOOLS:
             return tool, arguments or None
         return "tools/call", {"name": tool, "arguments": arguments if arguments is not None else {}}
     if kind is TestKind.RESOURCE:

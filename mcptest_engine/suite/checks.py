@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.score_checks import ScoreChecks
     from mcptest_engine.suite.yaml import Pointer
 
-LIST_METHODS = frozenset(
+METHODS_AS_TOOLS = frozenset(
     {
         "completion/complete",
         "logging/setLevel",
@@ -484,7 +484,7 @@ class _TestChecks:
         tool = entry.get("tool")
         if type(tool) is not str:
             return
-        if tool in LIST_METHODS:
+        if tool in METHODS_AS_TOOLS:
             if tool in _OF_ONE_ERA and not self._expects_an_error(entry):
                 self._check_era(tool, server, file, (*path, "tool"))
             return

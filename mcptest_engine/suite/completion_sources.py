@@ -248,9 +248,9 @@ class CompletionSources:
             for name in self._used(key):
                 yield name, kind, "used elsewhere in this suite"
         if key == "tool" and requests:
-            from mcptest_engine.suite.checks import LIST_METHODS
+            from mcptest_engine.suite.checks import METHODS_AS_TOOLS
 
-            for name in sorted(LIST_METHODS):
+            for name in sorted(METHODS_AS_TOOLS):
                 yield name, "value", "The request of that name."
 
     def _targets(self) -> Iterator[tuple[str, str, str]]:

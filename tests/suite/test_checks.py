@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcptest_engine.suite.checks import LIST_METHODS
+from mcptest_engine.suite.checks import METHODS_AS_TOOLS
 from mcptest_engine.suite.load import LoadOptions, check_suite, check_text
 
 ONE_TEST = "tools: [{ name: n, tool: %s, expect: { max_duration_ms: 1 } }]\n"
@@ -82,7 +82,7 @@ def test_a_working_directory_is_looked_for_from_where_mcptest_was_started(tmp_pa
     assert told(suite.format("there"), tmp_path) == ['there is no directory "there"']
 
 
-@pytest.mark.parametrize("tool", sorted(LIST_METHODS - {"server/discover"}))
+@pytest.mark.parametrize("tool", sorted(METHODS_AS_TOOLS - {"server/discover"}))
 def test_a_pseudo_tool_is_no_tool_that_a_mock_could_lack(tool: str, tmp_path: Path) -> None:
     """The request itself is sent."""
     (tmp_path / "m.yml").write_text("mock_server: { tools: [{ name: search }] }")
