@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import io
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -75,7 +76,7 @@ SVG = """\
 
 
 def captured() -> str:
-    """What the run writes on a terminal, colours and all."""
+    """What the run writes on a terminal, colours and all, but for the slowest tests: there are some where the machine is busy."""
     program = shutil.which(COMMAND[0], path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     assert program is not None
     environ = {key: value for key, value in os.environ.items() if key not in {"CI", "NO_COLOR", "FORCE_COLOR"}}
@@ -96,7 +97,7 @@ def captured() -> str:
             os.close(theirs)
             written = _read_to_end(ours)
             running.wait(TIMEOUT_SECONDS)
-    return written.decode("utf-8").replace("\r\n", "\n")
+    return re.sub(r"(?m)^ *slowest\n(?:.+\n)+\n", "", written.decode("utf-8").replace("\r\n", "\n"))
 
 
 def picture(output: str) -> str:

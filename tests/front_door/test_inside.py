@@ -36,11 +36,11 @@ def test_a_file_of_the_workspace_is_opened(root: Path, named: str) -> None:
 @pytest.mark.parametrize(
     ("named", "told"),
     [
-        ("../outside.yml", "lies outside of this workspace"),
-        ("{root}/../outside.yml", "lies outside of this workspace"),
-        ("out.yml", "lies outside of this workspace"),
-        ("out/outside.yml", "lies outside of this workspace"),
-        ("/etc/passwd", "lies outside of this workspace"),
+        ("../outside.yml", "is outside of this workspace"),
+        ("{root}/../outside.yml", "is outside of this workspace"),
+        ("out.yml", "is outside of this workspace"),
+        ("out/outside.yml", "is outside of this workspace"),
+        ("/etc/passwd", "is outside of this workspace"),
         ("nowhere.yml", "there is no file"),
         ("a\0b", "there is no file"),
         ("pipe.yml", "is not a file"),
