@@ -76,7 +76,7 @@ SVG = """\
 
 
 def captured() -> str:
-    """What the run writes on a terminal, colours and all, but for the slowest tests: there are some where the machine is busy."""
+    """What the run writes on a terminal, with its colours; without the slowest tests, which only a busy machine has."""
     program = shutil.which(COMMAND[0], path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     assert program is not None
     environ = {key: value for key, value in os.environ.items() if key not in {"CI", "NO_COLOR", "FORCE_COLOR"}}
