@@ -15,7 +15,7 @@ from mcptest_tui.words import MARKS, key_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcptest_engine.safety.policy import ToolClass
+    from mcptest_engine.safety.tool_classes import ToolClass
     from mcptest_tui.base_app import BaseApp
     from mcptest_tui.suites import Suites
 
@@ -158,7 +158,7 @@ class Runs:
 
     def _listed_classes(self) -> dict[tuple[str, str, str], ToolClass]:
         """The classes of the tools of connected servers, by suite, server and name."""
-        from mcptest_engine.safety.policy import classify
+        from mcptest_engine.safety.tool_classes import classify
 
         return {
             (suite, server, tool.name): classify(tool.data)

@@ -26,15 +26,15 @@ from mcptest_engine.authoring.suite_text import Entry, proved, told, wrapped, wr
 from mcptest_engine.authoring.targets import untemplated
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.safety.execution import REVIEW_FIRST, Decision, Purpose
-from mcptest_engine.safety.policy import ToolClass, classify
+from mcptest_engine.safety.execution_policy import REVIEW_FIRST, Decision, Purpose
+from mcptest_engine.safety.tool_classes import ToolClass, classify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mcptest_engine.authoring.paging import ScaffoldOptions
     from mcptest_engine.authoring.targets import Target
-    from mcptest_engine.safety.execution import ExecutionPolicy
+    from mcptest_engine.safety.execution_policy import ExecutionPolicy
     from mcptest_engine.safety.poisoning import Finding
     from mcptest_engine.servers.catalog import Catalog
 

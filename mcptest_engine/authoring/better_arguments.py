@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.running.cases import Case
-    from mcptest_engine.safety.execution import ExecutionPolicy
+    from mcptest_engine.safety.execution_policy import ExecutionPolicy
     from mcptest_engine.servers.catalog import Catalog
 
 COMMON_LETTER = "a"

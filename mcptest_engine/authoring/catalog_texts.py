@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.authoring.suite_text import told
 from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.safety.policy import ToolClass, classify
+from mcptest_engine.safety.tool_classes import ToolClass, classify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

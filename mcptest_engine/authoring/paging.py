@@ -12,7 +12,7 @@ from mcptest_engine.core.errors import UsageError, did_you_mean
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
-from mcptest_engine.safety.execution import MANY_TOOLS, ExecutionPolicy
+from mcptest_engine.safety.execution_policy import MANY_TOOLS, ExecutionPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,8 +19,8 @@ from mcptest_engine.authoring.targets import untemplated
 from mcptest_engine.core.errors import BudgetExhausted, InvalidResult, PolicyDenied, ServerError, UsageError
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.safety.execution import REVIEW_FIRST, Decision, Purpose
-from mcptest_engine.safety.policy import ToolClass, class_of
+from mcptest_engine.safety.execution_policy import REVIEW_FIRST, Decision, Purpose
+from mcptest_engine.safety.tool_classes import ToolClass, class_of
 from mcptest_engine.suite.yaml_text import Unwritable
 
 if TYPE_CHECKING:

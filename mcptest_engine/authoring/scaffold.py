@@ -40,8 +40,8 @@ from mcptest_engine.authoring.targets import Target, untemplated
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
-from mcptest_engine.safety.execution import REVIEW_FIRST, Decision, Purpose
-from mcptest_engine.safety.policy import ToolClass, classify
+from mcptest_engine.safety.execution_policy import REVIEW_FIRST, Decision, Purpose
+from mcptest_engine.safety.tool_classes import ToolClass, classify
 
 __all__ = [
     "DEFAULT_OPTIONS",

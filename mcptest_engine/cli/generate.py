@@ -14,7 +14,7 @@ from mcptest_engine.cli.target import declared_target, target_options, target_sp
 from mcptest_engine.core.errors import McptestError, UsageError, did_you_mean
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
-from mcptest_engine.safety.policy import ToolClass, classify
+from mcptest_engine.safety.tool_classes import ToolClass, classify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mcptest_engine.authoring.paging import ScaffoldOptions
     from mcptest_engine.authoring.scaffold import Scaffold
     from mcptest_engine.authoring.targets import Target
-    from mcptest_engine.safety.execution import ExecutionPolicy
+    from mcptest_engine.safety.execution_policy import ExecutionPolicy
     from mcptest_engine.safety.findings import Finding
     from mcptest_engine.servers.catalog import Catalog
     from mcptest_engine.servers.session import Session

@@ -21,7 +21,7 @@ from mcptest_engine.core.errors import AuthFailed, ExitCode, McptestError, Serve
 from mcptest_engine.core.kinds import Verdict, Wanted
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
-from mcptest_engine.safety.policy import ToolClass
+from mcptest_engine.safety.tool_classes import ToolClass
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.cases import Case
     from mcptest_engine.running.settings import RunSettings
-    from mcptest_engine.safety.execution import ExecutionPolicy
+    from mcptest_engine.safety.execution_policy import ExecutionPolicy
     from mcptest_engine.servers.agent_configs import FoundServer
     from mcptest_engine.servers.catalog import Catalog
     from mcptest_engine.suite.load import LoadedSuite
@@ -383,8 +383,8 @@ def _with_presumed(
 ) -> ExecutionPolicy:
     """The policy with `presumed`, where a person who has seen the tools agrees."""
     from mcptest_engine.core.sanitise import one_line
-    from mcptest_engine.safety.execution import Decision, Purpose
-    from mcptest_engine.safety.policy import classify
+    from mcptest_engine.safety.execution_policy import Decision, Purpose
+    from mcptest_engine.safety.tool_classes import classify
 
     named, held = _named_tools(flags), []
     for tool in catalog.tools:
@@ -612,8 +612,8 @@ class _FirstRun:
 
     def _reading(self, catalog: Catalog) -> set[str]:
         """The tools that may be called more than once."""
-        from mcptest_engine.safety.execution import Decision, Purpose
-        from mcptest_engine.safety.policy import classify
+        from mcptest_engine.safety.execution_policy import Decision, Purpose
+        from mcptest_engine.safety.tool_classes import classify
 
         classes = ((str(tool.get("name")), classify(tool)) for tool in catalog.tools)
         decide = self._policy.decide_tool

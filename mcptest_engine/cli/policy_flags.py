@@ -9,7 +9,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from mcptest_engine.safety.execution import ExecutionPolicy
+    from mcptest_engine.safety.execution_policy import ExecutionPolicy
 
 
 def policy_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -62,7 +62,7 @@ def allowing_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def take_policy(flags: dict[str, Any]) -> ExecutionPolicy:
     """The policy that the flags set; they are taken out of `flags`. With `--allow` only declared tools are called unasked."""
-    from mcptest_engine.safety.execution import DEFAULT_POLICY, ExecutionPolicy
+    from mcptest_engine.safety.execution_policy import DEFAULT_POLICY, ExecutionPolicy
 
     return ExecutionPolicy(
         execute_destructive=flags.pop("execute_destructive", False),

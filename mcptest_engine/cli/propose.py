@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from mcptest_engine.authoring.placing import Placed, SameCall
     from mcptest_engine.authoring.propose import Proposed
     from mcptest_engine.authoring.targets import Target
-    from mcptest_engine.safety.execution import ExecutionPolicy
+    from mcptest_engine.safety.execution_policy import ExecutionPolicy
     from mcptest_engine.safety.findings import Finding
     from mcptest_engine.servers.session import Session
     from mcptest_engine.suite.load import LoadedSuite

@@ -40,7 +40,7 @@ async def scaffold_suite(request: Request) -> Answer:
     """{suite?, handle, tools, resources_scaffolded, prompts_scaffolded, notes, next_cursor?, warnings?}."""
     from mcptest_engine.authoring.scaffold import ScaffoldOptions
     from mcptest_engine.authoring.scaffold import scaffold_suite as scaffold
-    from mcptest_engine.safety.execution import ExecutionPolicy
+    from mcptest_engine.safety.execution_policy import ExecutionPolicy
 
     learnt = await _learnt(request)
     told = request.arguments
@@ -172,7 +172,7 @@ async def propose_assertions(request: Request) -> Answer:
     """{test, observed, excluded_volatile, calls_made, notes, suite?, warnings?}; `suite` is the handle it was added to."""
     from mcptest_engine.authoring.placing import added
     from mcptest_engine.authoring.propose import propose
-    from mcptest_engine.safety.execution import ExecutionPolicy
+    from mcptest_engine.safety.execution_policy import ExecutionPolicy
     from mcptest_engine.servers.gate import Gate
     from mcptest_engine.suite.text_edits import EditRefused
 

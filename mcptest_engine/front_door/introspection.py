@@ -82,7 +82,7 @@ async def get_capabilities(request: Request) -> Answer:
 async def call_tool(request: Request) -> Answer:
     """{result | error, tool_class, duration_ms, fault?, warnings?}, as far as it has room: one call that the policy allows."""
     from mcptest_engine.judging.validity import find_fault
-    from mcptest_engine.safety.execution import ExecutionPolicy
+    from mcptest_engine.safety.execution_policy import ExecutionPolicy
     from mcptest_engine.servers.gate import Gate
 
     spec, _ = target_of(request.door, request.arguments)

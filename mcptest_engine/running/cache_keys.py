@@ -15,7 +15,7 @@ from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.running.cache_files import CacheFiles, directory_of
 from mcptest_engine.running.cases import Check, Request
-from mcptest_engine.safety.policy import ToolClass, classify_name
+from mcptest_engine.safety.tool_classes import ToolClass, classify_name
 from mcptest_engine.suite.items import assertions_of
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
     from mcptest_engine.running.kinds.eval.run import Graders
     from mcptest_engine.running.sessions import Sessions
-    from mcptest_engine.safety.policy import ToolClass
+    from mcptest_engine.safety.tool_classes import ToolClass
     from mcptest_engine.servers.calls import Exchange, Fault
     from mcptest_engine.servers.session import Session
 

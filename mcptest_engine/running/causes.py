@@ -21,7 +21,7 @@ from mcptest_engine.core.results import Cause, FailureKind, Verdict
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.attempts import Decision, decide
 from mcptest_engine.running.verdicts import ERROR_HINT
-from mcptest_engine.safety.policy import classify
+from mcptest_engine.safety.tool_classes import classify
 from mcptest_engine.servers.failures import BY_HAND
 from mcptest_engine.suite.items import uses_matcher
 

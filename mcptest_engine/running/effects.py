@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.effects import CHANGING, UNLISTED, CallDecision, DecidedBy, Effect, Effects, joined_rows
 from mcptest_engine.core.errors import PolicyDenied, ServerError, UsageError
-from mcptest_engine.safety.policy import ToolClass, cautious_class, class_of, descriptors_by_name
+from mcptest_engine.safety.tool_classes import ToolClass, cautious_class, class_of, descriptors_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

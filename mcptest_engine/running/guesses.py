@@ -21,14 +21,14 @@ from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.kinds import Wanted
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.judging.circumstances import content_text
-from mcptest_engine.safety.policy import ToolClass, classify
+from mcptest_engine.safety.tool_classes import ToolClass, classify
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.running.cases import Asked, Case
-    from mcptest_engine.safety.execution import ExecutionPolicy
+    from mcptest_engine.safety.execution_policy import ExecutionPolicy
     from mcptest_engine.servers.session import Session
 
 METHOD_NOT_FOUND, INVALID_PARAMS = -32601, -32602

@@ -17,7 +17,7 @@ from mcptest_engine.running.fresh import fresh_groups, fresh_of, has_fixed_port
 from mcptest_engine.running.ids import DeclaredIds, Shared, name_of_metric
 from mcptest_engine.running.selecting import repeated, select, shard_of, why_none, with_groups
 from mcptest_engine.running.strength import is_validated, required_outcome, strength_of_test
-from mcptest_engine.safety.policy import ToolClass, classify_name
+from mcptest_engine.safety.tool_classes import ToolClass, classify_name
 from mcptest_engine.servers.calls import Fault
 from mcptest_engine.suite.case_rows import requests_of
 from mcptest_engine.suite.checks import METHODS_AS_TOOLS

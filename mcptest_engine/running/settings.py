@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.kinds import Verdict
     from mcptest_engine.running.cost_gate import CostGate
-    from mcptest_engine.safety.execution import ExecutionPolicy
+    from mcptest_engine.safety.execution_policy import ExecutionPolicy
 
 
 class Selection(NamedTuple):

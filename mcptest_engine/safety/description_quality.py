@@ -15,7 +15,7 @@ from typing import Any
 
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.definition_texts import tool_name
-from mcptest_engine.safety.policy import malformed_annotations
+from mcptest_engine.safety.tool_classes import malformed_annotations
 
 __all__ = ["HEURISTICS", "RULES", "DescriptionFinding", "Gate", "Quality", "ToolQuality", "assess", "measures"]
 

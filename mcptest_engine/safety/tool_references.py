@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mcptest_engine.safety.learned import sentences
-from mcptest_engine.safety.policy import ToolClass, classify_name
+from mcptest_engine.safety.tool_classes import ToolClass, classify_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

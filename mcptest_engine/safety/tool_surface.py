@@ -16,8 +16,8 @@ from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.definition_texts import Text, argument_names, texts_of_entry, texts_of_tool, tool_name
 from mcptest_engine.safety.findings import Finding, Level, finding
 from mcptest_engine.safety.poisoning import Judge
-from mcptest_engine.safety.policy import ToolClass, classify_name
 from mcptest_engine.safety.schema_lint import lint_names, lint_tool
+from mcptest_engine.safety.tool_classes import ToolClass, classify_name
 
 __all__ = ["Surface", "inspect"]
 

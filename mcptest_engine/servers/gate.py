@@ -16,8 +16,8 @@ from weakref import WeakKeyDictionary
 
 from mcptest_engine.core.errors import BudgetExhausted, PolicyDenied, ServerError, UsageError, did_you_mean
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.safety.execution import DEFAULT_POLICY, CallBudget, Decision, ExecutionPolicy, Purpose
-from mcptest_engine.safety.policy import ToolClass, class_of, descriptors_by_name
+from mcptest_engine.safety.execution_policy import DEFAULT_POLICY, CallBudget, Decision, ExecutionPolicy, Purpose
+from mcptest_engine.safety.tool_classes import ToolClass, class_of, descriptors_by_name
 from mcptest_engine.servers.catalog import list_all
 
 if TYPE_CHECKING:

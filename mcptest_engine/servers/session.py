@@ -39,7 +39,7 @@ from mcptest_engine.servers.wire import Kind, clip
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mcptest_engine.safety.policy import ToolClass
+    from mcptest_engine.safety.tool_classes import ToolClass
     from mcptest_engine.servers.calls import Fault
     from mcptest_engine.servers.client_side import ClientSide
     from mcptest_engine.servers.gate import Gate
@@ -600,7 +600,7 @@ class Session:
         if call.method != "tools/call":
             return ""
         from mcptest_engine.core.sanitise import one_line
-        from mcptest_engine.safety.policy import class_of, descriptors_by_name
+        from mcptest_engine.safety.tool_classes import class_of, descriptors_by_name
         from mcptest_engine.servers.catalog import list_all
 
         name = str((call.params or {}).get("name"))

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from mcptest_engine.running.documents import watched_by
-from mcptest_engine.safety.policy import ToolClass, cautious_class
+from mcptest_engine.safety.tool_classes import ToolClass, cautious_class
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

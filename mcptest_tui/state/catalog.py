@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.safety.policy import ToolClass, classify
+from mcptest_engine.safety.tool_classes import ToolClass, classify
 from mcptest_engine.servers.signatures import prompt_pieces, signature_pieces, template_pieces
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from mcptest_engine.core.clipping import compact
 from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import render
-from mcptest_engine.safety.policy import ToolClass, cautious_class
+from mcptest_engine.safety.tool_classes import ToolClass, cautious_class
 from mcptest_engine.workspace.schema_file import SCHEMA_LINE, with_schema_line
 from mcptest_tui.state.json_rows import is_cut
 from mcptest_tui.state.new_suite import declared_target

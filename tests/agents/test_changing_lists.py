@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from mcptest_engine.safety.execution import MANY_TOOLS
+from mcptest_engine.safety.execution_policy import MANY_TOOLS
 from tests.agents.conftest import shed
 from tests.servers.model_endpoint import Reply, Use
 

@@ -16,7 +16,7 @@ from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import render
 from mcptest_engine.running.effects import MOST_ARGUMENTS, EffectLedger
-from mcptest_engine.safety.policy import ToolClass
+from mcptest_engine.safety.tool_classes import ToolClass
 from tests.agents.test_tool_policy import store  # noqa: F401  (a fixture)
 from tests.authoring.scripts import Scripted
 from tests.servers.model_endpoint import Reply, Use

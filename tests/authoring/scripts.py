@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring.propose import Proposed, propose
-from mcptest_engine.safety.execution import ExecutionPolicy
+from mcptest_engine.safety.execution_policy import ExecutionPolicy
 from mcptest_engine.servers.gate import Gate
 from mcptest_engine.servers.session import Session, connect
 from mcptest_engine.servers.spec import ServerSpec

@@ -15,7 +15,7 @@ from mcptest_engine.core.errors import Severity
 from mcptest_engine.running.kinds.agent.plan import AgentProgram
 from mcptest_engine.running.plan import make_plan
 from mcptest_engine.running.settings import Selection
-from mcptest_engine.safety.execution import ExecutionPolicy
+from mcptest_engine.safety.execution_policy import ExecutionPolicy
 from tests.authoring.catalogs import TARGET, catalog, loaded, problems, text_tool, tool, written
 
 if TYPE_CHECKING:

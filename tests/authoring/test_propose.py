@@ -15,7 +15,7 @@ from mcptest_engine.authoring.propose import Proposed, latency_budget_ms
 from mcptest_engine.core.errors import BudgetExhausted, CallTimeout, InvalidResult, PolicyDenied, UsageError
 from mcptest_engine.core.targets import parse_target, resolve
 from mcptest_engine.judging.differences import equal
-from mcptest_engine.safety.execution import ExecutionPolicy
+from mcptest_engine.safety.execution_policy import ExecutionPolicy
 from mcptest_engine.suite.load import LoadOptions, check_text
 from mcptest_engine.suite.yaml import read_tree
 from tests.authoring.scripts import Scripted, text_result, tool

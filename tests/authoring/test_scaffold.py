@@ -10,8 +10,8 @@ import pytest
 from mcptest_engine.authoring.scaffold import PAGE, ScaffoldOptions, cursor_of, scaffold_suite
 from mcptest_engine.authoring.targets import Target
 from mcptest_engine.core.errors import UsageError
-from mcptest_engine.safety.execution import ExecutionPolicy
-from mcptest_engine.safety.policy import ToolClass
+from mcptest_engine.safety.execution_policy import ExecutionPolicy
+from mcptest_engine.safety.tool_classes import ToolClass
 from tests.authoring.catalogs import TARGET, catalog, loaded, problems, text_tool, tool, written
 
 MANY = [tool(f"tool_{number:02}") for number in range(37)]

@@ -265,17 +265,17 @@ FAULTS = (
     # --- safety
     Fault(
         "a destructive tool counts as mutating",
-        "mcptest_engine/safety/policy.py",
+        "mcptest_engine/safety/tool_classes.py",
         'if hints.get("destructiveHint"):\n        return ToolClass.DESTRUCTIVE',
         'if hints.get("destructiveHint"):\n        return ToolClass.MUTATING',
-        ("tests/safety/test_policy.py",),
+        ("tests/safety/test_tool_classes.py",),
     ),
     Fault(
         "one call more than --max-calls is made",
-        "mcptest_engine/safety/execution.py",
+        "mcptest_engine/safety/execution_policy.py",
         "self._made >= self.limit:",
         "self._made > self.limit:",
-        ("tests/safety/test_execution.py", "tests/servers_client/test_gate.py"),
+        ("tests/safety/test_execution_policy.py", "tests/servers_client/test_gate.py"),
     ),
     Fault(
         "an acceptance that has expired still holds",

@@ -23,8 +23,8 @@ from mcptest_engine.authoring.targets import Target
 from mcptest_engine.core.errors import McptestError
 from mcptest_engine.running.launch import launch
 from mcptest_engine.running.settings import RunSettings
-from mcptest_engine.safety.execution import ExecutionPolicy
-from mcptest_engine.safety.policy import ToolClass, classify
+from mcptest_engine.safety.execution_policy import ExecutionPolicy
+from mcptest_engine.safety.tool_classes import ToolClass, classify
 from mcptest_engine.servers.catalog import Catalog
 from mcptest_engine.servers.gate import Gate
 from mcptest_engine.suite.load import LoadOptions, check_text

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from mcptest_engine.core.errors import BudgetExhausted, PolicyDenied, ServerError, UsageError
-from mcptest_engine.safety.execution import CallBudget, ExecutionPolicy
+from mcptest_engine.safety.execution_policy import CallBudget, ExecutionPolicy
 from mcptest_engine.servers.calls import Exchange
 from mcptest_engine.servers.gate import Gate
 from mcptest_engine.servers.spec import ServerSpec

@@ -44,7 +44,7 @@ class Sketching:
         Raises: Refused when the server is not connected, its tools cannot be listed, or `into` cannot be read or added to.
         """
         from mcptest_engine.authoring.scaffold import ScaffoldOptions, scaffold_into, scaffold_suite
-        from mcptest_engine.safety.execution import ExecutionPolicy
+        from mcptest_engine.safety.execution_policy import ExecutionPolicy
         from mcptest_engine.safety.findings import warning_json
 
         opened = await self._browsing.opened(key)
@@ -103,7 +103,7 @@ class Sketching:
         """
         from mcptest_engine.authoring.propose import propose
         from mcptest_engine.core.errors import PolicyDenied
-        from mcptest_engine.safety.execution import ExecutionPolicy
+        from mcptest_engine.safety.execution_policy import ExecutionPolicy
         from mcptest_engine.servers.gate import Gate
 
         opened = await self._browsing.opened(key)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.learned.lexicon import lexicon, runs
-from mcptest_engine.safety.policy import ToolClass, classify_name
+from mcptest_engine.safety.tool_classes import ToolClass, classify_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

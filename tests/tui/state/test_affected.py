@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcptest_engine.running.documents import ServerItem
-from mcptest_engine.safety.policy import ToolClass
+from mcptest_engine.safety.tool_classes import ToolClass
 from mcptest_tui.state.affected import affected, due, why_it_waits
 from tests.tui.state.making import PATH, document, ended, finished, id_of, item, problem, ran, started, store_of
 

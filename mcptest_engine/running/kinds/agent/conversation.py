@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.effects import CallDecision, DecidedBy
     from mcptest_engine.core.errors import ServerError
     from mcptest_engine.judging.providers.values import ModelError, ModelReply, ToolUse
-    from mcptest_engine.safety.policy import ToolClass
+    from mcptest_engine.safety.tool_classes import ToolClass
 
 
 END, MAX_TURNS, LENGTH, REFUSAL, BUDGET, ERROR, RUNNING = (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.effects import CallDecision, DecidedBy
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.running.kinds.agent.toolbox import join_name
-from mcptest_engine.safety.policy import ToolClass
+from mcptest_engine.safety.tool_classes import ToolClass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -18,7 +18,7 @@ from mcptest_engine.core.clipping import kind_of
 from mcptest_engine.core.tokens import estimate_tokens
 from mcptest_engine.judging.providers.values import ToolOffer
 from mcptest_engine.running.kinds.agent.distractors import distractors_of, mix_names
-from mcptest_engine.safety.policy import ToolClass, class_of, descriptors_by_name
+from mcptest_engine.safety.tool_classes import ToolClass, class_of, descriptors_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from mcptest_engine.core.errors import BudgetExhausted, PolicyDenied
-from mcptest_engine.safety.execution import (
+from mcptest_engine.safety.execution_policy import (
     DEFAULT_POLICY,
     REVIEW_FIRST,
     CallBudget,
@@ -15,7 +15,7 @@ from mcptest_engine.safety.execution import (
     ExecutionPolicy,
     Purpose,
 )
-from mcptest_engine.safety.policy import ToolClass, classify, classify_name
+from mcptest_engine.safety.tool_classes import ToolClass, classify, classify_name
 
 READ_ONLY, PRESUMED = ToolClass.READ_ONLY, ToolClass.READ_ONLY_PRESUMED
 MUTATING, DESTRUCTIVE = ToolClass.MUTATING, ToolClass.DESTRUCTIVE

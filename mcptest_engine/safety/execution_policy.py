@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from mcptest_engine.core.errors import BudgetExhausted
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.safety.policy import ToolClass
+from mcptest_engine.safety.tool_classes import ToolClass
 
 
 class Decision(StrEnum):

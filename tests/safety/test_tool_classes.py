@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcptest_engine.safety.policy import (
+from mcptest_engine.safety.tool_classes import (
     DESTRUCTIVE_WORDS,
     MUTATING_WORDS,
     ToolClass,
