@@ -89,7 +89,7 @@ def test_a_scaffold_writes_no_secret_of_a_typed_command(child, place):
         ({"do": "review_whole", "id": "x"}, "no longer exists"),
         ({"do": "review_decide", "decisions": [{"id": "x", "choice": "accept"}]}, "no longer exists"),
         ({"do": "review_decide", "decisions": [{"choice": "maybe"}]}, "a decision is"),
-        ({"do": "review_undo"}, "nothing was written"),
+        ({"do": "review_undo"}, "there is no write to undo"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_words(child, command, said):
