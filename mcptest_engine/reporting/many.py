@@ -68,7 +68,6 @@ def join_records(records: Sequence[RunRecord], *, not_run: Sequence[SuiteNotRun]
         ),
         duration_ms=sum(record.duration_ms for record in records),
         interrupted=any(record.interrupted for record in records),
-        shard=None,
         places=(),
         selection=None,
         subset=None,

@@ -15,6 +15,7 @@ from mcptest_engine.core.coverage import SHARD_MISSING, SHARDED, added_up, short
 from mcptest_engine.core.effects import merged_effects
 from mcptest_engine.core.errors import ExitCode, RecordError
 from mcptest_engine.core.results import TestResult, Verdict
+from mcptest_engine.core.run_record import SuiteRun, Totals
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
@@ -71,11 +72,34 @@ def merge_records(records: Sequence[RunRecord], *, allow_missing: bool = False) 
         mode=first.mode if len({record.mode for record in records}) == 1 else "live",
         cassette=first.cassette if len({record.cassette for record in records}) == 1 else None,
         profile=first.profile if len({record.profile for record in records}) == 1 else None,
+        suites=_suites(records),
+        not_run=tuple({one.path: one for record in records for one in record.not_run}.values()),
         servers=_servers(records),
         warnings=(*missing, *warnings),
         coverage_notes=tuple(text for text in warnings if text in noted),
         unsaved_snapshots=any(record.unsaved_snapshots for record in records),
         hooks=tuple(hook for record in records for hook in record.hooks),
+    )
+
+
+def _suites(records: Sequence[RunRecord]) -> tuple[SuiteRun, ...]:
+    """The suites of runs over several, each with what all shards say of it."""
+    runs: dict[str, list[SuiteRun]] = {}
+    for record in records:
+        for suite in record.suites:
+            runs.setdefault(suite.path, []).append(suite)
+    return tuple(map(_merged_suite, runs.values()))
+
+
+def _merged_suite(runs: Sequence[SuiteRun]) -> SuiteRun:
+    totals = Totals(**{name: sum(getattr(run.totals, name) for run in runs) for name in Totals.__slots__})
+    code = worst_code({run.exit_code for run in runs} - ({ExitCode.NO_TESTS} if totals.total else set()))
+    return replace(
+        runs[0],
+        duration_ms=max(run.duration_ms for run in runs),
+        exit_code=int(code),
+        verdict=(Verdict.PASS if code is ExitCode.PASSED else Verdict.FAIL).value,
+        totals=totals,
     )
 
 

@@ -15,6 +15,7 @@ from mcptest_engine.cli import mutate, record, run, validate
 from mcptest_engine.cli.many import suite_paths
 from mcptest_engine.core.errors import SuiteError, UsageError
 from mcptest_engine.core.run_record import RunRecord
+from mcptest_engine.reporting.merge import merge_records
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import FORMATS
 from mcptest_engine.running.worker import files
@@ -186,6 +187,21 @@ def test_what_selects_tests_selects_among_all_suites() -> None:
     *_, problem = json.loads(invoke(validate.command, "a", "b", "--format", "json").stdout)["errors"]
     assert [problem[key] for key in ("file", "line", "column", "path")] == ["b/other.yml", 2, 8, "/tools"]
     assert isinstance(invoke(run.command, "a", "b/deep", "--watch").exception, UsageError)
+
+
+@pytest.mark.usefixtures("folder")
+def test_shards_of_several_suites_merge_into_one_report_that_misses_none() -> None:
+    for number in (1, 2):
+        invoke(run.command, "a", "b/deep", "--shard", f"{number}/2", "--reporter", f"json={number}.json")
+    shards = {number: RunRecord.from_json(json.loads(Path(f"{number}.json").read_text("utf-8"))) for number in (1, 2)}
+    merged = merge_records([shards[1], shards[2]])
+    found = [(suite.path, suite.totals.passed, suite.totals.failed, suite.exit_code) for suite in merged.suites]
+    assert found == [("a/mcptest.yml", 2, 0, 0), ("b/deep/mcptest.yml", 1, 1, 1)]
+    assert (merged.exit_code, merged.shard) == (1, None)
+    (passed,) = (shard for shard in shards.values() if not shard.exit_code)
+    alone = merge_records([passed])
+    assert (alone.exit_code, alone.verdict) == (6, "fail")
+    assert "is missing: its tests are not in this report" in alone.warnings[0]
 
 
 @pytest.mark.usefixtures("folder")
