@@ -21,7 +21,7 @@ from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import Absent, Spread, TargetSyntaxError, parse_target, render, resolve_answer
 from mcptest_engine.core.words import time_shown
 from mcptest_engine.suite.short_assertions import block_of_step, written_assertions
-from mcptest_engine.suite.templates import LITERAL_KEYS
+from mcptest_engine.suite.templates import DATA_MATCHERS, LITERAL_KEYS
 from mcptest_engine.suite.text_edits import EditRefused
 from mcptest_engine.suite.yaml_text import Unwritable
 from mcptest_engine.workspace.files import file_state
@@ -45,8 +45,6 @@ _HEAD_BYTES = 16 * 1024
 _SUITE = '"suite":'
 _BLOCKS = {"tool": "tools", "resource": "resources", "prompt": "prompts"}
 _CLIPPED = re.compile(r"… \((?:\d+ characters|clipped[^)]*)\)\Z")
-_DATA = frozenset({"exact", "contains", "icontains", "contains-all", "contains-any", "one-of", "subset"})
-"""Matchers whose argument is data, in which a key such as `schema` is a key like any other."""
 _NUMBERED = re.compile(r"(.*) #(\d+)", re.DOTALL)
 _WHY = 400
 _MOST_PARTS = 50
@@ -420,7 +418,7 @@ def _parts(text: SuiteText, test: tuple[str, int], whole: _Restated) -> list[_Re
     failed, (was, value) = whole.failed, whole.matchers
     differences = list(_differences(was, value)) if failed.about else []
     parts: list[_Restated] = []
-    is_split = len(differences) > 1 or any(len(inner) > 1 and inner[0] in _DATA for inner, _, _ in differences)
+    is_split = len(differences) > 1 or any(len(inner) > 1 and inner[0] in DATA_MATCHERS for inner, _, _ in differences)
     for inner, old, new in differences if is_split and len(differences) <= _MOST_PARTS else ():
         at = (*whole.matcher_path, *inner[whole.is_plain :])
         about = failed.about + render(("x", *inner[1:]))[1:]
@@ -625,7 +623,7 @@ def as_judged(value: Any, literal: frozenset[str] = frozenset()) -> Any:
         return value.replace("$${", "${")
     if isinstance(value, dict):
         return {
-            key: part if key in literal else as_judged(part, frozenset() if key in _DATA else literal)
+            key: part if key in literal else as_judged(part, frozenset() if key in DATA_MATCHERS else literal)
             for key, part in value.items()
         }
     return [as_judged(part, literal) for part in value] if isinstance(value, list) else value
@@ -637,7 +635,7 @@ def as_written(value: Any, literal: frozenset[str] = frozenset()) -> Any:
         return value.replace("${", "$${")
     if isinstance(value, dict):
         return {
-            key: part if key in literal else as_written(part, frozenset() if key in _DATA else literal)
+            key: part if key in literal else as_written(part, frozenset() if key in DATA_MATCHERS else literal)
             for key, part in value.items()
         }
     return [as_written(part, literal) for part in value] if isinstance(value, list) else value
