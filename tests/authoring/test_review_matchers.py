@@ -26,7 +26,7 @@ LONG = (
         ({"contains": "rain"}, "sun", {"contains": "sun"}, None),
         ({"contains": "forecast for Rome"}, LONG, {"contains": LONG.split("\n")[2]}, None),
         ({"contains": {"a": 1}}, {"a": 2, "b": 3}, {"contains": {"a": 2}}, None),
-        ({"contains": {"a": 1, "c": 1}}, {"a": 2}, {"contains": {"a": 2}}, "no longer asks for `c`"),
+        ({"contains": {"a": 1, "c": 1}}, {"a": 2}, {"contains": {"a": 2}}, "no longer requires `c`"),
         ({"contains": 1}, [2], None, None),
         ({"icontains": "RAIN"}, "Sun", {"icontains": "Sun"}, None),
         ({"contains-any": ["a"]}, "b", {"contains-any": ["a", "b"]}, 'accepts "b" as well'),
@@ -81,7 +81,7 @@ def test_a_failed_matcher_states_what_came(
     if "subset" in matcher:
         assert found is not None
         assert found.matcher == {"subset": {"a": {"b": 2}, "l": [1]}}
-        assert found.loosens == "no longer asks for `l.1`"
+        assert found.loosens == "no longer requires `l.1`"
         return
     assert (None if found is None else found.matcher) == wanted
     assert (None if found is None else found.loosens) == loosens
@@ -91,7 +91,7 @@ def test_a_failed_matcher_states_what_came(
     ("part", "new", "loosens"),
     [
         (("all-of", 0, "subset", "a"), 2, None),
-        (("all-of", 0, "subset", "b"), {"x": 1}, "no longer asks for `b.y`"),
+        (("all-of", 0, "subset", "b"), {"x": 1}, "no longer requires `b.y`"),
         (("all-of", 1), {"exact": 1}, None),
         (("all-of", 2, "one-of"), [1, 2], "accepts {"),
     ],
