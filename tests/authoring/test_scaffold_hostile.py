@@ -157,7 +157,7 @@ def test_what_is_told_of_a_text_is_one_safe_line(text: str) -> None:
         ({"k" * 2000: 1}, "reads back the same"),
         ({"${HOME}": 1}, "the name of an argument holds `${`"),
         ({"a": {"${x}": 1}}, "the name of an argument holds `${`"),
-        ({"a": math.inf}, "a number that JSON has not"),
+        ({"a": math.inf}, "a number that JSON cannot express"),
         ({"a": "\ud800"}, "a lone surrogate"),
         ({"a": "x" * MOST_CHARACTERS}, "characters"),
         ({"a": 10**4500}, "too many digits"),
