@@ -273,7 +273,7 @@ def test_all_knows_no_pages() -> None:
 
 @pytest.mark.parametrize("cursor", [37, 1000])
 def test_a_cursor_behind_the_last_tool_is_refused(cursor: int) -> None:
-    with pytest.raises(UsageError, match="behind the last of 37 tools"):
+    with pytest.raises(UsageError, match="past the last of 37 tools"):
         scaffold_suite(catalog(*MANY), TARGET, ScaffoldOptions(cursor=cursor))
 
 
