@@ -108,16 +108,20 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
         rounds = iter(range(MOST_ROUNDS))
 
         def draw() -> None:
-            screen = self.screen
-            waits = any(node.message_queue_size for node in screen.walk_children(with_self=True))
+            waits = any(node.message_queue_size for node in self.screen.walk_children(with_self=True))
             if waits and not self.is_ending and next(rounds, None) is not None:
-                screen.call_after_refresh(draw)
+                call_when_idle()
                 return
             self.delayed -= 1
             batch.__exit__(None, None, None)
-            screen.refresh()
+            self.screen.refresh()
 
-        self.call_next(lambda: self.screen.call_after_refresh(draw))
+        def call_when_idle() -> None:
+            # Not `call_after_refresh`, which has the screen call that is shown then: a dialog, with which the call may go.
+            mode = self.screen_stack[0]
+            mode.call_later(mode._invoke_later, draw, self)
+
+        self.call_next(call_when_idle)
 
     # What it says
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from textual.css.stylesheet import Stylesheet
 
 from mcptest_tui import compositor, mode_screen
 from mcptest_tui.compositor import SparingCompositor
+from mcptest_tui.widgets.modals import Question
 from tests.tui.waiting import draw_every_frame, until
 
 if TYPE_CHECKING:
@@ -134,6 +136,30 @@ async def test_no_picture_is_made_of_a_mode_before_it_may_be_shown(
             await drawn(pilot)
         assert held_back
         assert not any(held_back)
+
+
+async def test_a_mode_is_drawn_also_when_a_dialog_came_and_went_over_it_meanwhile(
+    workbench: Callable[..., Any], demo: Path
+) -> None:
+    """What was to draw it went with the dialog, and nothing was drawn any more."""
+
+    class Brief(Question):
+        async def on_mount(self) -> None:
+            await rounds_of_the_loop()
+            self.dismiss(None)
+            await rounds_of_the_loop()
+
+    async def rounds_of_the_loop() -> None:
+        for _ in range(200):
+            await asyncio.sleep(0)
+
+    async with workbench(paths=[str(demo)]) as pilot:
+        app = pilot.app
+        for mode in ("review", "traffic"):
+            app.go(mode)
+            await asyncio.sleep(0)
+            app.push_screen(Brief("Go on?", [], [("y", "yes")]))
+            await until(pilot, lambda: not app.delayed and not app._batch_count, what="what may be drawn")
 
 
 async def test_a_textual_that_calls_its_parts_by_other_names_draws_the_same(
