@@ -29,7 +29,7 @@ from mcptest_tui.places import path_here
 from mcptest_tui.problems import Problems
 from mcptest_tui.reviews import Reviews
 from mcptest_tui.runs import Runs
-from mcptest_tui.screens.base import Controller
+from mcptest_tui.screens.base import Controller, WorkScreen
 from mcptest_tui.screens.make import MODES, import_all, make_screen
 from mcptest_tui.session import Saved, SessionFile, theme_at_start
 from mcptest_tui.state.command_log import CommandLog
@@ -313,6 +313,15 @@ class Workbench(AppActions, inherit_bindings=False):
             controller = getattr(node, owner.removeprefix("screen."), None)
             return controller if isinstance(controller, Controller) else node, name, parameters
         return super()._parse_action(action, default_namespace, namespaces)
+
+    def _check_action_state(self, action: str, default_namespace: DOMNode) -> bool | None:
+        """As the base class; a mode has nothing to do before it has its panes, when a dialog over it may ask already."""
+        target, name, parameters = self._parse_action(action, default_namespace)
+        screen = target.screen if isinstance(target, Controller) else target
+        if isinstance(screen, WorkScreen) and not screen.is_mounted:
+            return None
+        enabled: bool | None = target.check_action(name, parameters)
+        return enabled
 
     async def run_action(
         self, action: Any, default_namespace: DOMNode | None = None, namespaces: Mapping[str, DOMNode] | None = None

@@ -35,7 +35,7 @@ class Requests(Controller):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What the server did not say that it can do is dim in the footer."""
-        server = self._browser.server if self.screen.is_mounted else None
+        server = self._browser.server
         if action == "ping":
             return True if server is not None and server.connected else None
         if action == "log_level":

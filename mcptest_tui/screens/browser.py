@@ -74,8 +74,6 @@ class Browser(Controller):
         """Only what a connected server offers can be filtered."""
         if action == "filter" and isinstance(self.screen.focused, (Input, TextArea)):
             return False
-        if action in ("filter", "raw") and not self.screen.is_mounted:
-            return None
         if action == "filter":
             return True if self.server is not None and self.server.connected else None
         return self.looks_at == "item" if action == "raw" else super().check_action(action, parameters)

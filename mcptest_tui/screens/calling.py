@@ -87,7 +87,7 @@ class Calls(Controller):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A call can be saved once it was made."""
         if action == "save":
-            return self.screen.is_mounted and self.is_shown and self.call is not None and bool(self.call.params)
+            return self.is_shown and self.call is not None and bool(self.call.params)
         return super().check_action(action, parameters)
 
     @property

@@ -298,8 +298,6 @@ class Connections(Controller):
             return False
         if action not in ("connect", "disconnect", "new_suite", "edit"):
             return super().check_action(action, parameters)
-        if not self.screen.is_mounted:  # a key that comes while the screen is being made has the footer ask
-            return None
         server = self._browser.server
         if action == "connect":
             return server is None or server.state != "starting"

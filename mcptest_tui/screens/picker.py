@@ -161,7 +161,9 @@ class Picker(Modal[str]):
     def _fill(self, typed: str, *, keep: bool = False) -> None:
         choices, query = self._source(typed)
         found = ranked(choices, query.strip())[:SHOWN]
-        widget = self.query_one(OptionList)
+        widget = next(iter(self.query(OptionList)), None)
+        if widget is None:
+            return  # closed meanwhile
         before = widget.highlighted_option.id if keep and widget.highlighted_option else None if query else self._start
         self._found = {choice.id: choice for choice, _ in found}
         width = max(widget.size.width - 2, 20)

@@ -34,8 +34,6 @@ class Proposing(Controller):
         """For a tool of a connected server."""
         if action != "propose":
             return super().check_action(action, parameters)
-        if not self.screen.is_mounted:
-            return None
         item, server = self._proposed_item(), self._browser.server
         return server is not None and server.connected and item is not None and item.kind == "tools"
 

@@ -424,7 +424,7 @@ class TestsScreen(WorkScreen):
         if action == "failure":
             return self.running.has_any(*TO_SEE)
         if action == "sides":
-            return self.is_mounted and self.detail_open and self.detail.view is self.detail.diff
+            return self.detail_open and self.detail.view is self.detail.diff
         return super().check_action(action, parameters)
 
     def entitle(self) -> None:

@@ -438,6 +438,41 @@ async def small_terminals_name_the_mode_in_the_status_bar(pilot):
     assert "2 Edit" not in rows_of(pilot.app)[0]
 
 
+async def test_keys_can_be_asked_for_of_every_mode_before_it_has_its_panes(workbench, demo):
+    """A list of keys that is opened over a mode right behind its own key asks then; not each of its keys found a pane."""
+    async with workbench() as pilot:
+        app = pilot.app
+        for mode in make.MODES:
+            if mode != "tests":
+                app.go(mode)
+            screen = app.screen
+            has_panes = screen.is_mounted
+            own = [found for found in screen.active_bindings.values() if found.node is screen]
+            enabled = [found for found in own if found.enabled and not found.binding.action.startswith("app.")]
+            assert has_panes == bool(enabled) == (mode == "tests")
+            await until(pilot, lambda: app.screen.is_mounted)
+
+
+async def test_a_list_that_is_closed_as_soon_as_it_is_shown_is_not_filled(workbench, place):
+    """What was to fill it came when its parts were gone: a person who pressed ^p and Escape at once was told of a bug."""
+
+    class Brief(Picker):
+        rounds = 0
+
+        async def on_mount(self):
+            self.dismiss(None)
+            for _ in range(self.rounds):
+                await asyncio.sleep(0)
+
+    async with workbench() as pilot:
+        for rounds in range(12):
+            picker = Brief("Keys", lambda typed: ([], typed))
+            picker.rounds = rounds
+            await pilot.app.push_screen(picker)
+            await until(pilot, lambda: pilot.app.screen is pilot.app.work_screen)
+        assert not pilot.app.problems.count
+
+
 def test_a_beginning_comes_before_a_word_and_that_before_letters():
     """And what only the sentence about it says comes last."""
     titles = ("To the shell", "Theme", "Reset heights everywhere", "Other")
