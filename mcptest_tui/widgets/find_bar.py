@@ -54,10 +54,16 @@ class FindBar(Horizontal):
         self._area: YamlArea | None = None
 
     def attach(self, area: YamlArea | None) -> None:
-        """Find in this text."""
-        if self._area is not None and self._area is not area:
+        """Find in this text; without one there is nothing to find."""
+        if area is self._area:
+            return
+        if self._area is not None:
             self._area.mark(hits={})
         self._area = area
+        if area is None:
+            self.display = False
+        elif self.display:
+            self._find(area)
 
     def compose(self) -> ComposeResult:
         """Two fields and the count."""

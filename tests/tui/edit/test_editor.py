@@ -395,6 +395,23 @@ async def find_goes_from_hit_to_hit_and_replace_takes_them_one_by_one(pilot: Any
     assert text_of_file(screen) == SUITE
 
 
+async def test_what_is_found_is_counted_in_the_file_that_is_shown_and_not_without_one(
+    suite: Path, place: Path, workbench: Callable[..., Any]
+) -> None:
+    other = place / "other.yml"
+    other.write_text("name: other\n")
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        await pilot.press("ctrl+f")
+        await typed(pilot, "service")
+        await until_shown(pilot, "1 of 2")
+        await opened(pilot, other)
+        await until_shown(pilot, "0 places")
+        for doc in [*screen.files.docs.values()]:
+            screen.saving.close(doc)
+        await until(pilot, lambda: "No file is open" in text_of(pilot.app) and "find service" not in text_of(pilot.app))
+
+
 # Files
 
 
