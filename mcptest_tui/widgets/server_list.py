@@ -148,7 +148,7 @@ class ServerList(Lines):
             return [(f" {MARKS['fail']} ", "server-list--failed"), (told, "server-list--note")]
         words = one_line(state_words(row, self._now()), max(width // 2, 8))
         name = one_line(row.name, max(width - cell_len(words) - 4, 6))
-        room = width - 3 - cell_len(name) - cell_len(words) - 2
+        room = width - 3 - cell_len(name) - cell_len(words) - 3
         origin = one_line(row.origin, room) if row.origin and room >= 6 else ""
         gap = max(width - 3 - cell_len(name) - (cell_len(origin) + 2 if origin else 0) - cell_len(words), 1)
         return [

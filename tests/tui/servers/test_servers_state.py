@@ -9,6 +9,7 @@ from mcptest_tui.state.about import consent_lines, item_lines, server_lines
 from mcptest_tui.state.catalog import Item
 from mcptest_tui.state.processes import processes_of
 from mcptest_tui.state.servers import Heading, Server, Servers, state_words
+from mcptest_tui.widgets.server_list import ServerList
 
 
 def text_of(lines):
@@ -250,3 +251,15 @@ def test_suites_of_one_name_are_told_apart_by_their_folders(tmp_path):
     row = {"number": 1, "role": "spare", "name": "shed", "shown": "a", "session": "", "since": 0.0, "waits": ()}
     (process,) = processes_of([{**row, "suite": str(paths[0])}], map(str, paths))
     assert process.title == "shed, spare server of a/mcptest.yml"
+
+
+@pytest.mark.parametrize("width", [30, 40, 46, 60, 100])
+def test_a_server_with_a_long_command_has_its_state_beside_it(width):
+    """What is longer than the row is not drawn: with one cell too many the state was missing."""
+    servers = Servers()
+    servers.add("mcptest mock --preset demo --and-a-long-word")
+    listed = ServerList(servers, lambda: 0.0)
+    at = next(at for at, row in enumerate(servers.rows) if isinstance(row, Server))
+    row = "".join(text for text, _ in listed.pieces(at, width))
+    assert row.endswith(" not started")
+    assert len(row) == width
