@@ -144,7 +144,7 @@ async def test_a_mode_is_drawn_also_when_a_dialog_came_and_went_over_it_meanwhil
     """What was to draw it went with the dialog, and nothing was drawn any more."""
 
     class Brief(Question):
-        async def on_mount(self) -> None:
+        async def on_mount(self) -> None:  # type: ignore[override]
             await rounds_of_the_loop()
             self.dismiss(None)
             await rounds_of_the_loop()

@@ -459,7 +459,7 @@ async def test_a_list_that_is_closed_as_soon_as_it_is_shown_is_not_filled(workbe
     class Brief(Picker):
         rounds = 0
 
-        async def on_mount(self):
+        async def on_mount(self):  # type: ignore[override]
             self.dismiss(None)
             for _ in range(self.rounds):
                 await asyncio.sleep(0)
