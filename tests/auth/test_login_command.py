@@ -74,7 +74,7 @@ def test_without_a_browser_the_address_is_printed_and_its_answer_taken(
     assert process.returncode == 0, err
     first, second, third = out.splitlines()
     assert first == f"logged in at {realm.url}"
-    assert second.startswith(f"the token is stored in ~/.mcptest/auth/{path.name} and holds until 20")
+    assert second.startswith(f"the token is stored in ~/.mcptest/auth/{path.name} and valid until 20")
     assert second.endswith(" UTC; it is refreshed automatically")
     assert third == "every run on this URL uses it, unless its suite has an `auth`"
     assert err == "open this address in a browser on this machine to log in\n"
@@ -150,7 +150,7 @@ def test_the_status_tells_whether_and_until_when_and_never_the_token(mcptest: Co
     path = token_store.shown_path(token_store.path_for(url))
     assert (some.returncode, some.stdout) == (
         0,
-        f"a token for {url} is stored in {path} and holds until 2096-10-02 07:06:40 UTC\nscope: a b\n",
+        f"a token for {url} is stored in {path} and valid until 2096-10-02 07:06:40 UTC\nscope: a b\n",
     )
     assert some.stderr == ""
 
