@@ -204,7 +204,7 @@ def conduct(url: str) -> int:
 
 def serve(path: str) -> NoReturn:
     """Fork a process for each scenario that is handed over at the Unix socket `path`; for ever."""
-    for name in ("oauth_login", "client_credentials", "http", "eras"):
+    for name in ("oauth_login", "client_credentials", "http", "opening"):
         __import__(f"mcptest_engine.servers.{name}")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     listener = socket.socket(socket.AF_UNIX)

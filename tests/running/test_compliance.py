@@ -176,7 +176,7 @@ def test_every_rule_is_broken_by_some_server_above() -> None:
         *conformance.UNKNOWN_METHOD_RULES[:1],
         *(rule for found in conformance.RESULT_RULES.values() for rule in found),
     ]
-    shared = {"the result holds the list", "`resultType`", "`ttlMs`", "`cacheScope`", "`supportedVersions`"}
+    shared = {"the result contains the list", "`resultType`", "`ttlMs`", "`cacheScope`", "`supportedVersions`"}
     untold = [
         rule.says for rule in rules if rule.says not in told and not any(rule.says.startswith(one) for one in shared)
     ]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from rich.segment import Segment
+
 pytestmark = pytest.mark.anyio
 
 
@@ -175,7 +177,7 @@ async def test_a_textual_that_calls_its_parts_by_other_names_draws_the_same(
     async with workbench(paths=[str(demo)]) as pilot:
         app = pilot.app
 
-        async def pictures() -> list[str]:
+        async def pictures() -> list[list[list[Segment]]]:
             found = []
             for mode in ("edit", "servers", "tests"):
                 app.go(mode)
@@ -183,8 +185,8 @@ async def test_a_textual_that_calls_its_parts_by_other_names_draws_the_same(
                 compare(app)
                 shown = app.screen._compositor
                 shown._dirty_regions.add(app.screen.region.shrink((5, 10, 5, 10)))
-                update = shown.render_partial_update()
-                found.append(update.render_segments(Console(force_terminal=True, color_system="truecolor")))
+                assert shown.render_partial_update() is not None
+                found.append([list(strip) for strip in shown.render_strips()])
             return found
 
         await pictures()  # what is read on the first visit is there on the second

@@ -159,7 +159,7 @@ def test_a_filter_sees_what_comes_later():
     [
         ("is:eror", "`is:eror` is not known; did you mean `error`?"),
         ("methd:x", "`methd:` is not known; did you mean `method`?"),
-        ("slow:x", "`slow:` wants a number, such as `slow:>100`"),
+        ("slow:x", "`slow:` needs a number, such as `slow:>100`"),
     ],
 )
 def test_a_filter_that_is_not_understood_says_so(text, problem):

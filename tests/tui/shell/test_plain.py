@@ -91,7 +91,7 @@ def test_a_proposal_is_accepted_and_written(spoken, demo):
     assert "proposal 1 of 1, the service is operational, in mcptest.yml:19" in lines
     assert "all is decided; the command write writes it" in lines
     assert "1 accepted, 0 rejected • wrote 1 file, `unwrite` takes it back" in lines
-    assert "taken back: 1 file as before" in lines
+    assert "undone: 1 file as before" in lines
     assert "status: operational" not in demo.read_text(encoding="utf-8")
     assert "no test is like that" in lines
     assert "2 passed: the service is operational" in lines

@@ -57,7 +57,7 @@ def test_a_name_is_no_wider_than_its_column(name, width):
 def test_a_key_that_has_nothing_to_do_says_what_it_is_for():
     assert idle_words("x", by_id()["run.stop"][1]) == "nothing is running"
     assert idle_words("f9", by_id()["edit.fix"][1]) == "no automatic fix for this problem"
-    assert idle_words("percent_sign", by_id()["traffic.other"][1]) == "% does nothing here: other side"
+    assert idle_words("percent_sign", by_id()["app.jump"][1]) == "% does nothing here: jump"
 
 
 def test_a_problem_is_explained_whole_and_so_is_its_word():
