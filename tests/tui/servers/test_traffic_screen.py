@@ -238,7 +238,7 @@ async def test_a_search_in_an_answer_and_its_message_finds_what_was_not_loaded_y
         await until(pilot, lambda: any(one.about == "list" and one.answer for one in traffic.traffic.shown))
         traffic.rows.go_to(next(one for one in traffic.traffic.shown if one.about == "list"))
         await pilot.press("enter")
-        await until(pilot, lambda: "only its first part is saved" in text_of(pilot.app))
+        await until(pilot, lambda: "only the first part of it" in text_of(pilot.app))
         tree = traffic.message
         await pilot.press("slash", *"9876", "enter")
         await until(pilot, lambda: tree.target.endswith("list[9876]"), what="an item that is kept")
