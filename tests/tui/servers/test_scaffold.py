@@ -173,8 +173,8 @@ async def names_from_a_server_are_shown_as_text(pilot):
     """Escapes and markup in names of tools."""
     await at_list(pilot, "evil")
     await pilot.press("enter")
-    screen = pilot.app.screen
-    await until(pilot, lambda: screen.browser.catalogs)
+    browser = pilot.app.screen.browser
+    await until(pilot, lambda: browser.server.connected and browser.server.key in browser.catalogs, what="its tools")
     await scaffolding(pilot)
     assert not {"\x1b", "\x07", "\u202e"} & set(text_of(pilot.app))
 
