@@ -13,7 +13,7 @@ from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
 UNLISTED = "unlisted"
 """The class of a tool that no list of the run told of."""
@@ -138,7 +138,9 @@ class Effects:
                 )
                 more = f" and {len(tools) - _NAMES_TOLD} more tools" if len(tools) > _NAMES_TOLD else ""
                 calls = "1 call" if made == 1 else f"{made} calls"
-                lines.append(f"{TOLD_AS}{calls} of {tool_class} tools, {limit} are allowed: {names}{more}")
+                lines.append(
+                    f"{TOLD_AS}{calls} of {tool_class} tools, {limit} {'is' if limit == 1 else 'are'} allowed: {names}{more}"
+                )
         return lines
 
     def summary(self) -> str:
@@ -151,8 +153,9 @@ class Effects:
         return ", ".join(f"{count} {name} {decision}" for (_, name, decision), count in sorted(counts.items()))
 
 
-def merged_effects(parts: Sequence[Effects]) -> Effects | None:
-    """What shards of one run did together."""
+def merged_effects(found: Iterable[Effects | None]) -> Effects | None:
+    """What shards of one run did together; None where none of them called a tool."""
+    parts = [part for part in found if part is not None]
     if not parts:
         return None
     limits = next((part.limits for part in parts if part.limits is not None), None)

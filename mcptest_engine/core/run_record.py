@@ -187,7 +187,10 @@ class SuiteInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteRun:
-    """The run of one suite among those of several: which suite, the id of its own record, and what came of it."""
+    """The run of one suite among those of several: which suite, the id of its own record, and what came of it.
+
+    `coverage` is that of its own record; so are `effects`, None where the suite does not limit them.
+    """
 
     name: str
     path: str
@@ -197,11 +200,33 @@ class SuiteRun:
     exit_code: int
     duration_ms: float
     totals: Totals
+    coverage: tuple[Dimension, ...] = ()
+    effects: Effects | None = None
+
+    @property
+    def missed_gates(self) -> list[str]:
+        """A line for each limit of effects that was exceeded and for each floor of coverage that was missed."""
+        return _missed_gates(self.effects, self.coverage)
 
     def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__ if name != "totals"} | {
-            "totals": self.totals.to_json()
-        }
+        out = {name: getattr(self, name) for name in self.__slots__} | {"totals": self.totals.to_json()}
+        out.pop("coverage"), out.pop("effects")
+        if self.coverage:
+            out["coverage"] = {row.name: row.to_json() for row in self.coverage}
+        if self.effects is not None:
+            out["effects"] = self.effects.to_json()
+        return out
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> SuiteRun:
+        return cls(
+            **data
+            | {
+                "totals": Totals(**data["totals"]),
+                "coverage": _coverage(data.get("coverage", {})),
+                "effects": _effects(data["effects"]) if "effects" in data else None,
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,9 +366,10 @@ class RunRecord:
         return CompositionSum.of(self.tests)
 
     @property
-    def exceeded_effects(self) -> list[str]:
-        """A line for each limit of the suite's `effects` that was exceeded."""
-        return [] if self.effects is None else self.effects.exceeded()
+    def missed_gates(self) -> list[str]:
+        """A line for each limit of effects that was exceeded and for each floor of coverage that was missed."""
+        of_suites = (f"{suite.path}: {line}" for suite in self.suites for line in suite.missed_gates)
+        return [*_missed_gates(self.effects, self.coverage), *of_suites]
 
     @property
     def spending(self) -> Spending | None:
@@ -381,13 +407,13 @@ class RunRecord:
                 places=tuple(data.get("places", ())),
                 warnings=tuple(data.get("warnings", ())),
                 hooks=tuple(HookResult.from_json(item) for item in data.get("hooks", ())),
-                coverage=_coverage(data["coverage"]) if "coverage" in data else (),
+                coverage=_coverage(data.get("coverage", {})),
                 coverage_notes=tuple(data.get("coverage_notes", ())),
                 unsaved_snapshots=data.get("unsaved_snapshots", False),
                 effects=_effects(data["effects"]) if "effects" in data else None,
                 subset=(data["subset"]["taken"], data["subset"]["declared"]) if "subset" in data else None,
                 ledger=_ledger(data["ledger"]) if "ledger" in data else None,
-                suites=tuple(SuiteRun(**{**run, "totals": Totals(**run["totals"])}) for run in data.get("suites", ())),
+                suites=tuple(map(SuiteRun.from_json, data.get("suites", ()))),
                 not_run=tuple(
                     SuiteNotRun(**{**suite, "problems": tuple(suite["problems"])}) for suite in data.get("not_run", ())
                 ),
@@ -412,7 +438,13 @@ def _ledger(data: Mapping[str, Any]) -> Ledger:
     return Ledger.from_json(data)
 
 
+def _missed_gates(effects: Effects | None, coverage: tuple[Dimension, ...]) -> list[str]:
+    return [*([] if effects is None else effects.exceeded()), *(row.told for row in coverage if row.is_short)]
+
+
 def _coverage(data: Mapping[str, Any]) -> tuple[Dimension, ...]:
+    if not data:
+        return ()
     from mcptest_engine.core.coverage import Dimension  # few runs have any, and `run` waits for this module
 
     return tuple(Dimension.from_json(name, row) for name, row in data.items())

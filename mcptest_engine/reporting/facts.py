@@ -431,9 +431,7 @@ def warning_texts(record: RunRecord) -> tuple[str, ...]:
 
 def missed_gates(record: RunRecord) -> tuple[str, ...]:
     """The warnings of the limits of effects that were exceeded and of the floors of coverage that were missed."""
-    from mcptest_engine.core.coverage import short_lines  # few runs have floors
-
-    return tuple(one_line(text, MESSAGE_LIMIT) for text in (*record.exceeded_effects, *short_lines(record.coverage)))
+    return tuple(one_line(text, MESSAGE_LIMIT) for text in record.missed_gates)
 
 
 def suite_lines(record: RunRecord) -> list[str]:

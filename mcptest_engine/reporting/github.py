@@ -47,9 +47,10 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     lines += (line for test in tests if (line := _of_test(record, test, options)))
     for suite in record.not_run:
         lines += problem_lines(suite, record.source)
-    missed = (*facts.missed_gates(record), SHARD_MISSING) if record.exit_code == ExitCode.GATE else ()
+    missed = facts.missed_gates(record)
     for warning in hook_facts.other_warnings(record):
-        lines.append(_annotation("error" if warning in missed else "warning", warning, title="mcptest"))
+        fails = record.exit_code == ExitCode.GATE and (warning in missed or warning.endswith(SHARD_MISSING))
+        lines.append(_annotation("error" if fails else "warning", warning, title="mcptest"))
     lines += _beyond(lines)
     lines += (f"mcptest: composition {name}: {told}" for name, told in compositions.case_sums(record))
     lines += (f"mcptest: {line}" for line in compositions.sum_lines(record))

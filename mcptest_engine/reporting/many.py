@@ -30,8 +30,8 @@ def join_records(records: Sequence[RunRecord], *, not_run: Sequence[SuiteNotRun]
     """One record out of the runs of different suites, and of those that were `not_run`.
 
     Each test keeps the id that it has in its own suite's run. A server whose name several suites use has the path of its
-    suite behind it: `shop (a/mcptest.yml)`. Coverage, ledger and the limits of `effects`, which are not for the calls of
-    another suite, stand in the records of the runs. The exit code is that of the worst.
+    suite behind it: `shop (a/mcptest.yml)`. Coverage and the limits of `effects`, which are not for the calls of another
+    suite, stand with each of `suites`; the ledger stands in the records of the runs. The exit code is that of the worst.
     """
     uses = Counter(name for record in records for name in _server_names(record))
     records = [
@@ -48,6 +48,8 @@ def join_records(records: Sequence[RunRecord], *, not_run: Sequence[SuiteNotRun]
             exit_code=record.exit_code,
             duration_ms=record.duration_ms,
             totals=record.totals,
+            coverage=record.coverage,
+            effects=record.effects if record.effects is not None and record.effects.limits else None,
         )
         for record in records
     )
@@ -56,7 +58,7 @@ def join_records(records: Sequence[RunRecord], *, not_run: Sequence[SuiteNotRun]
         ExitCode.INVALID for suite in not_run if suite.reason != "ended"
     }
     code = worst_code(codes - ({ExitCode.NO_TESTS} if joined.tests else set()))
-    effects = merged_effects([record.effects for record in records if record.effects is not None])
+    effects = merged_effects(record.effects for record in records)
     return replace(
         joined,
         suites=runs,

@@ -51,12 +51,17 @@ def merge_records(records: Sequence[RunRecord], *, allow_missing: bool = False) 
     first = min(records, key=lambda record: (record.started_at, record.run_id))
     merged = first.with_tests(_woven(records))
     missing = _missing_shards(records)
-    parts = [record.effects for record in records if record.effects is not None]
-    merged = replace(merged, coverage=_coverage(records, judged=not missing), effects=merged_effects(parts))
+    if len(records) > 1 or first.shard is not None:
+        merged = replace(
+            merged,
+            coverage=_coverage(records, records, judged=not missing),
+            effects=merged_effects(record.effects for record in records),
+            suites=_suites(records, judged=not missing),
+        )
     warnings = _warnings(records, merged)
-    noted = {*short_lines(merged.coverage), SHARD_MISSING, *(text for one in records for text in one.coverage_notes)}
+    noted = {*_short(merged), *_unjudged(merged), *(text for one in records for text in one.coverage_notes)}
     code = _exit_code(records, merged)
-    if missing and code is ExitCode.PASSED and (not allow_missing or any(row.floor for row in merged.coverage)):
+    if missing and code is ExitCode.PASSED and (not allow_missing or _unjudged(merged)):
         code = ExitCode.GATE  # what did not run has not passed, and no floor can be judged without it
     return replace(
         merged,
@@ -72,7 +77,6 @@ def merge_records(records: Sequence[RunRecord], *, allow_missing: bool = False) 
         mode=first.mode if len({record.mode for record in records}) == 1 else "live",
         cassette=first.cassette if len({record.cassette for record in records}) == 1 else None,
         profile=first.profile if len({record.profile for record in records}) == 1 else None,
-        suites=_suites(records),
         not_run=tuple({one.path: one for record in records for one in record.not_run}.values()),
         servers=_servers(records),
         warnings=(*missing, *warnings),
@@ -82,24 +86,28 @@ def merge_records(records: Sequence[RunRecord], *, allow_missing: bool = False) 
     )
 
 
-def _suites(records: Sequence[RunRecord]) -> tuple[SuiteRun, ...]:
+def _suites(records: Sequence[RunRecord], *, judged: bool) -> tuple[SuiteRun, ...]:
     """The suites of runs over several, each with what all shards say of it."""
     runs: dict[str, list[SuiteRun]] = {}
     for record in records:
         for suite in record.suites:
             runs.setdefault(suite.path, []).append(suite)
-    return tuple(map(_merged_suite, runs.values()))
+    return tuple(_merged_suite(records, shards, judged=judged) for shards in runs.values())
 
 
-def _merged_suite(runs: Sequence[SuiteRun]) -> SuiteRun:
+def _merged_suite(records: Sequence[RunRecord], runs: Sequence[SuiteRun], *, judged: bool) -> SuiteRun:
     totals = Totals(**{name: sum(getattr(run.totals, name) for run in runs) for name in Totals.__slots__})
-    code = worst_code({run.exit_code for run in runs} - ({ExitCode.NO_TESTS} if totals.total else set()))
-    return replace(
+    merged = replace(
         runs[0],
         duration_ms=max(run.duration_ms for run in runs),
-        exit_code=int(code),
-        verdict=(Verdict.PASS if code is ExitCode.PASSED else Verdict.FAIL).value,
         totals=totals,
+        coverage=_coverage(records, runs, judged=judged),
+        effects=merged_effects(run.effects for run in runs),
+    )
+    codes = {run.exit_code for run in runs} - ({ExitCode.NO_TESTS} if totals.total else set())
+    code = worst_code(codes | ({ExitCode.GATE} if merged.missed_gates else set()))
+    return replace(
+        merged, exit_code=int(code), verdict=(Verdict.PASS if code is ExitCode.PASSED else Verdict.FAIL).value
     )
 
 
@@ -110,19 +118,26 @@ def _subset(records: Sequence[RunRecord]) -> tuple[int, int] | None:
     return (taken, declared) if len(subsets) == len(records) and taken < declared else None
 
 
-def has_unjudged_floors(record: RunRecord) -> bool:
-    """Whether a suite's floors could not be judged, since a shard of its run is missing."""
-    return any(row.floor and not row.judged for row in record.coverage)
-
-
-def _coverage(records: Sequence[RunRecord], *, judged: bool) -> tuple[Dimension, ...]:
-    """What all of them cover together; a shard that had no test counts for nothing."""
-    if len(records) == 1 and records[0].shard is None:
-        return records[0].coverage
-    parts = [record.coverage for record in records if record.tests]
+def _coverage(
+    records: Sequence[RunRecord], runs: Sequence[RunRecord | SuiteRun], *, judged: bool
+) -> tuple[Dimension, ...]:
+    """What the runs of a suite cover together; a shard that had no test counts for nothing."""
+    parts = [run.coverage for run in runs if run.totals.total]
     if not any(parts) or any(record.shard is None for record in records):
         return ()
     return added_up(parts, judged=judged)
+
+
+def _short(merged: RunRecord) -> list[str]:
+    """The lines of the floors that are not reached, those of a suite among several with its path before them."""
+    of_suites = (f"{suite.path}: {line}" for suite in merged.suites for line in short_lines(suite.coverage))
+    return [*short_lines(merged.coverage), *of_suites]
+
+
+def _unjudged(merged: RunRecord) -> list[str]:
+    """A line for each suite whose floors could not be judged, since a shard of its run is missing."""
+    suites = [("", merged.coverage), *((f"{suite.path}: ", suite.coverage) for suite in merged.suites)]
+    return [f"{path}{SHARD_MISSING}" for path, rows in suites if any(row.floor and not row.judged for row in rows)]
 
 
 def _missing_shards(records: Sequence[RunRecord]) -> tuple[str, ...]:
@@ -206,7 +221,7 @@ def _exit_code(records: Sequence[RunRecord], merged: RunRecord) -> ExitCode:
     codes = {record.exit_code for record in records}
     if merged.totals.failed:
         codes.add(ExitCode.FAILED)
-    if any(row.is_short for row in merged.coverage) or merged.exceeded_effects:
+    if merged.missed_gates:
         codes.add(ExitCode.GATE)
     worst = worst_code(codes) if not codes.isdisjoint(_WORST_FIRST) else None
     if worst is not None:
@@ -266,7 +281,9 @@ def _warnings(records: Sequence[RunRecord], merged: RunRecord) -> tuple[str, ...
     """Each shard's warnings once; that a shard matched no test is left out where another did, or left the floors to others."""
     told = [record for record in records if record.tests or not merged.tests]
     texts = (warning for record in told for warning in record.warnings)
-    own = {text for record in told for text in record.exceeded_effects}
-    kept = (text for text in texts if text not in own and (text != SHARDED or not merged.coverage))
-    unjudged = [SHARD_MISSING] if has_unjudged_floors(merged) else []
-    return tuple(dict.fromkeys((*merged.exceeded_effects, *short_lines(merged.coverage), *unjudged, *kept)))
+    judged_here = [("", merged.coverage), *((f"{suite.path}: ", suite.coverage) for suite in merged.suites)]
+    own = {f"{path}{SHARDED}" for path, rows in judged_here if rows}
+    own |= {text for record in told for text in record.missed_gates}
+    return tuple(
+        dict.fromkeys((*merged.missed_gates, *_unjudged(merged), *(text for text in texts if text not in own)))
+    )

@@ -65,8 +65,7 @@ def exit_code(
         return ExitCode.FAILED
     if only_skips and not empty_is_fine:
         return ExitCode.NO_TESTS
-    is_short = any(row.is_short for row in record.coverage)
-    return ExitCode.GATE if is_short or record.exceeded_effects else ExitCode.PASSED
+    return ExitCode.GATE if record.missed_gates else ExitCode.PASSED
 
 
 def concluded(
@@ -100,11 +99,7 @@ def concluded(
         tools = ", ".join(f"`{one_line(name, 60)}`" for name in unaffordable[:_TOOLS_SHOWN])
         more = f" and {len(unaffordable) - _TOOLS_SHOWN} more" if len(unaffordable) > _TOOLS_SHOWN else ""
         warnings.append(f"the limit of tool calls is reached; not called: {tools}{more}. Allow more with --max-calls")
-    if record.coverage:
-        from mcptest_engine.core.coverage import short_lines
-
-        warnings[:0] = short_lines(record.coverage)  # first: they may be why the run failed
-    warnings[:0] = record.exceeded_effects
+    warnings[:0] = record.missed_gates  # first: they may be why the run failed
     for message, said in reversed(_failing_findings(record).items()):
         warnings[:0] = [f"{message} (fails the run: {said})"]
         warnings = [warning for warning in warnings if warning != message]

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mcptest_engine.cli import list as list_command
-from mcptest_engine.cli import mutate, record, run, validate
+from mcptest_engine.cli import mutate, record, report, run, validate
 from mcptest_engine.cli.many import suite_paths
 from mcptest_engine.core.errors import SuiteError, UsageError
 from mcptest_engine.core.run_record import RunRecord
@@ -202,6 +202,48 @@ def test_shards_of_several_suites_merge_into_one_report_that_misses_none() -> No
     alone = merge_records([passed])
     assert (alone.exit_code, alone.verdict) == (6, "fail")
     assert "is missing: its tests are not in this report" in alone.warnings[0]
+
+
+@pytest.mark.usefixtures("folder")
+def test_merged_shards_hold_each_suite_to_its_own_floors_and_limits() -> None:
+    """No shard has all tests of a suite: what one suite demands is checked when the shards of all are merged."""
+    library = json.dumps([sys.executable, "-S", str(SERVERS / "library.py")])
+    lends = "tool: lend_book, args: { book_id: b-7741 }, expect: { text: The Waves }"
+    calls = "".join(f"  - {{ name: {name}, {lends} }}\n" for name in ("price", "stock"))
+    Path("b/deep/mcptest.yml").write_text(
+        f"servers: {{ library: {{ command: {library} }} }}\neffects: {{ mutating: 1 }}\ntools:\n{calls}",
+        encoding="utf-8",
+    )
+    Path("a/mcptest.yml").write_text(SUITE.format(command=SERVER, price=30) + "coverage: { tools: 100 }\n", "utf-8")
+    for number in (1, 2):
+        part = invoke(run.command, "a", "b/deep", "--shard", f"{number}/2", "--reporter", f"json={number}.json")
+        assert part.exit_code == 0, part.output
+    merged = invoke(report.command, "--merge", "1.json", "2.json", "--format", "json")
+    told = json.loads(merged.stdout)
+    assert record_fault(told) is None
+    assert [(suite["path"], suite["verdict"], suite["exit_code"]) for suite in told["suites"]] == [
+        ("a/mcptest.yml", "fail", 6),
+        ("b/deep/mcptest.yml", "fail", 6),
+    ]
+    assert (merged.exit_code, told["suites"][0]["coverage"]["tools"]["met"]) == (6, False)
+    missed = [
+        "a/mcptest.yml: coverage: tools 28.6 % (2 of 7), below the floor of 100 %; not covered: "
+        + ", ".join(f"`{name}`" for name in ("orders", "opened", "order", "get_order", "refused")),
+        "b/deep/mcptest.yml: effects: 2 calls of mutating tools, 1 is allowed: `lend_book` (2)",
+    ]
+    assert told["warnings"] == missed
+    assert told["coverage_notes"] == missed[:1]
+    read = RunRecord.from_json(told)
+    assert (read.missed_gates, merge_records([read]).to_json()) == (missed, told)
+    assert (
+        f"::error title=mcptest::{missed[0]}".replace(" %", " %25")
+        in invoke(report.command, "--merge", "1.json", "2.json", "--format", "github").stdout
+    )
+    alone = invoke(report.command, "--merge", "2.json", "--allow-missing", "--format", "github")
+    assert alone.exit_code == 6
+    assert (
+        "::error title=mcptest::a/mcptest.yml: coverage: its floors are not checked, because shards are" in alone.stdout
+    )
 
 
 @pytest.mark.usefixtures("folder")

@@ -99,7 +99,7 @@ FAULTS = (
     Fault(
         "a run without failures that is short of a gate passes",
         "mcptest_engine/running/conclude.py",
-        "return ExitCode.GATE if is_short or record.exceeded_effects else ExitCode.PASSED",
+        "return ExitCode.GATE if record.missed_gates else ExitCode.PASSED",
         "return ExitCode.PASSED",
         ("tests/running/test_conclude.py",),
     ),

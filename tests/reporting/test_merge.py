@@ -175,7 +175,7 @@ def test_the_limits_of_effects_of_one_suite_are_not_held_against_the_calls_of_an
     limited = build.record(build.test("a"), effects=Effects(calls=(), limits={"destructive": 0}))
     free = build.record(build.test("b", "fail"), suite=OTHER, effects=Effects(calls=(dropped,)))
     joined = join_records([limited, free])
-    assert (joined.exceeded_effects, joined.exit_code) == ([], 1)
+    assert (joined.missed_gates, joined.exit_code) == ([], 1)
     told = render("agent", joined).stdout
     assert "EFFECTS 2 destructive executed" in told
     assert "NOTE" not in told

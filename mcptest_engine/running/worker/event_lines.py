@@ -256,7 +256,7 @@ def record_shown(record: RunRecord) -> dict[str, Any]:
     for name in ("servers", "warnings"):
         if name in shown:
             shown[name] = pruned(shown[name])
-    gates = [("effects", line) for line in record.exceeded_effects]
+    gates = [("effects", line) for line in (record.effects.exceeded() if record.effects is not None else ())]
     if shown.pop("coverage", None):
         from mcptest_engine.core.coverage import short_lines
 
