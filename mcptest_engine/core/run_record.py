@@ -219,14 +219,9 @@ class SuiteRun:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> SuiteRun:
-        return cls(
-            **data
-            | {
-                "totals": Totals(**data["totals"]),
-                "coverage": _coverage(data.get("coverage", {})),
-                "effects": _effects(data["effects"]) if "effects" in data else None,
-            }
-        )
+        effects = _effects(data["effects"]) if "effects" in data else None
+        coverage = _coverage(data.get("coverage", {}))
+        return cls(**{**data, "totals": Totals(**data["totals"]), "coverage": coverage, "effects": effects})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
