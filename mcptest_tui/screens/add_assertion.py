@@ -14,7 +14,6 @@ from mcptest_engine.core.clipping import compact
 from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.screens.base import Controller
 from mcptest_tui.state.json_rows import SHOWN_TEXT, whole
 from mcptest_tui.state.text_lines import TextLine
 from mcptest_tui.widgets.modals import Modal
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
+    from mcptest_tui.interface import AppInterface
     from mcptest_tui.state.store import TestRow
     from mcptest_tui.widgets.json_tree import JsonTree
 
@@ -98,75 +98,72 @@ class AddAssertion(Modal[str]):
         self.query_one(OptionList).action_select()
 
 
-class NewAssertions(Controller):
-    """Adds an assertion about a value of an answer to the suite of its test, on the disk or in unsaved text."""
+def add_to_suite(bench: AppInterface, row: TestRow, tree: JsonTree) -> None:
+    """Offer an assertion about a value of an answer, and write it into the suite of its test, or into its unsaved text."""
+    from mcptest_engine.suite.edit import add_assertion
+    from mcptest_engine.suite.text_edits import EditRefused, apply
 
-    def add(self, row: TestRow, tree: JsonTree) -> None:
-        """Show what it would be, and write it when that is wanted."""
-        from mcptest_engine.suite.edit import add_assertion
-        from mcptest_engine.suite.text_edits import EditRefused, apply
-
-        bench = self.workbench
-        file = File(row.file)
-        if row.kind == "eval":
-            bench.say("a judgement has no targets; its test is decided by the score", "warning")
+    file = File(row.file)
+    if row.kind == "eval":
+        bench.say("a judgement has no targets; its test is decided by the score", "warning")
+        return
+    editor = bench.editor_of(row.file)
+    try:
+        text = (editor.unsaved_text(row.file) if editor is not None else None) or file.read_bytes().decode()
+        line = row.line if editor is None else _line_in(bench, text, row)
+        if line is None:
+            words = f"{file.name} has unsaved text in Edit, where this test is not found"
+            bench.tell(words, severity="warning", hint=f"{key_of('app.mode.2')} goes there; save it first")
             return
-        editor = bench.editor_of(row.file)
-        try:
-            text = (editor.unsaved_text(row.file) if editor is not None else None) or file.read_bytes().decode()
-            line = row.line if editor is None else self._line_in(text, row)
-            if line is None:
-                words = f"{file.name} has unsaved text in Edit, where this test is not found"
-                bench.tell(words, severity="warning", hint=f"{key_of('app.mode.2')} goes there; save it first")
-                return
-            ways = [
-                Way(matcher, apply(text, add_assertion(text, line, tree.target, matcher)))
-                for matcher in matchers_for(tree.value())
-            ]
-        except EditRefused as refused:
+        ways = [
+            Way(matcher, apply(text, add_assertion(text, line, tree.target, matcher)))
+            for matcher in matchers_for(tree.value())
+        ]
+    except EditRefused as refused:
+        bench.tell(
+            refused.message,
+            severity="warning",
+            hint=refused.hint or f"{key_of('open.edit')} opens the editor at the test",
+        )
+        return
+    except (OSError, UnicodeDecodeError) as wrong:
+        bench.tell(f"cannot read {file.name}: {getattr(wrong, 'strerror', None) or wrong}", severity="error")
+        return
+    bench.push_screen(
+        AddAssertion(row.name, tree.target, file.name, text, ways),
+        lambda after: _write(bench, row, text, after) if after else None,
+    )
+
+
+def _line_in(bench: AppInterface, text: str, row: TestRow) -> int | None:
+    """Where a test stands in a suite's unsaved text; None where it is not found."""
+    from mcptest_engine.running.documents import document_of
+
+    document = document_of(row.file, text, start_dir=bench.folder, environ=dict(os.environ))
+    return next((test.line for test in document.tests if test.id == row.id and test.file == row.file), None)
+
+
+def _write(bench: AppInterface, row: TestRow, before: str, after: str) -> None:
+    file = File(row.file)
+    editor = bench.editor_of(row.file)
+    if editor is not None and editor.unsaved_text(row.file) == before:
+        editor.change_text(row.file, after)
+        bench.say(f"added to the unsaved text of {file.name}; {key_of('app.mode.2')} goes there, to save it")
+        return
+    try:
+        if editor is not None or file.read_bytes() != before.encode():
             bench.tell(
-                refused.message,
+                f"{file.name} has changed meanwhile; nothing was written",
                 severity="warning",
-                hint=refused.hint or f"{key_of('open.edit')} opens the editor at the test",
+                hint=f"{key_of('json.assert')} again",
             )
             return
-        except (OSError, UnicodeDecodeError) as wrong:
-            bench.tell(f"cannot read {file.name}: {getattr(wrong, 'strerror', None) or wrong}", severity="error")
-            return
-        bench.push_screen(
-            AddAssertion(row.name, tree.target, file.name, text, ways),
-            lambda after: self._write(row, text, after) if after else None,
-        )
-
-    def _line_in(self, text: str, row: TestRow) -> int | None:
-        """Where a test stands in a suite's unsaved text; None where it is not found."""
-        from mcptest_engine.running.documents import document_of
-
-        document = document_of(row.file, text, start_dir=self.workbench.folder, environ=dict(os.environ))
-        return next((test.line for test in document.tests if test.id == row.id and test.file == row.file), None)
-
-    def _write(self, row: TestRow, before: str, after: str) -> None:
-        bench = self.workbench
-        file = File(row.file)
-        editor = bench.editor_of(row.file)
-        if editor is not None and editor.unsaved_text(row.file) == before:
-            editor.change_text(row.file, after)
-            bench.say(f"added to the unsaved text of {file.name}; {key_of('app.mode.2')} goes there, to save it")
-            return
-        try:
-            if editor is not None or file.read_bytes() != before.encode():
-                bench.tell(
-                    f"{file.name} has changed meanwhile; nothing was written",
-                    severity="warning",
-                    hint=f"{key_of('json.assert')} again",
-                )
-                return
-            write_suite(file, after.encode())
-        except OSError as wrong:
-            bench.tell(f"cannot write {file}: {wrong.strerror or wrong}", severity="error")
-            return
-        bench.say(f"added an assertion to {row.name}")
-        bench.documents_changed([row.file])
+        write_suite(file, after.encode())
+    except OSError as wrong:
+        bench.tell(f"cannot write {file}: {wrong.strerror or wrong}", severity="error")
+        return
+    bench.say(f"added an assertion to {row.name}")
+    bench.documents_changed([row.file])
 
 
 def _option(way: Way) -> Option:

@@ -10,7 +10,6 @@ from textual.content import Content
 from mcptest_engine.core.words import counted
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.screens.add_assertion import NewAssertions
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.copying import Copying
 from mcptest_tui.screens.detail import DetailFeed
@@ -22,7 +21,6 @@ from mcptest_tui.state.run_view import RunView
 from mcptest_tui.state.store import TestRow
 from mcptest_tui.state.tree_rows import ORDER_WORDS, ORDERS, TO_SEE, Group, Note, TreeRows, group_id
 from mcptest_tui.widgets.detail import Detail
-from mcptest_tui.widgets.diff_view import DiffView
 from mcptest_tui.widgets.filter_bar import FilterBar
 from mcptest_tui.widgets.frame import show_titles
 from mcptest_tui.widgets.row_list import RowList
@@ -66,7 +64,6 @@ class TestsScreen(WorkScreen):
         self.detail = Detail(id="detail")
         self.feed = DetailFeed(self, self.detail, self.rows, self.run_view, self.entitle)
         self.values = TreeValues(self)
-        self.assertions = NewAssertions(self)
         self.running = Running(self, self.rows, self.test_list, self.detail)
         self.opening = Opening(self, self.rows, self.test_list)
         self.copying = Copying(self, self.test_list, self.feed)
@@ -234,10 +231,10 @@ class TestsScreen(WorkScreen):
         event.stop()
         if event.lines is self.test_list:
             self.action_open_detail()
-        elif event.lines is self.detail.graph and self.detail.graph.selected is not None:
+        elif self.detail.shown == "graph" and self.detail.graph.selected is not None:
             self.feed.node = self.detail.graph.selected.id
             self.detail.use_tab("request")
-        elif event.lines is self.detail.conversation and self.detail.conversation.selected is not None:
+        elif self.detail.shown == "conversation" and self.detail.conversation.selected is not None:
             self.feed.look_into(self.detail.conversation.selected, self.values.show)
 
     def on_json_tree_wanted(self, event: JsonTree.Wanted) -> None:
@@ -247,7 +244,9 @@ class TestsScreen(WorkScreen):
         if event.what == "search":
             self.detail.open_search()
         elif event.what == "assert" and isinstance(row, TestRow):
-            self.assertions.add(row, event.tree)
+            from mcptest_tui.screens.add_assertion import add_to_suite
+
+            add_to_suite(self.workbench, row, event.tree)
         elif isinstance(row, TestRow):
             self.values.take(event, self.feed.part_of(event.tree))
 
@@ -424,7 +423,7 @@ class TestsScreen(WorkScreen):
         if action == "failure":
             return self.running.has_any(*TO_SEE)
         if action == "sides":
-            return self.detail_open and self.detail.view is self.detail.diff
+            return self.detail_open and self.detail.shown == "diff"
         return super().check_action(action, parameters)
 
     def entitle(self) -> None:
@@ -514,13 +513,14 @@ class TestsScreen(WorkScreen):
             "current": self.test_list.current,
             "filter": self.rows.filter.text,
             "tab": self.detail.tab,
-            "sides": any(view.sides for view in self.detail.query(DiffView)),  # none is there yet at an early end
+            "sides": any(view.sides for view in self.detail.query("DiffView")),  # type: ignore[attr-defined]
         }
 
     def restore(self, memory: dict[str, Any]) -> None:
         """From the last session."""
         self.rows.restore(memory)
-        self.detail.diff.sides = memory.get("sides") is True
+        if memory.get("sides") is True:
+            self.detail.diff.sides = True
         if isinstance(memory.get("tab"), str):
             self.detail.use_tab(memory["tab"])
         if isinstance(memory.get("filter"), str) and memory["filter"]:

@@ -13,16 +13,10 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Input
 
 from mcptest_tui.problems import Sturdy
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.widgets.conversation_view import ConversationView
-from mcptest_tui.widgets.diff_view import DiffView
 from mcptest_tui.widgets.frame import show_titles
-from mcptest_tui.widgets.graph_view import GraphView
-from mcptest_tui.widgets.json_tree import JsonTree
-from mcptest_tui.widgets.line import Line
 from mcptest_tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
@@ -30,7 +24,12 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.widgets import Input
 
+    from mcptest_tui.widgets.conversation_view import ConversationView
+    from mcptest_tui.widgets.diff_view import DiffView
+    from mcptest_tui.widgets.graph_view import GraphView
+    from mcptest_tui.widgets.json_tree import JsonTree
     from mcptest_tui.widgets.lines import Lines
 
 TABS = (
@@ -119,7 +118,7 @@ class TabLine(Widget):
 
 
 class Detail(Sturdy, Vertical):
-    """`head`, `page(…)`, and the views of the tabs."""
+    """`head`, `page(…)`, and the views of the tabs, each of which is made when it is first asked for."""
 
     DEFAULT_CSS = """
     Detail {
@@ -127,7 +126,7 @@ class Detail(Sturdy, Vertical):
         & > Lines.-shown { display: block; }
         & > TabLine { display: none; }
         &.-tabs > TabLine { display: block; }
-        & > #json-search { height: 1; border: none; padding: 0 1 !important; background: $panel; display: none; }
+        & > #json-search { dock: bottom; height: 1; border: none; padding: 0 1 !important; background: $panel; display: none; }
         & > #json-search:focus { background-tint: $foreground 0%; border: none; }
         &.-searching > #json-search { display: block; }
     }
@@ -155,19 +154,9 @@ class Detail(Sturdy, Vertical):
         self._head = ("", "")
 
     def compose(self) -> ComposeResult:
-        """The tabs, and a view for each."""
+        """The tabs, and the page that is shown first."""
         yield TabLine()
         yield TextView(id="detail-page", classes="-shown")
-        yield TextView(id="detail-result")
-        yield GraphView(id="detail-graph")
-        yield ConversationView(id="detail-conversation")
-        yield TextView(id="detail-answer")
-        yield DiffView(id="detail-diff")
-        yield JsonTree(id="detail-request")
-        yield JsonTree(id="detail-response", assertions=True)
-        yield TextView(id="detail-log")
-        yield TextView(id="detail-history")
-        yield Line(enter="to the tree", escape="close", placeholder="search keys and values", id="json-search")
 
     # What is shown
 
@@ -227,40 +216,48 @@ class Detail(Sturdy, Vertical):
     @property
     def json_tree(self) -> JsonTree | None:
         """The tree that is shown, if one is."""
-        view = self.view
-        return view if isinstance(view, JsonTree) else None
+        return self.json(self.shown) if self.shown in ("request", "response") else None
+
+    @property
+    def shown(self) -> str:
+        """The tab that is shown, or "page"."""
+        return "page" if self._paged else self.tab
 
     @property
     def view(self) -> Lines:
         """The view that is shown."""
-        return self.page if self._paged else self.of(self.tab)
+        return self.of(self.shown)
 
     def of(self, tab: str) -> Lines:
         """The view of a tab."""
-        return self.query_one(f"#detail-{tab}")  # type: ignore[return-value]
+        for view in self.query(f"#detail-{tab}"):
+            return view  # type: ignore[return-value]
+        made = _make_view(tab)
+        self.mount(made)
+        return made
 
     def text(self, tab: str) -> TextView:
         """The view of a tab that is text."""
-        return self.query_one(f"#detail-{tab}", TextView)
+        return self.of(tab)  # type: ignore[return-value]
 
     def json(self, tab: str) -> JsonTree:
         """The view of a tab that is a tree."""
-        return self.query_one(f"#detail-{tab}", JsonTree)
+        return self.of(tab)  # type: ignore[return-value]
 
     @property
     def graph(self) -> GraphView:
         """The view of a composition's graph."""
-        return self.query_one(GraphView)
+        return self.of("graph")  # type: ignore[return-value]
 
     @property
     def conversation(self) -> ConversationView:
         """The view of an agent test's conversation."""
-        return self.query_one(ConversationView)
+        return self.of("conversation")  # type: ignore[return-value]
 
     @property
     def diff(self) -> DiffView:
         """The view of the difference."""
-        return self.query_one(DiffView)
+        return self.of("diff")  # type: ignore[return-value]
 
     def _switch(self) -> None:
         before = [view for view in self.query(".-shown") if view is not self.view]
@@ -280,10 +277,16 @@ class Detail(Sturdy, Vertical):
 
     def open_search(self) -> None:
         """The line to type in."""
+        from mcptest_tui.widgets.line import Line
+
         self.add_class("-searching")
-        field = self.query_one("#json-search", Input)
-        field.value = ""
-        field.focus()
+        for field in self.query(Line):
+            field.value = ""
+            field.focus()
+            return
+        line = Line(enter="to the tree", escape="close", placeholder="search keys and values", id="json-search")
+        self.mount(line)
+        line.focus()
 
     def close_search(self) -> bool:
         """Away with it; false when it was not there."""
@@ -304,3 +307,25 @@ class Detail(Sturdy, Vertical):
         event.stop()
         self.post_message(self.Searched(event.value, True))
         self.close_search()
+
+
+def _make_view(tab: str) -> Lines:
+    name = f"detail-{tab}"
+    match tab:
+        case "graph":
+            from mcptest_tui.widgets.graph_view import GraphView
+
+            return GraphView(id=name)
+        case "conversation":
+            from mcptest_tui.widgets.conversation_view import ConversationView
+
+            return ConversationView(id=name)
+        case "diff":
+            from mcptest_tui.widgets.diff_view import DiffView
+
+            return DiffView(id=name)
+        case "request" | "response":
+            from mcptest_tui.widgets.json_tree import JsonTree
+
+            return JsonTree(id=name, assertions=tab == "response")
+    return TextView(id=name)

@@ -22,7 +22,6 @@ from mcptest_tui.themes import (
     theme_files,
     token_defaults,
 )
-from mcptest_tui.widgets.diff_view import DiffView
 from tests.tui.pictures import text_of
 from tests.tui.tests_screen.conftest import MIXED
 from tests.tui.waiting import until, until_mode
@@ -193,7 +192,7 @@ async def test_no_text_is_left_to_the_terminals_own_colours(workbench, mixed, mo
         app = pilot.app
         await pilot.press("a")
         await until(pilot, lambda: app.store.counts["fail"] == 2 and not app.runs.progress.busy)
-        views = (app.screen.query_one("#detail-result"), "text-view"), (app.screen.query_one(DiffView), "diff-view")
+        views = (app.screen.detail.text("result"), "text-view"), (app.screen.detail.diff, "diff-view")
         for name in ("expected", "actual"):
             wanted = Color.parse(app.theme_variables[f"value-{name}"])
             styles = [
