@@ -122,6 +122,7 @@ class CaseChecks:
 
     def __init__(self, places: Places, *, in_ci: bool) -> None:
         self._places, self._in_ci = places, in_ci
+        self._lacking: set[tuple[int, Pointer, str]] = set()
 
     def check_rows(
         self,
@@ -157,8 +158,12 @@ class CaseChecks:
         path: Pointer,
         *,
         literal: frozenset[str] = LITERAL_KEYS,
+        in_file: list[dict[str, Any]] | None = None,
     ) -> None:
-        """Templates in what is filled in for each case: a case's variables have a value there, what nodes give has not."""
+        """Templates in what is filled in for each case: a case's variables have a value there, what nodes give has not.
+
+        `in_file` are all cases of the test if a data file holds them: what a row lacks is told at the row.
+        """
         for below, text, at, expression in templates_in(value, literal=literal):
             if expression is None:
                 told: tuple[str, str | None] | None = ("`${` is not closed by `}`", ESCAPE_HINT)
@@ -168,9 +173,30 @@ class CaseChecks:
                 except ReferenceSyntaxError as wrong:
                     told = wrong.message, ESCAPE_HINT
                 else:
+                    if in_file is not None and self._is_lacking_in_file(reference, rows, file, path, in_file):
+                        continue
                     told = _wrong_expected(reference, rows)
             if told is not None:
                 self._places.tell(file, (*path, *below), told[0], told[1], inside=(text, at))
+
+    def _is_lacking_in_file(
+        self,
+        reference: Reference,
+        rows: list[dict[str, Any]] | None,
+        file: int,
+        path: Pointer,
+        in_file: list[dict[str, Any]],
+    ) -> bool:
+        """Whether some of these rows of a data file lack the variable, which is told once, at the first of them."""
+        lacking = [row for row in rows or () if reference.space == "var" and not _has(row, reference.name)]
+        if not lacking or len(lacking) == len(rows or ()):
+            return False
+        place = (*path[:2], "cases", next(number for number, row in enumerate(in_file) if row is lacking[0]))
+        if (file, place, reference.name) not in self._lacking:
+            self._lacking.add((file, place, reference.name))
+            message = f"the row has no value for `${{var.{reference.name}}}`"
+            self._places.tell(file, place, message, f"add {quoted(reference.name)} to it")
+        return True
 
     def check_request(
         self,
@@ -183,10 +209,11 @@ class CaseChecks:
         rows = _mappings(entry["cases"])
         self.check_rows(rows, file, path, check_expect)
         inheriting = [row for row in rows if "expect" not in row]
+        in_file = None if self._places.data_file(file, path) is None else rows
         for below, key, value in _filled_parts(entry):
             literal = LITERAL_KEYS if key == "expect" else frozenset()
             concerned = inheriting if below == ("expect",) else rows
-            self.check_templates(value, concerned, file, (*path, *below), literal=literal)
+            self.check_templates(value, concerned, file, (*path, *below), literal=literal, in_file=in_file)
         uses = any(True for _, _, value in _filled_parts(entry) for _ in templates_in(value))
         if len(rows) > 1 and not uses and not any("expect" in row for row in rows):
             message = "no `${var.X}` uses a value of the cases, so every case makes the same call"

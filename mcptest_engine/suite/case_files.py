@@ -17,7 +17,7 @@ from mcptest_engine.suite.references import CASE_NAMES, VARIABLE_PATTERN, escape
 from mcptest_engine.suite.yaml import Tree, decode, read_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _WORDS = {"true": True, "false": False, "null": None}
@@ -204,9 +204,7 @@ def _read_lines(text: str, file: str) -> Tree:
         odd = [odd[0] or inner.has_non_finite, odd[1] or inner.has_whole_floats]
         rows.append(inner.value)
         marks.append(_moved(inner.marks, start))
-    if problems:
-        raise SuiteError(problems)
-    return _cases_of(replace(tree, value=rows, marks=marks, has_non_finite=odd[0], has_whole_floats=odd[1]))
+    return _cases_of(replace(tree, value=rows, marks=marks, has_non_finite=odd[0], has_whole_floats=odd[1]), problems)
 
 
 def _moved(marks: Any, by: int) -> Any:
@@ -220,9 +218,12 @@ def _read_list(text: str, file: str) -> Tree:
     return _cases_of(tree)
 
 
-def _cases_of(tree: Tree) -> Tree:
-    """The rows of a tree as cases: an object with `vars` is one as a suite writes it, any other is the `vars` of one."""
-    problems: list[Problem] = []
+def _cases_of(tree: Tree, broken: Sequence[Problem] = ()) -> Tree:
+    """The rows of a tree as cases: an object with `vars` is one as a suite writes it, any other is the `vars` of one.
+
+    Raises: SuiteError, with the problems of `broken` rows too.
+    """
+    problems = list(broken)
     rows: list[Any] = []
     marks: list[Any] = [0]
     for number, (value, places) in enumerate(zip(tree.value, tree.marks[1:], strict=True)):
@@ -241,7 +242,7 @@ def _cases_of(tree: Tree) -> Tree:
     if len(rows) > _MOST_ROWS:
         problems.append(_problem(tree, 0, f"the file has more than {_MOST_ROWS:,} rows"))
     if problems:
-        raise SuiteError(problems)
+        raise SuiteError(sorted(problems, key=lambda problem: problem.span or Span(0, 0)))
     return replace(tree, value=rows, marks=marks)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.suite.references import Reference, fill, part_of
-from mcptest_engine.suite.templates import LITERAL_KEYS
+from mcptest_engine.suite.templates import LITERAL_KEYS, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,7 +38,16 @@ def requests_of(data: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], di
     for case, entry in rows_of(data):
         variables = case.get("vars", {})
         filled = {key: fill_in(entry[key], variables, key) for key in late if key in entry}
-        yield case, {**entry, **filled}
+        yield case, _with_texts({**entry, **filled})
+
+
+def _with_texts(request: dict[str, Any]) -> dict[str, Any]:
+    """The request with text for each value that has to be text: a URI, and the arguments of a prompt."""
+    if "uri" in request:
+        return {**request, "uri": as_text(request["uri"])}
+    if "prompt" in request and "args" in request:
+        return {**request, "args": {key: as_text(value) for key, value in request["args"].items()}}
+    return request
 
 
 def fill_in(value: Any, variables: Mapping[str, Any], key: str = "expect") -> Any:
@@ -50,7 +59,7 @@ def fill_in(value: Any, variables: Mapping[str, Any], key: str = "expect") -> An
         return reference
 
     if key == "verify":
-        return [{name: fill_in(part, variables, name) for name, part in step.items()} for step in value]
+        return [_with_texts({name: fill_in(part, variables, name) for name, part in step.items()}) for step in value]
     return fill(value, look_up, LITERAL_KEYS if key == "expect" else frozenset())
 
 

@@ -17,6 +17,7 @@ from mcptest_engine.running.documents import document_of
 from mcptest_engine.running.plan import make_plan
 from mcptest_engine.running.settings import Selection
 from mcptest_engine.suite.case_files import read_cases
+from mcptest_engine.suite.case_rows import requests_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -125,6 +126,45 @@ def test_a_case_is_selected_by_its_name_and_its_tags_and_has_an_id_and_snapshots
     assert {("prices.csv", 2), ("mcptest.yml", 17)} <= places
 
 
+def test_a_uri_and_the_arguments_of_a_prompt_are_texts_whatever_the_row_has(
+    tmp_path: Path, suite_of: Callable[..., LoadedSuite]
+) -> None:
+    (tmp_path / "rows.csv").write_text("n,flag\n5,true\n", encoding="utf-8")
+    suite = suite_of(f"""\
+servers: {{ shop: {{ command: {SERVER} }} }}
+resources: [{{ name: r, uri: "${{var.n}}", expect: {{ text: x }}, cases: rows.csv }}]
+prompts:
+  - {{ name: p, prompt: greet, args: {{ name: "${{var.n}}", loud: "${{var.flag}}" }}, expect: {{ text: x }}, cases: rows.csv }}
+tools:
+  - name: t
+    tool: t
+    args: {{ n: "${{var.n}}" }}
+    expect: {{ text: x }}
+    verify: [{{ prompt: greet, args: {{ name: "${{var.n}}" }} }}, {{ uri: "${{var.n}}" }}]
+    cases: rows.csv
+""")
+    named = {entry.data["name"]: data for entry in suite.tests for _, data in requests_of(entry.data)}
+    tool, read, prompt = (named[name] for name in "trp")
+    assert (tool["args"], read["uri"], prompt["args"]) == ({"n": 5}, "5", {"name": "5", "loud": "true"})
+    assert [step.get("uri", step.get("args")) for step in tool["verify"]] == [{"name": "5"}, "5"]
+
+
+def test_what_a_row_of_a_file_lacks_is_told_once_at_the_row(
+    tmp_path: Path, suite_of: Callable[..., LoadedSuite]
+) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"a": 1}\n{"b": 2}\n', encoding="utf-8")
+    with pytest.raises(SuiteError) as wrong:
+        suite_of(f"""\
+servers: {{ shop: {{ command: {SERVER} }} }}
+tools: [{{ name: t, tool: t, args: {{ a: "${{var.a}}" }}, expect: {{ structured.a: "${{var.a}}" }}, cases: rows.jsonl }}]
+""")
+    assert str(wrong.value).splitlines() == [
+        f"{tmp_path / 'rows.jsonl'}:2:1: the row has no value for `${{var.a}}`",
+        "  at /tools/0/cases/1",
+        '  add "a" to it',
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "rows"),
     [
@@ -161,6 +201,7 @@ def test_data_files_are_read_as_documented(name: str, text: str, rows: list[tupl
         ("a.json", '{"a": 1}', "a.json:1:1: the file is a list of rows, each of them an object"),
         ("a.json", '[{"a": 1},\n 5]', "a.json:2:2: a row is an object"),
         ("a.jsonl", '{"a": 1}\n{"a": \n', "a.jsonl:2:"),
+        ("a.jsonl", '{"a": 1}\n5\n{"a": \n', "a.jsonl:2:1: a row is an object"),
     ],
 )
 def test_a_fault_in_a_data_file_is_told_at_its_own_place(name: str, text: str, told: str) -> None:
