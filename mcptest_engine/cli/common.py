@@ -59,7 +59,7 @@ def suite_path(file: str | None, config: str | None) -> Path:
             return Path(name)
     raise UsageError(
         f"no suite named, and neither {' nor '.join(f'`{name}`' for name in SUITE_FILES)} is here",
-        hint="name one: mcptest run FILE; or try the demo: mcptest demo",
+        hint="name one: mcptest run FILE; or all below this folder: mcptest run .; or try the demo: mcptest demo",
     )
 
 

@@ -69,7 +69,11 @@ def _below(name: str) -> Iterator[Path]:
 
 
 def _is_glob(name: str) -> bool:
-    return any(sign in name for sign in "*?[") and not os.path.lexists(name)
+    if os.path.lexists(name) or not any(sign in name for sign in "*?[{"):
+        return False
+    from mcptest_engine.running.worker.files import is_pattern
+
+    return is_pattern(name)
 
 
 def refuse_for_many(flags: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import PolicyDenied, UsageError
-from mcptest_engine.running.worker.files import find_suites, match_suites
+from mcptest_engine.running.worker.files import find_suites, is_pattern, match_suites
 from mcptest_engine.workspace.files import DATA_DIR, leads_inside
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
@@ -46,7 +46,7 @@ def suites_below(root: Path, named: str) -> list[Path]:
     if os.path.isdir(root / named):  # noqa: PTH112 - false also for what is no name of a file
         below = find_suites([named], root, all_of_them=True) if leads_inside(root / named, root) else []
         found = [root / one["path"] for one in below]
-    elif any(sign in named for sign in "*?["):
+    elif is_pattern(named):
         found = [root / one for one in match_suites(named, root)]
     else:
         return []

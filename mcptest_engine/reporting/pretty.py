@@ -37,7 +37,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
         *_lists(record, options, ink),
         compositions.list_lines(record, ink),
         *_failures(record, options, ink),
-        _slowest(record.tests, ink),
+        _slowest(record, ink),
         _repeats(record),
         _metrics(record, ink),
         compositions.spending_lines(record, ink),
@@ -128,8 +128,9 @@ def _failures(record: RunRecord, options: RenderOptions, ink: Ink) -> tuple[list
     return failure_blocks(record, options, ink), hook_blocks(record, options, ink)
 
 
-def _slowest(tests: Sequence[TestResult], ink: Ink) -> list[str]:
+def _slowest(record: RunRecord, ink: Ink) -> list[str]:
     """The slowest tests by their own time, where there are enough to compare and some stand out from the middle one."""
+    tests = record.tests
     if len(tests) < SLOWEST_FROM_TESTS:
         return []
     times = sorted(test.own_ms for test in tests)
@@ -142,7 +143,9 @@ def _slowest(tests: Sequence[TestResult], ink: Ink) -> list[str]:
     lines = [f"{INDENT}slowest"]
     for test in shown:
         time, behind = facts.duration_text(test.duration_ms).rjust(width), facts.behind_text(test)
-        lines.append(f"{INDENT * 2}{ink.dim(time)}  {one_line(test.name)}{ink.dim(f'  ({behind})') if behind else ''}")
+        suite = one_line(test.id.partition("::")[0]) if record.suites else ""
+        more = f"  ({', '.join(filter(None, (suite, behind)))})" if suite or behind else ""
+        lines.append(f"{INDENT * 2}{ink.dim(time)}  {one_line(test.name)}{ink.dim(more) if more else ''}")
     return lines
 
 

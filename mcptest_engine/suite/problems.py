@@ -179,10 +179,22 @@ class _Walk:
             if schema is False:
                 continue  # a template, of which none is left
             if _fits(schema, value):
-                self._check(branch, value, place)
+                words = schema.get("enum") or ([schema["const"]] if "const" in schema else [])
+                if words and value not in words and {"type": "boolean"} in branches:
+                    self._wrong_word(words, value, place)
+                else:
+                    self._check(branch, value, place)
                 return
             meant.append((schema, name))
         self._wrong_type(meant, value, place)
+
+    def _wrong_word(self, allowed: list[Any], value: Any, place: _Place) -> None:
+        """Report a text that is none of the words that may stand in place of true and false."""
+        from mcptest_engine.suite import problem_messages as words
+
+        message = f"expected {words.either(['true or false', *(f'`{word}`' for word in allowed)])}"
+        hint = words.boolean_hint(value) or words.enum_hint(value, allowed)
+        self._report(place, f"{message}, found {words.found(value)}", hint)
 
     def _resolved(self, schema: Any) -> tuple[Any, str | None]:
         if "$ref" not in schema:

@@ -56,7 +56,12 @@ def test_folders_and_patterns_stand_for_the_suites_in_them_each_once() -> None:
     assert sorted(map(str, suite_paths(["."], None))) == everything
     assert sorted(map(str, suite_paths(["**/*.yml", "a", "a/mcptest.yml", "./a/../a/mcptest.yml"], None))) == everything
     assert suite_paths(["a/mcptest.yml"], None) == [Path("a/mcptest.yml")]
-    for none in ("empty", "no*.yml"):
+    both = ["a/mcptest.yml", "b/deep/mcptest.yml"]
+    assert sorted(map(str, suite_paths(["{a,b/{deep,none}}/mcptest.{yml,yaml}"], None))) == both
+    Path("a,b").mkdir()
+    Path("a,b/{a,b}.yml").write_bytes(Path("a/mcptest.yml").read_bytes())
+    assert suite_paths(["a,b/{a,b}.yml"], None) == [Path("a,b/{a,b}.yml")], "a file of this very name"
+    for none in ("empty", "no*.yml", "{no,none}.yml"):
         with pytest.raises(UsageError, match="there is no suite in"):
             suite_paths([none, "a"], None)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from mcptest_engine.core.results import Failure, FailureKind
+from mcptest_engine.core.run_record import SuiteRun
 from mcptest_engine.reporting.layout import columns
 from mcptest_engine.reporting.registry import RenderOptions, render
 
@@ -79,6 +81,11 @@ def test_the_slowest_are_told_where_some_stand_out(build):
         "    202ms  slow 2",
         "    201ms  slow 1",
     ]
+    one = build.record(*quick, *slow)
+    assert slow[3].id.startswith("mcptest.yml::")
+    ended = {"sha256": "", "run_id": "", "verdict": "pass", "exit_code": 0, "duration_ms": 1.0, "totals": one.totals}
+    suites = tuple(SuiteRun(name=name, path=name, **ended) for name in ("mcptest.yml", "other.yml"))
+    assert "slowest\n    203ms  slow 3  (mcptest.yml)\n" in pretty(replace(one, suites=suites))
     assert "slowest" not in pretty(build.record(*quick))
     assert "slowest" not in pretty(build.record(*slow))
     assert "slowest" not in pretty(build.record(*[build.test(f"even {n}", duration_ms=150) for n in range(9)]))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MOST_SUITES = 1_000
 MOST_FOLDERS = 20_000
 DEEPEST = 12
+MOST_BRACES = 8
 STEP_MS = 50
 LOOK_MS = 2_000  # each look wakes a process that may idle all day
 _HEAD_BYTES = 256 * 1024
@@ -44,6 +45,7 @@ def _keys(names: tuple[str, ...]) -> str:
 _HAS_SCHEMA_LINE = _pattern(_SCHEMA_LINE)
 _IN_LINES = (_pattern(f"{_START}{_keys(_SERVERS)}|{_SCHEMA_LINE}"), _pattern(f"{_START}{_keys(_TESTS)}"))
 _IN_BRACES = (_pattern(f"{_keys(_SERVERS)}|{_SCHEMA_LINE}"), _pattern(_keys(_TESTS)))
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _OPENING_BRACE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|#.*\n|---\s)*\{(?![{%])")  # `{{` begins a template
 
 
@@ -68,14 +70,31 @@ def find_suites(paths: Iterable[str], start_dir: Path, *, all_of_them: bool = Fa
 def match_suites(pattern: str, start_dir: Path) -> list[str]:
     """The suites that a pattern such as `servers/**/*.yml` matches, and those below folders that it matches: absolute paths.
 
-    What `find_suites` leaves out `**` leaves out too, and folders on the way that cannot be read are among the suites.
+    `{a,b}` stands for either. What `find_suites` leaves out `**` leaves out too, and folders on the way that cannot be read
+    are among the suites.
     """
-    parts = [part for part in pattern.split("/") if part]
-    found = _match("/" if pattern.startswith("/") else str(start_dir), parts)
+    start = "/" if pattern.startswith("/") else str(start_dir)
+    words = (list(filter(None, one.split("/"))) for one in _alternatives(pattern))
+    found = (path for parts in words for path in _match(start, parts))
     matched = sorted({os.path.abspath(one) for one in found})  # noqa: PTH100
     files = [one for one in matched if os.path.isfile(one) and is_suite(one)]  # noqa: PTH113
     below = find_suites(filter(os.path.isdir, matched), start_dir, all_of_them=True)
     return list(dict.fromkeys([*files, *(one["path"] for one in below)]))
+
+
+def is_pattern(name: str) -> bool:
+    """Whether a name may stand for several files."""
+    return any(sign in name for sign in "*?[") or _BRACES.search(name) is not None
+
+
+def _alternatives(pattern: str) -> Iterator[str]:
+    """A pattern with `{a,b}` as the patterns that it stands for, as in a shell."""
+    found = _BRACES.search(pattern) if pattern.count("{") <= MOST_BRACES else None
+    if found is None:
+        yield pattern
+        return
+    for word in found[1].split(","):
+        yield from _alternatives(f"{pattern[: found.start()]}{word}{pattern[found.end() :]}")
 
 
 def _match(folder: str, parts: Sequence[str]) -> Iterator[str]:

@@ -275,8 +275,8 @@ class Scheduled(Part):
     )
     fresh: bool | Literal["group"] | None = Field(
         default=None,
-        description="Start a new process of the server for each attempt of a test (`true`), or for each `group` of tests "
-        "(`group`). A test without a group gets its own. On a test it overrides the server's.",
+        description="Start a new process of the server for each attempt of this test (`true`), or one for all tests of its "
+        "`group` (`group`). It overrides the server's `fresh`.",
         examples=[True, "group"],
         json_schema_extra=hints("isolated isolate isolation"),
     )
