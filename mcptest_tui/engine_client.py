@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.running.worker.protocol import Lines, encode
+from mcptest_engine.engine_process.protocol import Lines, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ _REMEMBERED = frozenset({"watch", "traffic_on", "spare_servers"})
 """Commands that set something which a new child must be told again; of each the last one counts."""
 _BOOTSTRAP = (
     "import sys; sys.path.insert(0, {root!r}); "
-    "from mcptest_engine.authoring.worker.__main__ import main; sys.exit(main())"
+    "from mcptest_engine.engine_process.__main__ import main; sys.exit(main())"
 )
 
 
@@ -327,5 +327,5 @@ def worker_argv() -> tuple[str, ...]:
 
     root = Path(mcptest_engine.__file__).resolve().parents[1]
     if root.name in ("site-packages", "dist-packages"):
-        return (sys.executable, "-P", "-m", "mcptest_engine.authoring.worker")
+        return (sys.executable, "-P", "-m", "mcptest_engine.engine_process")
     return (sys.executable, "-P", "-c", _BOOTSTRAP.format(root=str(root)))

@@ -54,7 +54,7 @@ IMPORTED = (
     "tomllib",
 )
 """Beside every module of the engine and what these import in turn; the rest is imported by each process for itself."""
-_MAINS = ("mcptest_engine.authoring.worker.__main__", "mcptest_engine.running.worker.__main__", "mcptest_tui.__main__")
+_MAINS = ("mcptest_engine.engine_process.__main__", "mcptest_tui.__main__")
 _NOT_IMPORTED = ("__main__", "anthropic_", "jq_worker", "openai_")
 """What is a program, and what takes seconds for the few who need it."""
 _INSTALLED = str(Path(sys.executable).with_name("mcptest"))
@@ -394,7 +394,7 @@ def _become(request: Sequence[str], descriptors: Sequence[int]) -> NoReturn:
 
 def _main_of(argv: Sequence[str]) -> Callable[[], object]:
     if argv[0] == ENGINE:
-        from mcptest_engine.authoring.worker.__main__ import main as serve
+        from mcptest_engine.engine_process.__main__ import main as serve
 
         return serve
     from mcptest_tui.__main__ import main

@@ -53,11 +53,11 @@ def suite_paths(named: Sequence[str], config: str | None) -> list[Path]:
 def _below(name: str) -> Iterator[Path]:
     files = [name]
     if os.path.isdir(name):  # noqa: PTH112
-        from mcptest_engine.running.worker.files import find_suites
+        from mcptest_engine.engine_process.files import find_suites
 
         files = [one["path"] for one in find_suites([name], Path.cwd(), all_of_them=True)]
     elif _is_glob(name):
-        from mcptest_engine.running.worker.files import match_suites
+        from mcptest_engine.engine_process.files import match_suites
 
         files = match_suites(name, Path.cwd())
     if not files:
@@ -71,7 +71,7 @@ def _below(name: str) -> Iterator[Path]:
 def _is_glob(name: str) -> bool:
     if os.path.lexists(name) or not any(sign in name for sign in "*?[{"):
         return False
-    from mcptest_engine.running.worker.files import is_pattern
+    from mcptest_engine.engine_process.files import is_pattern
 
     return is_pattern(name)
 

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import PolicyDenied, UsageError
-from mcptest_engine.running.worker.files import find_suites, is_pattern, match_suites
+from mcptest_engine.engine_process.files import find_suites, is_pattern, match_suites
 from mcptest_engine.workspace.files import DATA_DIR, leads_inside
 from mcptest_engine.workspace.workspace import SUITE_FILES
 

@@ -15,10 +15,10 @@ from mcptest_engine.cli import mutate, record, report, run, validate
 from mcptest_engine.cli.many import suite_paths
 from mcptest_engine.core.errors import SuiteError, UsageError
 from mcptest_engine.core.run_record import RunRecord
+from mcptest_engine.engine_process import files
 from mcptest_engine.reporting.merge import merge_records
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import FORMATS
-from mcptest_engine.running.worker import files
 from tests.permissions import unreadable
 
 SERVERS = Path(__file__).parents[1] / "servers"

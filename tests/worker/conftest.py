@@ -28,7 +28,7 @@ LIMIT_SECONDS = 60
 PATIENT = [
     sys.executable,
     "-c",
-    "import mcptest_engine.running.worker.__main__ as worker; worker.LAST_SECONDS = worker._STUCK_SECONDS = 60; worker.main()",
+    "import mcptest_engine.engine_process.__main__ as worker; worker.LAST_SECONDS = worker._STUCK_SECONDS = 60; worker.main()",
 ]
 """The child, with as much time to keep what a run has found as a busy machine may take."""
 

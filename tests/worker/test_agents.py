@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcptest_engine.running.worker import agents
+from mcptest_engine.engine_process import agents
 from mcptest_engine.workspace.ulid import new_ulid
 from tests.tui.agents.working import kept
 from tests.worker.conftest import Refusal

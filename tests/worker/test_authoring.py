@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from mcptest_engine.running.worker.browsing import _warnings
+from mcptest_engine.engine_process.browsing import _warnings
 from mcptest_engine.safety import poisoning
 from tests.worker.conftest import Refusal, run
 

@@ -54,7 +54,7 @@ def test_nothing_but_the_protocol_reaches_its_stdout(place: Path, environ: dict[
     """Whatever prints in it, a library or a program that it starts, prints on stderr; what reads stdin finds it empty."""
     code = (
         "import os, sys\n"
-        "from mcptest_engine.running.worker.__main__ import _own_descriptors\n"
+        "from mcptest_engine.engine_process.__main__ import _own_descriptors\n"
         "_own_descriptors()\n"
         "print('from Python', sys.stdin.read())\n"
         "sys.stdout.flush()\n"
@@ -98,7 +98,7 @@ def test_commands_in_a_file_are_carried_out(place: Path, environ: dict[str, str]
 def test_a_child_that_is_stuck_ends_with_its_input(place: Path, environ: dict[str, str]) -> None:
     """Its loop may be busy for ever; whoever talked to it is gone."""
     code = (
-        "import mcptest_engine.running.worker.__main__ as worker, threading\n"
+        "import mcptest_engine.engine_process.__main__ as worker, threading\n"
         "worker._STUCK_SECONDS = 0.1\n"
         "threading.Thread(target=worker._outlive, args=(0,), daemon=True).start()\n"
         "print('ready', flush=True)\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcptest_engine.running.worker.files import find_suites, match_suites
+from mcptest_engine.engine_process.files import find_suites, match_suites
 from tests.permissions import unreadable
 
 if TYPE_CHECKING:

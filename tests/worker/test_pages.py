@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcptest_engine.running.worker.pages import MOST_NODES, pruned, text_of, value_at
-from mcptest_engine.running.worker.protocol import Lines, Output, Refused, encode
+from mcptest_engine.engine_process.pages import MOST_NODES, pruned, text_of, value_at
+from mcptest_engine.engine_process.protocol import Lines, Output, Refused, encode
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

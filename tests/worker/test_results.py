@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcptest_engine.core.events import CaseFinished, Warned
-from mcptest_engine.running.worker.event_lines import RunEventLines
-from mcptest_engine.running.worker.protocol import Refused
-from mcptest_engine.running.worker.results import MOST_ANSWER_BYTES, MOST_ANSWERS, Results
-from mcptest_engine.running.worker.surroundings import Surroundings
+from mcptest_engine.engine_process.event_lines import RunEventLines
+from mcptest_engine.engine_process.protocol import Refused
+from mcptest_engine.engine_process.results import MOST_ANSWER_BYTES, MOST_ANSWERS, Results
+from mcptest_engine.engine_process.surroundings import Surroundings
 from tests.processes import until
 from tests.worker.conftest import SERVERS, Refusal, echoes, run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcptest_engine.core.events import AgentTurn
 from mcptest_engine.core.run_record import ServerRecord
-from mcptest_engine.running.worker.event_lines import record_shown, result_shown, turn_shown
+from mcptest_engine.engine_process.event_lines import record_shown, result_shown, turn_shown
 from tests.reporting.conftest import make_record, make_test
 
 

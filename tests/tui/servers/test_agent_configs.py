@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from mcptest_engine.running.worker.found import found_servers, found_settings
-from mcptest_engine.running.worker.protocol import Refused
+from mcptest_engine.engine_process.found import found_servers, found_settings
+from mcptest_engine.engine_process.protocol import Refused
 from mcptest_engine.servers.agent_configs import find_agent_servers
 
 

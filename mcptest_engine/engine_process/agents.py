@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.errors import RecordError
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.run_record import RunRecord
-from mcptest_engine.running.worker.event_lines import record_shown, result_shown
-from mcptest_engine.running.worker.protocol import Refused
+from mcptest_engine.engine_process.event_lines import record_shown, result_shown
+from mcptest_engine.engine_process.protocol import Refused
 from mcptest_engine.workspace.activity import NEWEST, Activity
 from mcptest_engine.workspace.files import file_state
 from mcptest_engine.workspace.ulid import is_ulid
@@ -19,7 +19,7 @@ from mcptest_engine.workspace.ulid import is_ulid
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcptest_engine.running.worker.surroundings import Surroundings
+    from mcptest_engine.engine_process.surroundings import Surroundings
     from mcptest_engine.workspace.workspace import Workspace
 
 MOST_NEWEST = 100_000

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.clipping import compact
 from mcptest_engine.core.live import OWNER, TEST
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.running.worker.pages import LARGEST_VALUE, MOST_NODES, pruned, text_of
-from mcptest_engine.running.worker.protocol import Refused
+from mcptest_engine.engine_process.pages import LARGEST_VALUE, MOST_NODES, pruned, text_of
+from mcptest_engine.engine_process.protocol import Refused
 from mcptest_engine.servers.traffic import LISTENER, Listener
 from mcptest_engine.servers.wire import Kind, kind_of
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.live import Owner
     from mcptest_engine.core.redaction import Redactor
-    from mcptest_engine.running.worker.protocol import Output
+    from mcptest_engine.engine_process.protocol import Output
     from mcptest_engine.servers.session import Session
     from mcptest_engine.servers.spec import ServerSpec
 

@@ -8,19 +8,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.live import OWNER, Owner
-from mcptest_engine.running.worker.protocol import Refused
-from mcptest_engine.running.worker.warm import Warm
+from mcptest_engine.engine_process.protocol import Refused
+from mcptest_engine.engine_process.warm import Warm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from mcptest_engine.core.run_record import RunRecord
+    from mcptest_engine.engine_process.results import Results
+    from mcptest_engine.engine_process.surroundings import Surroundings
+    from mcptest_engine.engine_process.traffic import TrafficLog
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.settings import RunSettings
-    from mcptest_engine.running.worker.results import Results
-    from mcptest_engine.running.worker.surroundings import Surroundings
-    from mcptest_engine.running.worker.traffic import TrafficLog
     from mcptest_engine.suite.load import LoadedSuite
 
 CANCELLED = "cancelled before it began"
@@ -108,8 +108,8 @@ class Runs:
 
     async def _one(self, job: _Job) -> None:
         from mcptest_engine.core.errors import McptestError
+        from mcptest_engine.engine_process.event_lines import RunEventLines, record_shown
         from mcptest_engine.running.listening import Listeners
-        from mcptest_engine.running.worker.event_lines import RunEventLines, record_shown
 
         workspace = self._surroundings.workspace
         try:
@@ -166,9 +166,9 @@ class Runs:
 
     async def _remember_catalogs(self, suite: LoadedSuite, pool: Pool) -> None:
         """Write what the servers of a run listed, for the editor."""
+        from mcptest_engine.engine_process.browsing import MOST_LISTED
+        from mcptest_engine.engine_process.pages import brief
         from mcptest_engine.running.documents import server_item
-        from mcptest_engine.running.worker.browsing import MOST_LISTED
-        from mcptest_engine.running.worker.pages import brief
 
         start_dir = self._surroundings.start_dir
         for server, lists in pool.listed.items():
@@ -212,9 +212,9 @@ class Runs:
         return self._start_spares(suite, settings, reached)
 
     def _start_spares(self, suite: LoadedSuite, settings: RunSettings, names: tuple[str, ...]) -> frozenset[str]:
+        from mcptest_engine.engine_process.event_lines import server_event_lines
         from mcptest_engine.running.fresh import fresh_groups, has_fixed_port
         from mcptest_engine.running.launch import talked_to
-        from mcptest_engine.running.worker.event_lines import server_event_lines
 
         if not self._warm.seconds:
             return frozenset()

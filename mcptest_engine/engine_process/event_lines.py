@@ -25,7 +25,7 @@ from mcptest_engine.core.events import (
     ServerStarting,
     Warned,
 )
-from mcptest_engine.running.worker.pages import LONGEST_TEXT, clipped, pruned
+from mcptest_engine.engine_process.pages import LONGEST_TEXT, clipped, pruned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.events import Event
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.core.run_record import HookResult, RunRecord
-    from mcptest_engine.running.worker.results import Results
+    from mcptest_engine.engine_process.results import Results
 
     Send = Callable[[dict[str, Any]], None]
 

@@ -9,14 +9,10 @@ import select
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING
 
 from mcptest_engine.core.signals import survive_stray_signals
-from mcptest_engine.running.worker.protocol import Lines, Output
-from mcptest_engine.running.worker.service import Service
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from mcptest_engine.engine_process.protocol import Lines, Output
+from mcptest_engine.engine_process.service import Service
 
 POLITE_SECONDS = 0.45
 """How long the servers may take to go when the process ends; what is left of them then is killed."""
@@ -26,8 +22,8 @@ _STUCK_SECONDS = 3.0
 _READ_BYTES = 256 * 1024
 
 
-def main(service: Callable[[Output], Service] = Service) -> None:
-    """Serve until stdin ends, then leave. `service` makes what carries the commands out."""
+def main() -> None:
+    """Serve until stdin ends, then leave."""
     commands, lines = _own_descriptors()
     import gc
 
@@ -35,7 +31,7 @@ def main(service: Callable[[Output], Service] = Service) -> None:
     gc.set_threshold(100_000, 20, 100)  # records and catalogs live long, and nothing that runs often makes cycles
     threading.Thread(target=_outlive, args=(commands,), daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(commands, lines, service))
+        asyncio.run(_serve(commands, lines))
     leave(0)
 
 
@@ -64,13 +60,13 @@ def _own_descriptors() -> tuple[int, int]:
     return commands, lines
 
 
-async def _serve(commands: int, lines: int, make: Callable[[Output], Service]) -> None:
+async def _serve(commands: int, lines: int) -> None:
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, over.set)
     output = Output(lines, loop, over.set)
-    service = make(output)
+    service = Service(output)
     _read(commands, service, over)
     await over.wait()
     closing = asyncio.ensure_future(service.close())

@@ -10,13 +10,13 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.running.worker.protocol import Refused
+from mcptest_engine.engine_process.protocol import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mcptest_engine.authoring.review import Choice, Reviewed, ReviewItem
-    from mcptest_engine.running.worker.surroundings import Surroundings
+    from mcptest_engine.engine_process.surroundings import Surroundings
     from mcptest_engine.workspace.workspace import Workspace
 
     Decision = tuple[ReviewItem, Choice, str | None]

@@ -12,18 +12,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.live import Owner
-from mcptest_engine.running.worker.pages import LONGEST_TEXT, brief, clipped, pruned
-from mcptest_engine.running.worker.protocol import Refused
+from mcptest_engine.engine_process.pages import LONGEST_TEXT, brief, clipped, pruned
+from mcptest_engine.engine_process.protocol import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from mcptest_engine.core.errors import ServerError
     from mcptest_engine.core.redaction import Redactor
-    from mcptest_engine.running.worker.results import Results
-    from mcptest_engine.running.worker.surroundings import Surroundings
-    from mcptest_engine.running.worker.targets import Target
-    from mcptest_engine.running.worker.traffic import TrafficLog
+    from mcptest_engine.engine_process.results import Results
+    from mcptest_engine.engine_process.surroundings import Surroundings
+    from mcptest_engine.engine_process.targets import Target
+    from mcptest_engine.engine_process.traffic import TrafficLog
     from mcptest_engine.safety.poisoning import Finding
     from mcptest_engine.servers.session import Session
 
@@ -66,7 +66,7 @@ class Browsing:
 
         Raises: Refused for a target that names no server.
         """
-        from mcptest_engine.running.worker.targets import target_of
+        from mcptest_engine.engine_process.targets import target_of
 
         target = target_of(told, self._surroundings, name=str(told.get("name") or key))
         await self.disconnect(key)

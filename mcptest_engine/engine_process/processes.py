@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.live import Live, live, on_change
-from mcptest_engine.running.worker.pages import clipped
-from mcptest_engine.running.worker.protocol import Refused
+from mcptest_engine.engine_process.pages import clipped
+from mcptest_engine.engine_process.protocol import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcptest_engine.running.worker.runs import Runs
+    from mcptest_engine.engine_process.runs import Runs
 
 TELL_SECONDS = 0.05
 PS_SECONDS = 2.0

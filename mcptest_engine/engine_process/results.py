@@ -13,8 +13,8 @@ from collections import OrderedDict
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.running.worker.pages import MOST_ENTRIES, paths_of, pruned, text_of, up_to, value_at
-from mcptest_engine.running.worker.protocol import Refused, encode
+from mcptest_engine.engine_process.pages import MOST_ENTRIES, paths_of, pruned, text_of, up_to, value_at
+from mcptest_engine.engine_process.protocol import Refused, encode
 from mcptest_engine.workspace.files import read_file
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.core.run_record import RunRecord
-    from mcptest_engine.running.worker.surroundings import Surroundings
+    from mcptest_engine.engine_process.surroundings import Surroundings
     from mcptest_engine.workspace.history import History
 
 KEPT_RUN_BYTES = 8 * 1024 * 1024

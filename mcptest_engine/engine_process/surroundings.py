@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.running.worker.protocol import Refused
+from mcptest_engine.engine_process.protocol import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

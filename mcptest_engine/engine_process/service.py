@@ -16,20 +16,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine import __version__
-from mcptest_engine.running.worker.processes import Processes
-from mcptest_engine.running.worker.protocol import Refused
-from mcptest_engine.running.worker.surroundings import Surroundings
+from mcptest_engine.engine_process.processes import Processes
+from mcptest_engine.engine_process.protocol import Refused
+from mcptest_engine.engine_process.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
-    from mcptest_engine.running.worker.agents import Agents
-    from mcptest_engine.running.worker.browsing import Browsing
-    from mcptest_engine.running.worker.files import Watching
-    from mcptest_engine.running.worker.protocol import Output
-    from mcptest_engine.running.worker.results import Results
-    from mcptest_engine.running.worker.runs import Runs
-    from mcptest_engine.running.worker.traffic import TrafficLog
+    from mcptest_engine.engine_process.agents import Agents
+    from mcptest_engine.engine_process.browsing import Browsing
+    from mcptest_engine.engine_process.files import Watching
+    from mcptest_engine.engine_process.protocol import Output
+    from mcptest_engine.engine_process.results import Results
+    from mcptest_engine.engine_process.reviewing import Reviewing
+    from mcptest_engine.engine_process.runs import Runs
+    from mcptest_engine.engine_process.sketching import Sketching
+    from mcptest_engine.engine_process.traffic import TrafficLog
 
 MOST_HISTORY = 200
 SPARE_SECONDS = 600.0
@@ -131,19 +133,19 @@ class Service:
 
     @cached_property
     def results(self) -> Results:
-        from mcptest_engine.running.worker.results import Results
+        from mcptest_engine.engine_process.results import Results
 
         return Results(self._surroundings)
 
     @cached_property
     def traffic(self) -> TrafficLog:
-        from mcptest_engine.running.worker.traffic import TrafficLog
+        from mcptest_engine.engine_process.traffic import TrafficLog
 
         return TrafficLog(self._output)
 
     @cached_property
     def runs(self) -> Runs:
-        from mcptest_engine.running.worker.runs import Runs
+        from mcptest_engine.engine_process.runs import Runs
 
         runs = Runs(self._surroundings, self._output.send, self.results, lambda: self.traffic)
         runs.use_spares(self._spare_seconds)
@@ -151,21 +153,33 @@ class Service:
 
     @cached_property
     def browsing(self) -> Browsing:
-        from mcptest_engine.running.worker.browsing import Browsing
+        from mcptest_engine.engine_process.browsing import Browsing
 
         return Browsing(self._surroundings, self._output.send, self.results, lambda: self.traffic)
 
     @cached_property
     def watching(self) -> Watching:
-        from mcptest_engine.running.worker.files import Watching
+        from mcptest_engine.engine_process.files import Watching
 
         return Watching(self._output.send)
 
     @cached_property
     def agents(self) -> Agents:
-        from mcptest_engine.running.worker.agents import Agents
+        from mcptest_engine.engine_process.agents import Agents
 
         return Agents(self._surroundings)
+
+    @cached_property
+    def reviewing(self) -> Reviewing:
+        from mcptest_engine.engine_process.reviewing import Reviewing
+
+        return Reviewing(self._surroundings)
+
+    @cached_property
+    def sketching(self) -> Sketching:
+        from mcptest_engine.engine_process.sketching import Sketching
+
+        return Sketching(self._surroundings, self.browsing)
 
     # --- the commands
 
@@ -195,7 +209,7 @@ class Service:
             self._tasks[number].cancel()
 
     async def do_find(self, paths: list[str]) -> list[dict[str, str]]:
-        from mcptest_engine.running.worker.files import find_suites
+        from mcptest_engine.engine_process.files import find_suites
 
         return await asyncio.to_thread(find_suites, paths, self._surroundings.start_dir)
 
@@ -266,7 +280,7 @@ class Service:
         return [server._asdict() for server in document.servers]
 
     async def do_found(self) -> Any:
-        from mcptest_engine.running.worker.found import found_servers
+        from mcptest_engine.engine_process.found import found_servers
 
         return await asyncio.to_thread(found_servers, self._surroundings.start_dir, self._surroundings.environ)
 
@@ -300,17 +314,50 @@ class Service:
     def do_traffic_http(self, n: int) -> dict[str, Any] | None:
         return self.traffic.http(n)
 
+    # --- proposals, and tests made from a server
+
+    async def do_review_list(self, suites: list[str] | None = None) -> dict[str, Any]:
+        return await self.reviewing.listed(suites)
+
+    async def do_review_check(self, id: str, text: str) -> dict[str, Any]:  # noqa: A002 - the protocol's words
+        return await self.reviewing.check(id, text)
+
+    async def do_review_whole(self, id: str, text: str | None = None) -> dict[str, Any]:  # noqa: A002
+        return await self.reviewing.whole(id, text)
+
+    async def do_review_decide(self, decisions: list[dict[str, Any]]) -> dict[str, Any]:
+        return await self.reviewing.decide(decisions)
+
+    async def do_review_undo(self) -> dict[str, Any]:
+        return await self.reviewing.undo()
+
+    async def do_scaffold(
+        self, session: str, into: str | None = None, options: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        return await self.sketching.scaffold(session, into, options or {})
+
+    async def do_propose(
+        self,
+        session: str,
+        tool: str,
+        arguments: dict[str, Any] | None = None,
+        suite: str | None = None,
+        server: str | None = None,
+        confirmed: bool = False,
+    ) -> dict[str, Any]:
+        return await self.sketching.propose(session, tool, arguments or {}, suite, server, confirmed=confirmed)
+
 
 def _preload() -> None:
     """Import what the first run will need, beside whatever else goes on; none of it is garbage later."""
     import gc
 
+    import mcptest_engine.engine_process.browsing
+    import mcptest_engine.engine_process.event_lines
+    import mcptest_engine.engine_process.runs
+    import mcptest_engine.engine_process.traffic
     import mcptest_engine.running.execution
     import mcptest_engine.running.launch
-    import mcptest_engine.running.worker.browsing
-    import mcptest_engine.running.worker.event_lines
-    import mcptest_engine.running.worker.runs
-    import mcptest_engine.running.worker.traffic
     import mcptest_engine.servers.opening
     import mcptest_engine.servers.session
     import mcptest_engine.servers.stdio

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from mcptest_engine.core.secret_names import is_secret_name
 from mcptest_engine.core.words import counted
-from mcptest_engine.running.worker.protocol import Refused
+from mcptest_engine.engine_process.protocol import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from mcptest_engine.authoring.propose import Proposed
     from mcptest_engine.authoring.targets import Target
-    from mcptest_engine.running.worker.browsing import Browsing, Opened
-    from mcptest_engine.running.worker.surroundings import Surroundings
+    from mcptest_engine.engine_process.browsing import Browsing, Opened
+    from mcptest_engine.engine_process.surroundings import Surroundings
     from mcptest_engine.servers.catalog import Catalog
     from mcptest_engine.servers.session import Session
     from mcptest_engine.suite.load import LoadedSuite
@@ -149,7 +149,7 @@ class Sketching:
         remarks: list[str] = []
         secrets: dict[str, str] = {}
         if "found" in told:
-            from mcptest_engine.running.worker.found import found_settings
+            from mcptest_engine.engine_process.found import found_settings
 
             found = found_settings(str(told["found"]), self._surroundings.start_dir, self._surroundings.environ)
             values = {name: str(value) for name, value in (found.get("env") or {}).items()}

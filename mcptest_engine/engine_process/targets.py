@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.running.worker.protocol import Refused
+from mcptest_engine.engine_process.protocol import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mcptest_engine.core.redaction import Redactor
-    from mcptest_engine.running.worker.surroundings import Surroundings
+    from mcptest_engine.engine_process.surroundings import Surroundings
     from mcptest_engine.servers.spec import ServerSpec
 
 
@@ -83,7 +83,7 @@ def _of_suite(told: Mapping[str, Any], surroundings: Surroundings) -> Target:
 
 def _settings(told: Mapping[str, Any], surroundings: Surroundings) -> dict[str, Any]:
     if "found" in told:
-        from mcptest_engine.running.worker.found import found_settings
+        from mcptest_engine.engine_process.found import found_settings
 
         start_dir, environ = surroundings.start_dir, surroundings.environ
         return found_settings(str(told["found"]), start_dir, environ, agreed=told.get("agreed"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.running.worker.protocol import Refused
+from mcptest_engine.engine_process.protocol import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
