@@ -322,7 +322,10 @@ class DerivedMetric:
 
     def missing_texts(self) -> Iterator[str]:
         """A line for each reference that leads nowhere, so that a typo is visible."""
-        return (f"metric `{self.name}`: nothing is named `{name}`, so its score is 0.0" for name in self.missing)
+        return (
+            f"metric `{self.name}`: no assertion, set or metric is named `{name}`, so its score is 0.0"
+            for name in self.missing
+        )
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"name": self.name, "value": self.value}

@@ -61,7 +61,7 @@ _ONLY_NEWER = dict.fromkeys(
         "$anchor", "$dynamicRef", "$dynamicAnchor", "dependentRequired", "dependentSchemas", "maxContains", "minContains",
         "prefixItems", "unevaluatedItems", "unevaluatedProperties"
     ],
-    "remove `$schema` for 2020-12",
+    "remove `$schema` to use draft 2020-12",
 )  # fmt: skip
 
 

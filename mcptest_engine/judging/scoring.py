@@ -184,7 +184,7 @@ def _metric_failure(metric: DerivedMetric, judged: bool) -> Failure:
     lacking = ", ".join(f"`{one_line(name)}`" for name in metric.missing)
     return Failure(
         kind=FailureKind.METRIC,
-        message=f"{message}; nothing is named {lacking}, so its score is 0" if lacking else message,
+        message=f"{message}; no assertion, set or metric is named {lacking}, so its score is 0" if lacking else message,
     )
 
 

@@ -255,7 +255,7 @@ def _explain_schema(schema: dict[str, Any], wrong: Any) -> tuple[Pointer, str, s
     place, rule = tuple(wrong.instance_path), list(wrong.schema_path)
     message = _first_line(wrong)
     if message.startswith("Unknown meta-schema"):
-        hint = "remove `$schema` for 2020-12, or name one of JSON Schema's own drafts"
+        hint = "remove `$schema` to use draft 2020-12, or name one of JSON Schema's own drafts"
         return ("$schema",), f"{quoted(str(schema.get('$schema')))} is not a known meta-schema", hint
     if "not present in a registry" in message or message.startswith("Pointer "):
         return _explain_reference(schema, message)
@@ -275,7 +275,7 @@ def _explain_reference(schema: dict[str, Any], message: str) -> tuple[Pointer, s
             reason = (
                 "points to nothing in the schema"
                 if inside
-                else "points outside the schema, and nothing is ever fetched"
+                else "points outside the schema, and mcptest never fetches a schema"
             )
             return place, f"the reference {quoted(reference)} {reason}", hint
     return (), f"the schema cannot be used: {message}", hint

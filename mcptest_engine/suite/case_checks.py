@@ -254,7 +254,7 @@ def wrong_variable(reference: Reference, rows: list[dict[str, Any]] | None) -> t
     names = {name for one in variables for name in one if re.fullmatch(VARIABLE_PATTERN, name)}
     if len(lacking) < len(rows):
         return f"the case {quoted(str(lacking[0]))} has no variable {quoted(reference.name)}", "add it to its `vars`"
-    return f"no case has a variable {quoted(reference.name)}, and the suite has none", among(reference.name, names)
+    return f"neither a case nor the suite declares a variable {quoted(reference.name)}", among(reference.name, names)
 
 
 def _wrong_part(reference: Reference, rows: list[dict[str, Any]]) -> tuple[str, str | None] | None:

@@ -147,7 +147,7 @@ def _records(tree: Tree, delimiter: str) -> Iterator[list[_Cell]]:
         if text.startswith('"', at):
             found = in_quotes.match(text, at)
             if found is None:
-                raise _refused(tree, at, 'a `"` is opened and not closed', 'write `""` for a `"` in a quoted value')
+                raise _refused(tree, at, 'a quoted value has no closing `"`', 'write `""` for a `"` in a quoted value')
             cells.append((found[1].replace('""', '"'), start))
             at = found.end()
             if text[at : at + 1] not in (delimiter, "\r", "\n", ""):

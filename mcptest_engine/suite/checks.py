@@ -150,7 +150,7 @@ def _check_floor(name: str, floor: Placed, places: Places) -> None:
     value = floor.value
     if isinstance(value, float) and 0 < value <= 1:
         meant = f"write `{name}: {value * 100:g}` for {value * 100:g} %"
-        places.warn(floor.file, floor.path, f"this floor is only {value:g} %", meant)
+        places.warn(floor.file, floor.path, f"this minimum is only {value:g} %", meant)
 
 
 def _check_no_secret(
@@ -273,7 +273,7 @@ class _TestChecks:
             self._score_checks().check(entry, file, path)
         self._check_outcome(entry, file, path)
         lost = "fault" in entry and self._check_fault(entry, silent, file, path)
-        if silent and not lost and not entry.get("verify") and "outcome" not in entry:
+        if silent and not lost and not entry.get("verify") and not {"outcome", "threshold"} & entry.keys():
             message = "the test has no assertion: it passes if the server answers without an error"
             self._places.warn(file, path, message, "add `expect:` with at least one assertion")
         if test.kind is TestKind.TOOL:
@@ -425,7 +425,7 @@ class _TestChecks:
             self.assertions.check(expect, file, (*path, "expect"))
         elif type(expect) is dict and type(assertions := expect.get("assertions")) is list:
             self.assertions.check(assertions, file, (*path, "expect", "assertions"))
-        return _is_silent(expect) if "expect" in entry else True
+        return "expect" not in entry or (expect is not None and _is_silent(expect))
 
     def _check_fault(self, entry: dict[str, Any], silent: bool, file: int, path: Pointer) -> bool:
         """A call whose answer is lost is judged when it is made again, or by what it left behind.
@@ -513,7 +513,7 @@ class _TestChecks:
         protocol = settings.get("protocol")
         if method == "server/discover":
             if protocol is None or protocol in HANDSHAKE_REVISIONS:
-                message = f"{quoted(method)} is a request of {STATELESS_REVISION}, which this server is not offered"
+                message = f"{quoted(method)} exists only in revision {STATELESS_REVISION}, which this server is not asked for"
                 hint = f'give the server `protocol: "{STATELESS_REVISION}"` or `protocol: auto`'
                 self._places.warn(file, path, message, hint)
         elif protocol == STATELESS_REVISION:
@@ -545,9 +545,7 @@ class _TestChecks:
 def _is_silent(expect: Any) -> bool:
     """Whether nothing is expected; what has the wrong shape is not silent, only wrong."""
     if isinstance(expect, dict):
-        return (
-            not expect.get("assertions") and not {"max_duration_ms", "max_response_tokens", ASSERT_SET} & expect.keys()
-        )
+        return not expect.get("assertions") and expect.keys() <= {"assertions"}
     return expect is None or expect == []
 
 

@@ -243,11 +243,11 @@ class CompositionChecks:
             value: Any = node.data
             for key in way:
                 value = value.get(key) if isinstance(value, dict) else None
-            self._assertions.check_program(value, file, (*node.path, *way))
             if isinstance(value, str):
                 self._check_input_paths(value, members, known, file, (*node.path, *way))
-                if way[0] != "transform":
-                    self._check_mentions(value, node, needs, known, file, way)
+                if way[0] != "transform" and self._check_mentions(value, node, needs, known, file, way):
+                    continue
+            self._assertions.check_program(value, file, (*node.path, *way))
 
     def _check_input_paths(
         self, program: str, members: Sequence[str], ids: set[str], file: int, place: Pointer
@@ -273,8 +273,12 @@ class CompositionChecks:
 
     def _check_mentions(
         self, program: str, node: _Node, needs: set[str], known: set[str], file: int, way: tuple[str, ...]
-    ) -> None:
-        """A parent that a program names has to be one: of any other it would see null, and skip the node in silence."""
+    ) -> bool:
+        """A parent that a program names has to be one: of any other it would see null, and skip the node in silence.
+
+        Gives whether a name lacks its quotes, so that the program cannot compile either.
+        """
+        is_unquoted = False
         for name in dict.fromkeys(mentions(program, "parents")):
             if name in needs:
                 continue
@@ -282,8 +286,11 @@ class CompositionChecks:
             if name in known and name != node.id:
                 hint: str | None = f"add {quoted(name)} to `needs`"
             else:
-                hint = _dashed(name, needs, "parents") or among(name, needs)
+                dashed = _dashed(name, needs, "parents")
+                is_unquoted |= dashed is not None
+                hint = dashed or among(name, needs)
             self._places.tell(file, (*node.path, *way), message, hint)
+        return is_unquoted
 
     def _check_ways(self, node: _Node, file: int) -> None:
         """What a node says that has no effect beside something else that it says."""
@@ -323,14 +330,17 @@ class CompositionChecks:
             self._places.tell(file, (*path, "output"), message, among(output, known))
         elif isinstance(output, dict):
             place = (*path, "output", "assemble")
-            self._assertions.check_program(output.get("assemble"), file, place)
-            program = output.get("assemble")
+            program, is_unquoted = output.get("assemble"), False
             if isinstance(program, str):
                 self._check_input_paths(program, ("nodes",), known, file, place)
             for name in dict.fromkeys(mentions(program, "nodes") if isinstance(program, str) else ()):
                 if name not in known:
                     message = f"`{_path('nodes', name)}` names {quoted(name)}, and the composition has no such node"
-                    self._places.tell(file, place, message, _dashed(name, known, "nodes") or among(name, known))
+                    dashed = _dashed(name, known, "nodes")
+                    is_unquoted |= dashed is not None
+                    self._places.tell(file, place, message, dashed or among(name, known))
+            if not is_unquoted:  # else it does not compile for that reason
+                self._assertions.check_program(program, file, place)
 
     def _check_targets(self, expect: Any, known: set[str], file: int, path: Pointer) -> None:
         """Targets that name a node have to name one that is there, and look at what a trace has."""

@@ -57,7 +57,7 @@ class OtherChecks:
         if revision in REVISIONS and not has_request(revision, check):
             self._report_no_request(check, revision, file, (*path, "check"))
         elif revision is None and server is not None and not has_request(HANDSHAKE_REVISIONS[-1], check):
-            message = f"{quoted(check)} is a request of {STATELESS_REVISION}, which this server is not offered"
+            message = f"{quoted(check)} exists only in revision {STATELESS_REVISION}, which this server is not asked for"
             self._places.warn(file, (*path, "check"), message, f'add `{PIN}: "{STATELESS_REVISION}"`')
 
     def _report_no_request(self, check: str, revision: str, file: int, path: Pointer) -> None:
@@ -145,16 +145,16 @@ def _reasons_against_caching(test: PlacedTest, server: Mapping[str, Any] | None,
     if hooks:
         yield "nothing is cached in a suite with `hooks`"
     if isinstance(effects, list) and EXTERNAL in effects:
-        yield f"nothing is cached of a test with `effects: [{EXTERNAL}]`"
+        yield f"a test with `effects: [{EXTERNAL}]` is never cached"
     for key in _MORE_THAN_ONE_ANSWER:
         if key in entry:
-            yield f"nothing is cached of a test with `{key}`"
+            yield f"a test with `{key}` is never cached"
     for target in _targets_in(entry.get("expect")):
         if target.startswith(_BESIDE_THE_ANSWER):
-            yield f"nothing is cached of a test that looks at {quoted(target)}"
+            yield f"a test that checks {quoted(target)} is never cached"
     over_http = server is not None and "url" in server and "server_version" not in server
     if over_http and test.kind is not TestKind.COMPLIANCE:
-        yield "nothing is cached of a server with `url` and no `server_version`"
+        yield "a test of a server with `url` and without `server_version` is never cached"
 
 
 def _targets_in(expect: Any) -> Iterator[str]:

@@ -114,7 +114,7 @@ _A_DURATION = "a number and its unit, such as `30s`"
 def _forms(pattern: str) -> list[str]:
     if pattern == PATH_PATTERN:
         return ["a path that begins with `/`"]
-    return ([_A_DURATION] if is_duration(pattern) else []) + (["a url"] if is_url(pattern) else [])
+    return ([_A_DURATION] if is_duration(pattern) else []) + (["a URL"] if is_url(pattern) else [])
 
 
 def wrong_form(pattern: str, value: str, key: str) -> tuple[str, str | None]:
@@ -124,10 +124,10 @@ def wrong_form(pattern: str, value: str, key: str) -> tuple[str, str | None]:
         return f"expected {_forms(pattern)[0]}, found {shown}", f"write `{key}: /health`"
     if not is_duration(pattern):
         scheme = "https" if key == "token_endpoint" else "http"
-        return f"a url starts with {_SCHEMES}, found {shown}", _url_hint(value, scheme)
+        return f"a URL starts with {_SCHEMES}, found {shown}", _url_hint(value, scheme)
     hint = _duration_hint(value)
     if hint is None and is_url(pattern):
-        hint = f"a url starts with {_SCHEMES}" if "://" in value else _url_hint(value, "http")
+        hint = f"a URL starts with {_SCHEMES}" if "://" in value else _url_hint(value, "http")
     message = f"expected {', or '.join(_forms(pattern))}, found {shown}"
     return message, hint or f"write `{key}: 30s`"
 
@@ -372,7 +372,9 @@ def enum_hint(value: Any, words: list[Any]) -> str | None:
     alias = _VALUE_ALIASES.get(value.strip().lower())
     if alias in words:
         return Suggestion(value, str(alias))
-    near = did_you_mean(value, [str(word) for word in words])
+    near = did_you_mean(
+        value, [str(word) for word in words if f"{word}".removeprefix("v") not in words or word[0] != "v"]
+    )
     if near is None and "drop_response" in words:
         return "it may also be `{ delay_ms: 250 }`"
     return near

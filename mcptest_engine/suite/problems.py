@@ -210,8 +210,11 @@ class _Walk:
             if key in properties:
                 self._check_member(properties[key], member, below)
             elif others is False:
+                if key == "matcher" and "target" in value and definition in _EXPECTS:
+                    continue  # its `target` has the hint for both
                 meant.add(self._unknown_key(key, member, properties, place, definition))
-                meant |= _SET_STANDS_FOR if definition == "Assertion" and _is_a_set(key) else frozenset()
+                if definition == "Assertion" and (_is_a_set(key) or _is_short(key, place)):
+                    meant |= {"target", "matcher"}
             elif others is not True:
                 self._check_member(others, member, below)
         for key in schema.get("required", ()):
@@ -332,7 +335,9 @@ class _Walk:
             inside = "AssertSet" in place.within
             hint = "a set contains assertions and no other set: put it beside this one" if inside else None
             return hint or Suggestion(key, "assert-set"), ""
-        if name in ("Expect", "AgentExpect") and (meant := self._assertion_meant(key, properties, place)):
+        if name == "Assertion" and _is_short(key, place):
+            return f"the short form has no `- `: write `{_plain(key)}:` under `expect:`", ""
+        if name in _EXPECTS and (meant := self._assertion_meant(key, value, properties, place)):
             return meant, ""
         aliases = messages_of(name).get("aliases", {})
         alias = aliases.get(key)
@@ -345,11 +350,9 @@ class _Walk:
         if name == "AssertSetItem":
             return "a set is an item of its own: put `- ` before the next line", ""
         if name == "Assertion" and "matcher" in properties:
-            matchers = self._schema["$defs"]["Matcher"]["properties"]
-            inner = key if key in matchers else messages_of("Matcher")["aliases"].get(key)
+            inner = self._matcher_meant(key, value)
             if inner is not None:
-                shown = _one_scalar(value)
-                return f"a matcher belongs under `matcher`: write `matcher: {{ {inner}: {shown} }}`", "matcher"
+                return f"a matcher belongs under `matcher`: write `matcher: {{ {inner} }}`", "matcher"
         if name == "Server" and key in ("type", "transport"):
             return "remove it: `command` or `url` decides how to connect to the server", ""
         elsewhere = self._elsewhere(key, place, name)
@@ -361,13 +364,27 @@ class _Walk:
             return f"known here: {', '.join(f'`{one}`' for one in properties)}", ""
         return (Suggestion(key, near), near) if near is not None else (None, "")
 
-    def _assertion_meant(self, key: str, properties: Mapping[str, Any], place: _Place) -> str | None:
+    def _matcher_meant(self, key: str, value: Any) -> str | None:
+        """The matcher that a key is the name of, here or in another tool, with its value."""
+        matchers = self._schema["$defs"]["Matcher"]["properties"]
+        inner, shown = messages_of("Matcher")["aliases"].get(key, key), _one_scalar(value)
+        if inner == "not" and key != inner:
+            shown = f"{{ {'contains' if 'contains' in key else 'exact'}: {shown} }}"
+        return f"{inner}: {shown}" if inner in matchers else None
+
+    def _assertion_meant(self, key: str, value: Any, properties: Mapping[str, Any], place: _Place) -> str | None:
         """The hint for an unknown key of an `expect` that belongs to an assertion in the long or in the short form."""
         from mcptest_engine.suite.short_assertions import HEAD, short_roots
 
         if key in ("target", "matcher"):
             return "an assertion is an item of a list: put `- ` before `target`"
-        head, roots = HEAD.match(key[:100]), short_roots(str(place.path[0]) if place.path else "")
+        block = str(place.path[0]) if place.path else ""
+        if key.startswith(("isError", "structuredContent", "content")) and block not in _ANSWERS:
+            return Suggestion(key, f"result.{key}")
+        if (matcher := self._matcher_meant(key, value)) is not None:
+            target = _ANSWERS.get(block, "text")
+            return f"a matcher needs a target: write `{target}: {{ {matcher} }}`"
+        head, roots = HEAD.match(key[:100]), short_roots(block)
         if head is None or head[0] in roots:
             return None
         near = did_you_mean(head[0], [*roots, *(properties if head[0] == key else ())])
@@ -439,7 +456,7 @@ class _Walk:
             allowed = {name for schema in of_suite(path) for name in types(schema)}
             is_text = "string" in allowed or allowed.isdisjoint(("number", "integer"))
             if self.tree.span(path, nearest=True) not in told:
-                message = f"JSON cannot express this number: found {found(value)}"
+                message = f"JSON cannot express {found(value)}"
                 hint = "write a finite number" + (", or quote it if text is meant" if is_text else "")
                 self._report(_Place(path), message, hint)
         for key, member in members:
@@ -461,12 +478,23 @@ _COMMON_KEYS = frozenset({"name", "description", "value", "default", "env", "mod
 # What has one of these may be where a matcher was meant.
 _OF_ASSERTIONS = frozenset({"expect", "assertions", "matcher"})
 # A set, misplaced or misspelt: what an assertion needs is then not missed.
-_SET_STANDS_FOR = frozenset({"target", "matcher"})
+_EXPECTS = ("Expect", "AgentExpect")
+
+
+_ANSWERS = {"agents": "final_response", "compositions": "output", "compliance": "result"}
+"""What a matcher is most often for, in blocks whose tests have no `text`."""
 
 
 def _is_a_set(key: str) -> bool:
     word = re.sub(r"[^a-z]", "", key.lower())
     return word.startswith("as") and _closeness(word, "assertset") > 0.85
+
+
+def _is_short(key: str, place: _Place) -> bool:
+    """Whether a key of an assertion in a list is a target, which only the short form has as a key."""
+    from mcptest_engine.suite.short_assertions import long_target
+
+    return long_target(key[:100], str(place.path[0]) if place.path else "") is not None
 
 
 _TOKEN = lazy_pattern(r"[^\s,\[\]{}#]+|[\[{].?")

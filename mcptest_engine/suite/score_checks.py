@@ -143,7 +143,7 @@ class ScoreChecks:
                     self._unknown(metric, below, ref, [*names, *earlier], file, path)
 
     def _unknown(self, metric: _Metric, below: Pointer, ref: str, known: list[str], file: int, path: Pointer) -> None:
-        message = f"nothing is named {quoted(ref)}, so its score is 0.0"
+        message = f"no assertion, set or metric is named {quoted(ref)}, so its score is 0.0"
         hint = did_you_mean(ref[:80], known) or _known_hint(known)
         if metric.shared:
             name = quoted(str(metric.data.get("name")))

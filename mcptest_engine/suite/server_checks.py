@@ -165,7 +165,7 @@ def _check_http(http: dict[str, Any], server: Placed, places: Places, surroundin
     _check_no_password(http.get("proxy"), "proxy", server, ("http", "proxy"), places)
     verify, path = http.get("verify"), (*server.path, "http", "verify")
     if verify is False:
-        hint = "to trust an authority of your own, name its PEM file: `verify: path/to/ca.pem`"
+        hint = "to trust your own certificate authority, name its PEM file: `verify: path/to/ca.pem`"
         places.warn(
             server.file, path, "certificates are not checked: another server could take the place of this one", hint
         )

@@ -541,7 +541,9 @@ def _read_as(text: str, model: Any, whose: str) -> Any:
     wanted = _kind(model)
     if _kind(value) == wanted and not (isinstance(value, float) and not math.isfinite(value)):
         return value
-    raise _Unresolved(f"{whose} must be {wanted}, as the suite declares it", f"an example: `{_example(model)}`")
+    raise _Unresolved(
+        f"{whose} must be {wanted}, like its value in the suite", f"write a value such as `{_example(model)}`"
+    )
 
 
 def _kind(value: Any) -> str:

@@ -184,7 +184,7 @@ def _flow(stuck: _Stuck) -> Fault | None:
         target = rest.group() if rest else ""
         return Fault(
             stuck.index,
-            f"`[` inside {inside} starts a list: quote text that contains it",
+            f"`[` inside {inside} starts a list",
             f'quote it: "{target}"',
         )
     opened = stuck.text[stuck.context_index : stuck.context_index + 1]
@@ -297,7 +297,7 @@ def _colon_in_text(stuck: _Stuck) -> Fault | None:
     start, line = stuck.line_at(stuck.index)
     before = line[: stuck.index - start]
     if ": " in before or re.search(r":\s", before):
-        return Fault(stuck.index, "a second `: ` in one line: quote text that contains it", "put the value in quotes")
+        return Fault(stuck.index, "the line has a second `: `", "put the value in quotes")
     return Fault(
         stuck.index,
         "there is a key here, but the value above continues",

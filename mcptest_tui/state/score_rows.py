@@ -76,7 +76,7 @@ def metrics(result: Mapping[str, Any]) -> Iterator[Sequence[Piece]]:
             (f"{_name(metric):<{width}}  ", ""),
             (number(metric.get("value")), verdict or "bold"),
             (needs, "dim"),
-            (f"  nothing is named {missing}, so its score is 0" if missing else "", "inconclusive"),
+            (f"  no assertion, set or metric is named {missing}, so its score is 0" if missing else "", "inconclusive"),
         )
 
 

@@ -156,7 +156,10 @@ tools:
         ("quality", 0.833, 2),
         ("doubled", 1.333, 1),
     ]
-    assert "another: metric `quality`: nothing is named `cites`, so its score is 0.0" in record["warnings"]
+    assert (
+        "another: metric `quality`: no assertion, set or metric is named `cites`, so its score is 0.0"
+        in record["warnings"]
+    )
 
 
 def test_the_baseline_is_appended_and_explicit_values_win(tests_of):

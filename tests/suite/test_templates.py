@@ -215,11 +215,11 @@ def test_a_given_text_is_read_as_the_type_that_is_declared(declared: Any, text: 
 @pytest.mark.parametrize(
     ("declared", "text", "message"),
     [
-        (5, "five", "`--var a` must be a number, as the suite declares it"),
-        (True, "1", "`--var a` must be true or false, as the suite declares it"),
-        ([1], "{}", "`--var a` must be a list in JSON, as the suite declares it"),
-        (5, "NaN", "`--var a` must be a number, as the suite declares it"),
-        (5, "1e999", "`--var a` must be a number, as the suite declares it"),
+        (5, "five", "`--var a` must be a number, like its value in the suite"),
+        (True, "1", "`--var a` must be true or false, like its value in the suite"),
+        ([1], "{}", "`--var a` must be a list in JSON, like its value in the suite"),
+        (5, "NaN", "`--var a` must be a number, like its value in the suite"),
+        (5, "1e999", "`--var a` must be a number, like its value in the suite"),
     ],
 )
 def test_a_given_text_of_another_type_is_refused(declared: Any, text: str, message: str) -> None:

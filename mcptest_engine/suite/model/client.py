@@ -149,7 +149,7 @@ class Client(Part):
         default=None,
         description="Subscribe to changes of these resources. The server sends `notifications/resources/updated`.",
         examples=[["file:///data/log.txt"]],
-        json_schema_extra=hints("subscribe subscription", items="uris"),
+        json_schema_extra=hints("subscribe subscription", items="URIs"),
     )
     list_changed: bool | None = Field(
         default=None,

@@ -81,7 +81,7 @@ def test_the_detail_tells_score_shares_sets_and_metrics():
     assert lines[head + 1].startswith("    ✓ result.a")
     assert any(line.startswith("    ✗ result.a") for line in lines[head:])
     assert "quality␛[2J" in text
-    assert "nothing is named cites, so its score is 0" in text
+    assert "no assertion, set or metric is named cites, so its score is 0" in text
     assert "2.5" in text
 
 
