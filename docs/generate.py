@@ -31,6 +31,16 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).parent
 MODELS = models()
+GROUPS = {
+    "Server": "Servers",
+    "DefaultTest": "Tests",
+    "Composition": "Compositions",
+    "AgentTest": "Agent tests",
+    "EvalTest": "Evals and models",
+    "RunOptions": "The run",
+    "Client": "Used in several places",
+}
+"""The mappings of the language at which a group of sections begins, with its label."""
 KEYS_BEGIN = "<!-- keys: `python docs/generate.py` writes them -->\n"
 KEYS_END = "<!-- end of keys -->"
 COLOURS_BEGIN = "<!-- colours: `python docs/generate.py` writes them -->\n"
@@ -57,11 +67,22 @@ def suite_page() -> str:
     schema, top = json.loads(schema_text()), "The top of the file"
     names = [name for name in _in_order(schema) if MODELS[name].about.heading]
     headings = {name: MODELS[name].about.heading for name in names}
-    parts = [_contents([top, *headings.values()]), f"## {top}\n", _table(schema)]
+    parts = [_suite_contents(top, headings), f"## {top}\n", _table(schema)]
     for name, heading in headings.items():
         text = MODELS[name].about.text
         parts += [f"## {heading}\n", *([f"{text}\n"] if text else []), _table(schema["$defs"][name])]
     return _between("reference/suite.md", SUITE_BEGIN, "\n".join(parts), SUITE_END)
+
+
+def _suite_contents(top: str, headings: dict[str, str]) -> str:
+    """Links to the sections of the page on suites, a list item for each group of them."""
+    groups = [[top]]
+    for name, heading in headings.items():
+        if name in GROUPS:
+            groups.append([])
+        groups[-1].append(heading)
+    labels = ["The file", *GROUPS.values()]
+    return "".join(f"- {label}: {_contents(titles)}" for label, titles in zip(labels, groups, strict=True))
 
 
 def _in_order(schema: dict[str, Any]) -> list[str]:

@@ -317,6 +317,8 @@ _INTRODUCTION = """\
 
 <!-- Made by `python docs/matchers.py`; a test holds it up to date and runs every example. -->
 
+This page is for looking up a matcher.
+
 A matcher decides one assertion. It is one key under `matcher:`, and its target names the value:
 
 ```yaml

@@ -21,7 +21,7 @@ from mcptest_engine.core.errors import ExitCode
     type=click.FloatRange(min=1),
     default=1.5,
     show_default=True,
-    help="A test is slower if it takes this many times as long",
+    help="Count a test as slower if it takes this many times as long.",
 )
 @click.option(
     "--slower-floor",
@@ -29,7 +29,7 @@ from mcptest_engine.core.errors import ExitCode
     default=50.0,
     show_default=True,
     metavar="MS",
-    help="and at least this much longer.",
+    help="It must also take at least this many milliseconds longer.",
 )
 @click.pass_context
 def command(

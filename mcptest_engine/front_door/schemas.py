@@ -61,8 +61,8 @@ SCAFFOLD = _object(
     include_violation={"type": "boolean", "default": True},
     probe={**_FLAG, "description": "All limits and wrong arguments"},
     **_ALLOW,
-    all={**_FLAG, "description": "Not 25 tools a page"},
-    text={"type": "boolean", "default": True, "description": "false: only its handle"},
+    all={**_FLAG, "description": "All tools, not 25"},
+    text={"type": "boolean", "default": True, "description": "false: return only the handle"},
     cursor=_CURSOR,
 )
 CALL = _object(("tool",), **_TARGET, tool=_STRING, args=OBJECT, **_ALLOW, execute_destructive=_FLAG)

@@ -152,7 +152,7 @@ class ClientCredentials:
         if wrong.code in _MENDED_BY_CLIENT:
             hint = f"correct `client_id` (`{self._client.client_id}`) or {secret}"
         elif wrong.code == "invalid_scope":
-            hint = "mend `scope`"
+            hint = "correct `scope`"
         return AuthFailed.because(wrong.message, server=self._spec.name, hint=hint)
 
 

@@ -349,7 +349,7 @@ class Flow:
         if named is not None:
             it = f"the authorization server that it names, {shown_url(named)}, publishes no metadata (RFC 8414)"
         raise OAuthTrouble(
-            f"nothing says where tokens for {shown_url(self.url)} come from: {it}, and "
+            f"no authorization server is known for {shown_url(self.url)}: {it}, and "
             f"{shown_url(str(response.request.url))} answered HTTP {response.status_code}"
         )
 

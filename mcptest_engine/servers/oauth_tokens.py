@@ -103,7 +103,7 @@ def read_grant(response: httpx2.Response, redact: Callable[[str], str]) -> Grant
     members = json_object(response)
     if members is None:
         kind = one_line(str(response.headers.get("content-type", "")).partition(";")[0], 60) or "no content type"
-        raise OAuthTrouble(f"{who} answered with no token but {kind}{quoted_body(response, redact)}")
+        raise OAuthTrouble(f"{who} answered with {kind} instead of a token{quoted_body(response, redact)}")
     token = members.get("access_token")
     if not isinstance(token, str) or not _can_travel(token):
         what = "no `access_token`" if not token else "an `access_token` that cannot go into a header"

@@ -20,7 +20,7 @@ LESSON_TAG = "wrong-on-purpose"
 _LESSON = f"""
   # This test fails, for you to see how that looks: the server's Oslo has another temperature. The Result tab says which.
   # Put the right one here, or accept it in Review.
-  - name: "the weather in Oslo (wrong on purpose: mend it)"
+  - name: "the weather in Oslo (wrong on purpose: fix it)"
     tool: get_weather
     args: {{ city: Oslo }}
     tags: [{LESSON_TAG}]

@@ -159,12 +159,12 @@ def test_a_secret_that_is_not_set_is_told_before_anything_is_sent(make_realm: Ma
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ("html", "answered with no token but text/html: <html><body>Please sign in"),
+        ("html", "answered with text/html instead of a token: <html><body>Please sign in"),
         ("busy", "answered HTTP 502: bad gateway"),
         ("no_token", "answered with no `access_token`"),
         ("odd_type", 'gave a token of the type "mac"'),
         ("newline", "an `access_token` that cannot go into a header"),
-        ("deep", "answered with no token but application/json"),
+        ("deep", "answered with application/json instead of a token"),
         ("huge", "answered with more than 1024 KiB"),
         ("invalid_scope", 'refused: invalid_scope "as the realm was told"'),
     ],
@@ -324,7 +324,7 @@ def test_a_token_endpoint_of_the_servers_own_origin_or_of_the_suite_is_not_remar
 def test_discovery_that_finds_nothing_is_told_with_its_remedy(make_realm: MakeRealm) -> None:
     realm = make_realm(clients=CLIENT, metadata=False)
     told = failure(realm.url, oauth())
-    assert f"nothing says where tokens for {realm.url} come from" in told.message
+    assert f"no authorization server is known for {realm.url}" in told.message
     assert told.hint == "set `token_endpoint`"
 
 

@@ -142,7 +142,7 @@ def test_an_answer_of_another_issuer_is_not_taken(make_realm: MakeRealm) -> None
 
 def test_a_server_without_metadata_is_told(make_realm: MakeRealm) -> None:
     realm = make_realm(metadata=False)
-    assert f"nothing says where tokens for {realm.url} come from" in failure(realm).message
+    assert f"no authorization server is known for {realm.url}" in failure(realm).message
 
 
 def test_a_registration_that_is_refused_is_told_with_its_remedy(make_realm: MakeRealm) -> None:
@@ -152,7 +152,8 @@ def test_a_registration_that_is_refused_is_told_with_its_remedy(make_realm: Make
 
 
 @pytest.mark.parametrize(
-    ("how", "words"), [("html", "answered with no token but text/html"), ("invalid_grant", "refused: invalid_grant")]
+    ("how", "words"),
+    [("html", "answered with text/html instead of a token"), ("invalid_grant", "refused: invalid_grant")],
 )
 def test_a_token_endpoint_that_gives_no_token_is_told(make_realm: MakeRealm, how: str, words: str) -> None:
     assert words in failure(make_realm(token=how)).message

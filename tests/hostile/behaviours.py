@@ -58,7 +58,7 @@ def passed(mode: str, does: str, advice: str = "nothing: the answer is valid") -
     return Behaviour(mode, does, "", "", advice)
 
 
-STDERR_TELLS = "its stderr stands below the message"
+STDERR_TELLS = "look at its stderr, below the message"
 DIES = "look at its stderr below the message; other tests get a server that was started once more"
 ONE_LINE = "write a message on one line, and end it with a newline"
 STDOUT = "print to stderr: stdout belongs to the protocol"
@@ -69,7 +69,7 @@ BEHAVIOURS = (
     Behaviour("", "is a file that may not be executed", "server", START + '"{program}" is not executable',
               "do as the hint says", "make it so with `chmod +x`, or name its interpreter: [python3, {program}]"),
     started("exit-at-start", "exits at the start", 'it exited with code 3 before it answered "initialize"', STDERR_TELLS),
-    started("exit-0-at-start", "ends at the start as if all were well",
+    started("exit-0-at-start", "ends at the start without an error",
             'it exited with code 0 before it answered "initialize"', "check that the command really serves"),
     started("crash-at-start", "crashes at the start", 'it was ended by SIGSEGV before it answered "initialize"', STDERR_TELLS),
     started("close-stdout-at-start", "closes stdout before it answers",
@@ -93,15 +93,15 @@ BEHAVIOURS = (
             hint=INSTEAD + "\ufffd\ufffd{…", waits_ms=START_NOISE_COMES_MS),
     # --- in a call
     died("exit", "exits in a call", "exited with code 4", DIES),
-    died("exit-0", "ends in a call as if all were well", "exited with code 0", DIES),
+    died("exit-0", "ends in a call without an error", "exited with code 0", DIES),
     died("crash", "crashes in a call", "was ended by SIGSEGV", DIES),
     died("half-and-exit", "exits in the middle of its answer", "exited with code 0", DIES,
          '{"jsonrpc":"2.0","id":2,"resu'),
     died("daemon", "exits and leaves a daemon that holds its pipes", "exited with code 0", DIES),
-    died("close-stdout", "closes stdout and lives on", "closed its stdout", "leave stdout open"),
-    died("close-stdin", "closes stdin and lives on", "closed its stdin", "leave stdin open until it ends"),
+    died("close-stdout", "closes stdout and keeps running", "closed its stdout", "leave stdout open"),
+    died("close-stdin", "closes stdin and keeps running", "closed its stdin", "leave stdin open until it ends"),
     waited("never", "never answers", "give a slow call more time with `timeout_ms`"),
-    waited("late", "answers after the timeout", "the answer is dropped, and the session goes on; give it more time"),
+    waited("late", "answers after the timeout", "give it more time with `timeout_ms`; a late answer is ignored"),
     waited("stop", "stops itself (SIGSTOP)", "let it run: a stopped server answers nothing"),
     waited("text-only", "prints text instead of an answer", STDOUT, INSTEAD + "thinking... ⏎ still thinking..."),
     waited("not-utf8-only", "sends bytes that are no UTF-8", "write UTF-8", INSTEAD + "\ufffd" * 3),
@@ -137,7 +137,7 @@ BEHAVIOURS = (
           "write it as text"),
     broke("deep", "nests 10,000 levels deep",
           'it is nested too deeply to be read: {"jsonrpc":"2.0","id":2,"result":{"deep":[[[…',
-          "nest less: some 900 levels can be read"),
+          "nest less: about 900 levels can be read"),
     broke("array-result", "makes the result an array",
           'its `result` is an array, not an object: {"jsonrpc":"2.0","id":2,"result":[]}', "make the result an object"),
     broke("neither-member", "sends neither result nor error",

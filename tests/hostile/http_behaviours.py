@@ -104,7 +104,7 @@ HTTP_BEHAVIOURS = (
     HttpBehaviour("drops the connection in the middle of its answer", "server",
                   f"{SUBJECT}closed the connection in the middle of its answer at {{url}}{DIED}", "look at its logs",
                   ({"send": head(Content_Length=100) + '{"jsonrpc":"2.0",'}, CLOSE)),
-    HttpBehaviour("speaks another protocol", "server",
+    HttpBehaviour("answers in another protocol", "server",
                   f"{SUBJECT}answered with something other than HTTP: illegal status line: b'hello there'",
                   "check the port in `url`",
                   ({"send": "hello there\r\n\r\n"}, CLOSE)),
@@ -118,7 +118,7 @@ HTTP_BEHAVIOURS = (
     # --- answers
     broke("ends its event stream in the middle of an event",
           'its event stream ended in the middle of an event, before the answer: data: {"jsonrpc":"2.0","id":2,',
-          "look at its logs, and at what lies between: proxies cut streams", *stream('data: {"jsonrpc":"2.0","id":<id>,')),
+          "look at its logs, and at proxies, which can cut streams", *stream('data: {"jsonrpc":"2.0","id":<id>,')),
     broke("ends its event stream without the answer", "its event stream ended before the answer",
           "send the answer before the end", *stream(": hello\n\n")),
     broke("answers with HTML", 'HTTP 200 with the content type "text/html": hi', "check the path in `url`",

@@ -124,31 +124,31 @@ def _saving(mode: str, *may: str, why: str) -> Row:
 
 
 NAMED = "you named the tool"
-WAITS = "what changes something, destroys or asks a model waits for a key"
+WAITS = "tests that change or destroy something, or ask a model, wait for a key"
 ROWS = (
     _on_server("init --yes", READ, why=DECLARED),
     _on_server("init --run", READ, why=DECLARED),
     _on_server("init --no-run"),
-    _on_server("init --yes --presumed", READ, FIND, why=f"{DECLARED}, or `--presumed` takes it"),
+    _on_server("init --yes --presumed", READ, FIND, why=f"{DECLARED}, or `--presumed` allows it"),
     _on_server(
         f"init --yes --allow {CREATE}",
         READ,
         CREATE,
-        why=f"{DECLARED}, or `--allow` names it: once, since it changes something",
+        why=f"{DECLARED}, or `--allow` names it; then it is called once, because it changes something",
     ),
     _on_server(
-        f"init --yes --allow {DELETE}", READ, why=f"{DECLARED}; one that destroys needs `--execute-destructive` too"
+        f"init --yes --allow {DELETE}", READ, why=f"{DECLARED}; a destructive tool also needs `--execute-destructive`"
     ),
     _on_server(
         f"init --yes --allow {DELETE} --execute-destructive",
         READ,
         DELETE,
-        why=f"{DECLARED}, or both options allow it: once",
+        why=f"{DECLARED}, or both options allow it, once",
     ),
-    _on_server("init --yes --max-calls 1", READ, why=f"{DECLARED}; the budget ends it"),
-    _on_server(f"propose {READ}", READ, why=f"{NAMED}; twice, to see what is stable"),
-    _on_server(f"propose {FIND}", FIND, why=f"{NAMED}, and its name suggests nothing else than reading"),
-    _on_server(f"propose {CREATE}", CREATE, why=f"{NAMED}; once, since it changes something"),
+    _on_server("init --yes --max-calls 1", READ, why=f"{DECLARED}; only one call is allowed"),
+    _on_server(f"propose {READ}", READ, why=f"{NAMED}; twice, to see which values are stable"),
+    _on_server(f"propose {FIND}", FIND, why=f"{NAMED}, and its name suggests that it only reads"),
+    _on_server(f"propose {CREATE}", CREATE, why=f"{NAMED}; once, because it changes something"),
     _on_server(f"propose {DELETE}", why="refused: the tool is destructive"),
     _on_server(f"propose {DELETE} --execute-destructive", DELETE, why=f"{NAMED} and allowed it; once"),
     _on_server(f"call {CREATE}", CREATE, why=NAMED),
@@ -163,13 +163,14 @@ ROWS = (
     _plain("run", CREATE, why=SUITE_SAYS),
     _plain("record tape", CREATE, why=SUITE_SAYS),
     _plain("eval graded.yml", CREATE, why=SUITE_SAYS),
-    _plain("mutate", CREATE, why=f"{SUITE_SAYS}; what changes nothing is called twice"),
-    _plain("run model.yml", READ, FIND, CREATE, why="a model asked for all four tools; what destroys is refused it"),
+    _plain("mutate", CREATE, why=f"{SUITE_SAYS}; a tool that changes nothing is called twice"),
+    _plain("run model.yml", READ, FIND, CREATE, why="a model requested all four tools; the destructive one is refused"),
     _plain(
         "run model-allow-delete.yml",
         READ,
         DELETE,
-        why=f"a model asked for all four; `tools: {{ allow: [{DELETE}] }}` leaves it that, and what declares `readOnlyHint`",
+        why=f"a model requested all four tools; `tools: {{ allow: [{DELETE}] }}` allows this one "
+        "and those that declare `readOnlyHint`",
     ),
     _plain("run --replay tape", why="the cassette answers", before=("run --record tape",)),
     _plain("validate", why=NO_SERVER),
