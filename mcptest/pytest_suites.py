@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcptest.suites import McptestWarning, load
+from mcptest_engine.core.enums import Verdict
 from mcptest_engine.core.errors import McptestError, Severity
-from mcptest_engine.core.kinds import Verdict
 from mcptest_engine.running.settings import RunSettings, Selection
 from mcptest_engine.workspace.workspace import find_workspace
 

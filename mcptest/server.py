@@ -545,7 +545,7 @@ def _suite_of(settings: Mapping[str, Any]) -> Any:
 
 
 def _asked(method: str, params: Mapping[str, Any] | None, timeout_seconds: float) -> Any:
-    from mcptest_engine.core.kinds import TestKind
+    from mcptest_engine.core.enums import TestKind
     from mcptest_engine.running.cases import ORDINARY, Case
 
     return Case(

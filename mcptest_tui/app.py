@@ -171,14 +171,14 @@ class Workbench(AppActions, inherit_bindings=False):
         if not self.store.documents and self.current_mode == "tests":
             self.go("home")
         self.themes.register_all()
-        self._tell_left_behind()
+        self._announce_drafts()
         await import_all(self._is_in_use)
 
     def _is_in_use(self) -> bool:
         """Whether a person is typing, so that nothing else should be done now."""
         return self.is_typing or time.monotonic() - self._last_input < IN_USE_SECONDS
 
-    def _tell_left_behind(self) -> None:
+    def _announce_drafts(self) -> None:
         """Say at the start that there is unsaved text of an earlier session: its file may be one that nobody opens again."""
         from mcptest_tui.state.drafts import Drafts
 

@@ -172,7 +172,7 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
             from mcptest_tui.widgets.modals import Modal
 
             if isinstance(self.screen, Modal):
-                self.screen.tell_keys()
+                self.screen.show_keys()
 
     def clear_notices(self, *, errors: bool = False) -> None:
         """Take away what was told of the screen before: notifications, and the status bar's message."""
@@ -211,8 +211,8 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
             for node, bindings in self.screen._modal_binding_chain:
                 for binding in bindings.key_to_bindings.get(key, ()):
                     if binding.id in by_id() and not self._check_action_state(binding.action, node):
-                        told = node.idle_words(binding.action) if isinstance(node, ModeScreen) else ""
-                        self.say(told or idle_words(key, by_id()[binding.id][1]), IDLE)
+                        told = node.idle_text(binding.action) if isinstance(node, ModeScreen) else ""
+                        self.say(told or idle_text(key, by_id()[binding.id][1]), IDLE)
                         return False
         return False
 
@@ -309,6 +309,6 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
         self._watch_theme(self.theme)
 
 
-def idle_words(key: str, action: Action) -> str:
+def idle_text(key: str, action: Action) -> str:
     """What a key says that is known here, and has nothing to do at the moment: `nothing is running`."""
     return action.idle or f"{key_shown(key)} does nothing here: {action.title[:1].lower()}{action.title[1:]}"

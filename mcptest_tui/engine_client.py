@@ -136,7 +136,7 @@ class EngineClient:
             self._restarting.cancel()
             await asyncio.wait((self._restarting,))
         child, self._child = self._child, None
-        self._fail_asks(self._over)
+        self._fail_requests(self._over)
         if child is not None:
             await child.end()
 
@@ -146,7 +146,7 @@ class EngineClient:
 
     async def _spawn(self) -> None:
         loop = asyncio.get_running_loop()
-        child = _Child(self._line, self._child_gone)
+        child = _Child(self._line, self._on_child_end)
         await loop.subprocess_exec(
             lambda: child,
             *worker_argv(),
@@ -191,13 +191,13 @@ class EngineClient:
         else:
             answer.set_result(told["ok"])
 
-    def _child_gone(self, child: _Child, why: str) -> None:
+    def _on_child_end(self, child: _Child, why: str) -> None:
         if child is not self._child:
             return  # ended on purpose
         self._child = None
         assert self._up is not None
         self._up.clear()
-        self._fail_asks(f"the engine stopped ({why})")
+        self._fail_requests(f"the engine stopped ({why})")
         now = asyncio.get_running_loop().time()
         self._losses.append(now)
         many = len(self._losses) == MOST_LOSSES and now - self._losses[0] < LOSSES_WITHIN_SECONDS
@@ -223,7 +223,7 @@ class EngineClient:
         if self._up is not None:
             self._up.set()
 
-    def _fail_asks(self, why: str) -> None:
+    def _fail_requests(self, why: str) -> None:
         asked, self._asked = self._asked, {}
         for answer in asked.values():
             if not answer.done():
@@ -272,14 +272,14 @@ class _Child(asyncio.SubprocessProtocol):
         if fd == 1:
             self._stdout_open = False
             if self._exited.is_set():
-                self._tell()
+                self._report_end()
 
     def process_exited(self) -> None:
         self._exited.set()
         if self._stdout_open:  # what it said last is still on its way
-            self._loop.call_later(_DRAIN_SECONDS, self._tell)
+            self._loop.call_later(_DRAIN_SECONDS, self._report_end)
         else:
-            self._tell()
+            self._report_end()
 
     async def end(self) -> None:
         """Close its stdin, then ask, then force; what it started is in its hands, and in its guardian's when it is killed."""
@@ -306,7 +306,7 @@ class _Child(asyncio.SubprocessProtocol):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signum)
 
-    def _tell(self) -> None:
+    def _report_end(self) -> None:
         if self._told:
             return
         self._told = True

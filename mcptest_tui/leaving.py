@@ -40,11 +40,11 @@ class Leaving:
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread: a test's app
-                loop.add_signal_handler(number, self._told_to, number)
+                loop.add_signal_handler(number, self._on_signal, number)
         if not self._app.is_headless:
             redraw = partial(loop.call_soon_threadsafe, self._app.app_resume_signal.publish, self._app)
             signal.signal(signal.SIGCONT, partial(self._go_on, signal.getsignal(signal.SIGCONT), redraw))
-            when_hung_up(lambda: loop.call_soon_threadsafe(self._told_to, signal.SIGHUP), self._swallow)
+            when_hung_up(lambda: loop.call_soon_threadsafe(self._on_signal, signal.SIGHUP), self._swallow)
 
     def ask(self) -> None:
         """Quit, after a question when text is unsaved or a run is on."""
@@ -93,7 +93,7 @@ class Leaving:
         with suppress(Exception):
             await asyncio.wait_for(self._app.engine.close(), CLOSE_SECONDS)
 
-    def _told_to(self, number: signal.Signals) -> None:
+    def _on_signal(self, number: signal.Signals) -> None:
         if number is signal.SIGHUP and self._app._driver is not None and _terminal_gone():
             # Textual's thread that wrote to it has ended with it: whoever goes on writing waits for ever.
             self._app._driver.write = _nowhere  # type: ignore[method-assign]

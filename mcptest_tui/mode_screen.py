@@ -96,7 +96,7 @@ class ModeScreen(Sturdy, Screen[None]):
         """One level back inside this screen (close a popup, clear a filter); False when there was nothing."""
         return False
 
-    def idle_words(self, action: str) -> str:  # noqa: ARG002 - of the modes that need it
+    def idle_text(self, action: str) -> str:  # noqa: ARG002 - of the modes that need it
         """What a key says that has nothing to do now; "" for what its action says everywhere."""
         return ""
 

@@ -120,7 +120,7 @@ class Runs:
             return
         self.progress.stop()
         for key in list(self._unasked):  # the engine does not know of these yet
-            self._told_failed(key, message="cancelled before it began", kind=CANCELLED)
+            self._show_failure(key, message="cancelled before it began", kind=CANCELLED)
         self._unasked.clear()
         self._app.engine.tell("cancel")
         self._app.refresh_status()
@@ -228,13 +228,13 @@ class Runs:
             if key in self.progress.unwanted:  # cancelled while there was no engine to tell
                 self._app.engine.tell("cancel", run=key)
         except EngineError as wrong:
-            self._told_failed(key, message=wrong.message, hint=wrong.hint, kind=wrong.kind)
+            self._show_failure(key, message=wrong.message, hint=wrong.hint, kind=wrong.kind)
 
     def _named(self, paths: list[str]) -> str:
         first = self._app.workspace.relative(Path(paths[0]))
         return first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"
 
-    def _told_failed(self, key: str, **said: Any) -> None:
+    def _show_failure(self, key: str, **said: Any) -> None:
         self._app.bridge.take({"event": "run.failed", "run": key, **said})
 
     def _why_nothing(self, wanted: dict[str, list[str] | None], unsound: list[str]) -> str:

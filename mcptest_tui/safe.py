@@ -44,7 +44,7 @@ def one_line(text: str, width: int) -> str:
     return set_cell_size(line, max(width - 1, 0)).rstrip() + "…" if width > 0 else ""
 
 
-def told_apart(name: str, width: int) -> str:
+def shortened_name(name: str, width: int) -> str:
     """The name of a test in so many cells: where it is too long, what stands behind its first words is kept."""
     if cell_len(name) <= width:
         return one_line(name, width)
@@ -68,10 +68,10 @@ def name_among(name: str, near: Sequence[str], width: int) -> str:
     """The name in so many cells, told from those of the rows near it: where they would look the same, from the word on that
     differs. What a test is told by often stands at its end: a model, a run, what is done with a tool.
     """
-    shown = told_apart(name, width)
+    shown = shortened_name(name, width)
     if cell_len(name) <= width:
         return shown
-    alike = [other for other in near if other != name and told_apart(other, width) == shown]
+    alike = [other for other in near if other != name and shortened_name(other, width) == shown]
     if not alike:
         return shown
     begin = max(len(commonprefix([name, other])) for other in alike)  # noqa: RUF071 - characters are meant

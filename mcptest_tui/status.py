@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.words import counted
-from mcptest_tui.state.processes import count_words
+from mcptest_tui.state.processes import count_text
 from mcptest_tui.widgets.mode_bar import MODES
 from mcptest_tui.widgets.status_bar import COUNTED, Status
 
@@ -29,7 +29,7 @@ def status_of(app: AppInterface, screen: ModeScreen) -> Status:
         counts=tuple((status, counts[status]) for status in COUNTED if counts.get(status)),
         elapsed=progress.elapsed if progress.busy or progress.last_seconds is not None else None,
         left=progress.left,
-        live="" if progress.busy else count_words(app.processes),
+        live="" if progress.busy else count_text(app.processes),
         spent=progress.spent.text,
         watch=app.watch_mode if app.store.documents else "",
         extra=screen.status_text(),

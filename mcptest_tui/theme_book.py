@@ -34,7 +34,7 @@ class ThemeBook:
         for name in self._files:
             if name not in self._app.available_themes:
                 self._register(name)
-        self._tell()
+        self._show_complaints()
 
     def own(self) -> list[str]:
         """Our themes and the person's, before Textual's."""
@@ -50,7 +50,7 @@ class ThemeBook:
             ours = path.parent == user_themes_dir() and self._files.get(path.stem) == path
             if ours and self._register(path.stem) and self._app.theme == path.stem:
                 self._app.repaint_theme()
-        self._tell()
+        self._show_complaints()
 
     def _register(self, name: str) -> bool:
         path = self._files.get(name)
@@ -64,7 +64,7 @@ class ThemeBook:
         self._app.register_theme(in_256_colours(theme) if self._app.console.color_system == "256" else theme)
         return True
 
-    def _tell(self) -> None:
+    def _show_complaints(self) -> None:
         if self.complaints and self._app.is_running:
             self._app.tell("\n".join(self.complaints[:3]), severity="warning", hint="the theme is left out")
             self.complaints.clear()

@@ -101,7 +101,7 @@ def took_shown(duration_ms: float) -> str:
     return f"{duration_ms / 1000:.1f} s" if duration_ms < 59_950 else duration_shown(duration_ms / 1000)
 
 
-def took_told(duration_ms: float, behind: Mapping[str, Any] | None) -> str:
+def took_text(duration_ms: float, behind: Mapping[str, Any] | None) -> str:
     """What a test took, how much of that it waited for an earlier call, and the rest, which is the time in the list of tests:
     `919 ms, 906 ms of it behind stock_report, 13 ms its own`. A short wait is not worth words: then it is that rest alone.
     """

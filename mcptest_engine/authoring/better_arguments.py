@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.catalog_texts import unused_name
-from mcptest_engine.core.kinds import Verdict, Wanted
-from mcptest_engine.running.guesses import SEARCHES, explain, found_nothing, returned, seen_in_resources, words_of
+from mcptest_engine.core.enums import ExpectedOutcome, Verdict
+from mcptest_engine.running.guesses import SEARCHES, explain, found_nothing, returned, seen_in_resources, split_name
 from mcptest_engine.suite.edit import set_value
 from mcptest_engine.suite.text_edits import apply
 from mcptest_engine.suite.yaml import read_tree
@@ -59,7 +59,9 @@ class ArgumentSearch:
         return [
             better
             for result in results
-            if (case := by_id.get(result.id)) is not None and case.guess is not None and case.outcome is Wanted.SUCCESS
+            if (case := by_id.get(result.id)) is not None
+            and case.guess is not None
+            and case.outcome is ExpectedOutcome.SUCCESS
             for better in self._for(case, result, results, taken)
         ]
 
@@ -98,13 +100,13 @@ class ArgumentSearch:
         yield Better(result, better, sources, name)
 
     def _searching(self, case: Case, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
-        is_search = not {"search", "find", "query"}.isdisjoint(words_of(case.tool or ""))
+        is_search = not {"search", "find", "query"}.isdisjoint(split_name(case.tool or ""))
         names = [
             name
             for name in case.guess or ()
             if isinstance(arguments.get(name), str)
             and arguments[name] != ""
-            and (is_search or (words_of(name)[-1:] and words_of(name)[-1] in SEARCHES))
+            and (is_search or (split_name(name)[-1:] and split_name(name)[-1] in SEARCHES))
         ]
         return {**arguments, names[0]: COMMON_LETTER} if names else None
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring import review_memory as memory
-from mcptest_engine.authoring.review_edits import Wanted, edited
+from mcptest_engine.authoring.review_edits import AcceptedItem, edited
 from mcptest_engine.authoring.review_items import Choice, RefusedItem, Reviewed, ReviewItem, Undone, WrittenFile
 from mcptest_engine.authoring.review_sources import Sources, path_of, proposal_id
 from mcptest_engine.authoring.review_texts import SuiteText, Unreadable
@@ -100,7 +100,7 @@ def preview(workspace: Workspace, item: ReviewItem, fragment: str) -> str | None
         text = SuiteText.read(path_of(workspace, item.suite))
     except Unreadable as wrong:
         return wrong.message
-    made = edited(text, [Wanted(item, fragment)], root=workspace.root)
+    made = edited(text, [AcceptedItem(item, fragment)], root=workspace.root)
     return made.refused[0][1] if made.refused else None
 
 
@@ -174,7 +174,7 @@ class _Deciding:
             forgotten=tuple(self._forgotten),
         )
 
-    def edit_suite(self, suite: str, wanted: Sequence[Wanted]) -> None:
+    def edit_suite(self, suite: str, wanted: Sequence[AcceptedItem]) -> None:
         """Write what is accepted of one suite."""
         items = [one.item for one in wanted]
         for _ in range(_TRIES):
@@ -282,13 +282,13 @@ class _Deciding:
                 drop_proposal(self._workspace, stored.id)
 
 
-def _grouped(decisions: Iterable[tuple[ReviewItem, Choice, str | None]]) -> dict[str, list[Wanted]]:
+def _grouped(decisions: Iterable[tuple[ReviewItem, Choice, str | None]]) -> dict[str, list[AcceptedItem]]:
     """The accepted items of suites, by file."""
-    found: dict[str, list[Wanted]] = {}
+    found: dict[str, list[AcceptedItem]] = {}
     for item, choice, fragment in decisions:
         if choice is Choice.ACCEPT and item.kind != "snapshot":
             own = None if fragment is None or fragment == item.after else fragment
-            found.setdefault(item.suite, []).append(Wanted(item, own))
+            found.setdefault(item.suite, []).append(AcceptedItem(item, own))
     return found
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _SINCE = "has changed since it was proposed; look at it again"
 
 
-class Wanted(NamedTuple):
+class AcceptedItem(NamedTuple):
     """An accepted item, and the text that a person made of its `after`, None when it is as proposed."""
 
     item: ReviewItem
@@ -42,7 +42,7 @@ class Made(NamedTuple):
     refused: tuple[tuple[ReviewItem, str], ...]
 
 
-def edited(text: SuiteText, wanted: Sequence[Wanted], *, root: Path) -> Made:
+def edited(text: SuiteText, wanted: Sequence[AcceptedItem], *, root: Path) -> Made:
     """All that is wanted of one file, as far as it goes. Writes nothing. `root` is the workspace's."""
     made = _edited(text, wanted)
     if not made.accepted or not (problems := new_problems(text, made.text, root=root)):
@@ -102,14 +102,14 @@ class _Refused(McptestError):
 class _Place(NamedTuple):
     """Where one item's value goes, and what goes there. `piece` is None where only the whole file can be edited."""
 
-    wanted: Wanted
+    wanted: AcceptedItem
     path: Pointer
     value: Any
     piece: Piece | None
     text: str
 
 
-def _edited(text: SuiteText, wanted: Sequence[Wanted]) -> Made:
+def _edited(text: SuiteText, wanted: Sequence[AcceptedItem]) -> Made:
     accepted: list[ReviewItem] = []
     refused: list[tuple[ReviewItem, str]] = []
     waiting = [one for one in wanted if one.item.kind != "test"]
@@ -131,7 +131,7 @@ def _edited(text: SuiteText, wanted: Sequence[Wanted]) -> Made:
 def _with_tests(
     text: SuiteText,
     block: str,
-    wanted: Sequence[Wanted],
+    wanted: Sequence[AcceptedItem],
     accepted: list[ReviewItem],
     refused: list[tuple[ReviewItem, str]],
 ) -> SuiteText:
@@ -149,7 +149,7 @@ def _with_tests(
     return text
 
 
-def _appended_together(text: SuiteText, block: str, wanted: Sequence[Wanted]) -> SuiteText | None:
+def _appended_together(text: SuiteText, block: str, wanted: Sequence[AcceptedItem]) -> SuiteText | None:
     """None when the tests do not come to what was wanted of them."""
     fragments = [undashed(one.item.after if one.edited is None else one.edited).strip("\n") for one in wanted]
     try:
@@ -182,11 +182,11 @@ def _indented(lines: str, column: int, newline: str) -> str:
 
 
 def _places(
-    text: SuiteText, waiting: Sequence[Wanted], refused: list[tuple[ReviewItem, str]]
-) -> tuple[list[_Place], list[Wanted]]:
+    text: SuiteText, waiting: Sequence[AcceptedItem], refused: list[tuple[ReviewItem, str]]
+) -> tuple[list[_Place], list[AcceptedItem]]:
     """Those that can be made at once, and those that lie in a piece that another one changes."""
     places: list[_Place] = []
-    later: list[Wanted] = []
+    later: list[AcceptedItem] = []
     for one in waiting:
         try:
             place = _place_of(text, one)
@@ -241,7 +241,7 @@ def _one_by_one(
     return text
 
 
-def _place_of(text: SuiteText, wanted: Wanted) -> _Place:
+def _place_of(text: SuiteText, wanted: AcceptedItem) -> _Place:
     """Raises: _Refused, EditRefused, Unwritable."""
     item = wanted.item
     if item.block not in BLOCKS:
@@ -313,7 +313,7 @@ def _value_of(fragment: str, piece: Piece) -> Any:
     return value[key]
 
 
-def _appended(text: SuiteText, wanted: Wanted) -> SuiteText:
+def _appended(text: SuiteText, wanted: AcceptedItem) -> SuiteText:
     """Raises: EditRefused, Unwritable, _Refused."""
     item = wanted.item
     if item.block not in BLOCKS:

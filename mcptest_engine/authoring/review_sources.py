@@ -83,7 +83,7 @@ class Sources:
             raise Unreadable(found)
         return found
 
-    def _is_wanted(self, *suites: str) -> bool:
+    def _is_selected(self, *suites: str) -> bool:
         if self._wanted is None:
             return True
         return any(os.path.realpath(self.workspace.root / suite) in self._wanted for suite in suites if suite)
@@ -92,7 +92,7 @@ class Sources:
         rejected = rejected_ids(self.workspace)
         for suite in self._runs.suites():
             for (file, kind, _), runs in results(self._runs.of(suite)).items():
-                if runs[0][0].result.get("verdict") == "pass" or not self._is_wanted(file, suite):
+                if runs[0][0].result.get("verdict") == "pass" or not self._is_selected(file, suite):
                     continue
                 with suppress(Unreadable):  # a suite that is gone or broken has other troubles
                     text = self.text(file)
@@ -171,7 +171,7 @@ class Sources:
 
     def _from_proposals(self) -> None:
         for stored in read_proposals(self.workspace):
-            if self._is_wanted(stored.suite):
+            if self._is_selected(stored.suite):
                 item = _of_proposal(stored)
                 try:
                     found, stale = self._placed(item, stored)
@@ -246,7 +246,7 @@ class Sources:
                 continue
             suites = self._suites_by_slug() if suites is None else suites
             suite = suites.get(accepted.stem, "")
-            if self._is_wanted(suite, self.workspace.relative(accepted)):
+            if self._is_selected(suite, self.workspace.relative(accepted)):
                 told = self._snapshot_tests(suite)
                 for name, value in pending.items():
                     if name not in values or not equal(values[name], value):

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring.suite_text import (
-    Written,
+    TestText,
     block_lines,
     lines_of,
     plain,
@@ -85,14 +85,14 @@ class Place:
         target = replace(target, key=key)
         return cls(target=target, is_new=key not in servers, names=names_in(tree))
 
-    def with_tests(self, text: str, tests: Sequence[Written]) -> str:
+    def with_tests(self, text: str, tests: Sequence[TestText]) -> str:
         """The suite with these tests at the ends of their blocks, and with the server where it is new. Raises: EditRefused."""
         after = insert_server(text, self.target.key, self.target) if self.is_new and tests else text
         for block in dict.fromkeys(one.entry.block for one in tests):
             after = insert_tests(after, block, [one for one in tests if one.entry.block == block])
         return after
 
-    def fragment(self, tests: Sequence[Written]) -> str:
+    def fragment(self, tests: Sequence[TestText]) -> str:
         """What is new, as a suite of its own would hold it."""
         server = target_lines(self.target) if self.is_new else []
         return "\n".join([*server, *block_lines(tests)]).strip("\n") + "\n"
@@ -143,7 +143,7 @@ def _with_variables(text: str, target: Target) -> str:
     return text
 
 
-def insert_tests(text: str, block: str, tests: Sequence[Written]) -> str:
+def insert_tests(text: str, block: str, tests: Sequence[TestText]) -> str:
     """The suite with these tests at the end of a block. Raises: EditRefused."""
     tree = declared_in(text)
     there = tree.get(block)
@@ -179,7 +179,7 @@ def _nameless_tests(tree: Mapping[str, Any]) -> bool:
 class _Inserter(Splicer):
     """A splicer that puts many ready-made items in at once."""
 
-    def with_tests(self, block: str, tests: Sequence[Written]) -> Iterator[str]:
+    def with_tests(self, block: str, tests: Sequence[TestText]) -> Iterator[str]:
         """Texts to try, the best first; none where the block is written in brackets."""
         node = None if self.root is None else self.root.child(block)
         if self.root is not None and self.root.flow:

@@ -44,7 +44,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class TestText:
     """A test that a suite can hold, and its lines: an item of a list whose dash stands at column 0.
 
     `known` is where those of its `expect` begin and end when they are known to read back.
@@ -72,7 +72,7 @@ def wrapped(text: str) -> list[str]:
     return lines
 
 
-def write_suite_text(header: Iterable[str], target: Target, tests: Sequence[Written]) -> str:
+def write_suite_text(header: Iterable[str], target: Target, tests: Sequence[TestText]) -> str:
     """The suite: the schema line, the header's lines, its server, and its tests by block in the order given."""
     lines = [SCHEMA_LINE, "#", *(f"# {one_line(line)}".rstrip() for line in header), ""]
     lines += target_lines(target)
@@ -89,7 +89,7 @@ def target_lines(target: Target) -> list[str]:
     return [*lines, "servers:", f"  {scalar(target.key)}:", *server_lines(target.settings, 4)]
 
 
-def block_lines(tests: Sequence[Written]) -> list[str]:
+def block_lines(tests: Sequence[TestText]) -> list[str]:
     """The lines of whole blocks, each after an empty line."""
     lines: list[str] = []
     for block in dict.fromkeys(one.entry.block for one in tests):
@@ -109,7 +109,7 @@ def server_lines(settings: Mapping[str, Any], column: int) -> list[str]:
     return [_shown(line) for line in lines]
 
 
-def lines_of(tests: Iterable[Written], column: int) -> list[str]:
+def lines_of(tests: Iterable[TestText], column: int) -> list[str]:
     """The lines of tests whose dashes stand at `column`, an empty line between two."""
     space, lines = " " * column, list[str]()
     for one in tests:
@@ -117,9 +117,9 @@ def lines_of(tests: Iterable[Written], column: int) -> list[str]:
     return [space + line if line else "" for line in lines]
 
 
-def proved(entries: Iterable[Entry]) -> tuple[tuple[Written, ...], tuple[tuple[Entry, str], ...]]:
+def proved(entries: Iterable[Entry]) -> tuple[tuple[TestText, ...], tuple[tuple[Entry, str], ...]]:
     """The tests that are read back just as they are meant, and the others with the reason."""
-    good: list[Written] = []
+    good: list[TestText] = []
     left_out: list[tuple[Entry, str]] = []
     for one in entries:
         try:
@@ -148,7 +148,7 @@ def plain(value: Any) -> Any:
     return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def _entry_text(one: Entry) -> Written:
+def _entry_text(one: Entry) -> TestText:
     lines = [f"# {one_line(line)}".rstrip() for line in one.comments]
     known = (0, 0)
     for index, (key, value) in enumerate(one.test.items()):
@@ -156,7 +156,7 @@ def _entry_text(one: Entry) -> Written:
         if is_known and index:
             known = len(lines), len(lines) + len(said)
         lines += [f"{'  ' if index else '- '}{said[0]}", *said[1:]]
-    return Written(entry=one, lines=tuple(lines), known=known)
+    return TestText(entry=one, lines=tuple(lines), known=known)
 
 
 def _member(key: str, value: Any, column: int) -> list[str]:
@@ -204,7 +204,7 @@ def _shown(line: str) -> str:
     return replace_unsafe(line, lambda char: f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}")
 
 
-def _unwritable(one: Written) -> str | None:
+def _unwritable(one: TestText) -> str | None:
     """Why no suite is to hold this test although it can be written; None when one may."""
     test = one.entry.test
     if not _is_finite(test):
@@ -227,7 +227,7 @@ def _has_template_key(value: Any) -> bool:
     return isinstance(value, list) and any(map(_has_template_key, value))
 
 
-def _read_back(tests: Sequence[Written]) -> bool:
+def _read_back(tests: Sequence[TestText]) -> bool:
     """Whether the tests read as they are meant; an `expect` that is known to is not read again."""
     lines: list[str] = []
     meant: list[dict[str, Any]] = []

@@ -90,13 +90,13 @@ def declared_env(
     `references` holds the values that are written as they are, because they are templates that read the environment.
     """
     from mcptest_engine.core.secret_names import is_secret_name
-    from mcptest_engine.suite.secrets import words_without_secrets
+    from mcptest_engine.suite.secrets import command_without_secrets
 
     given = {name: value for name, value in env.items() if name not in references}
     secrets.update(
         (name, value)
         for name, value in given.items()
-        if is_secret_name(name) or words_without_secrets([value], {}) != (value,)
+        if is_secret_name(name) or command_without_secrets([value], {}) != (value,)
     )
     written = {name: f"${{{name}}}" if name in secrets else untemplated(value) for name, value in given.items()}
     return {name: references.get(name) or written[name] for name in env}
@@ -156,18 +156,18 @@ def _with_look_ups(value: Any, names: Mapping[str, str]) -> Any:
 _LOOK_UP = re.compile(r"(?<!\$)\$\{(?:env\.)?(\w+)\}")
 
 
-def declared_words(words: Sequence[str], secrets: dict[str, str]) -> list[str]:
+def declared_command(words: Sequence[str], secrets: dict[str, str]) -> list[str]:
     """A server's command. What is masked when the words are shown goes into `secrets`, under a variable of its own.
 
     `secrets` holds those of the server's `env:` already; where one stands among the words its variable is named. A word that
     is masked already is a secret whose value is not known here.
     """
-    from mcptest_engine.suite.secrets import words_without_secrets
+    from mcptest_engine.suite.secrets import command_without_secrets
 
-    return list(_declared_words(words, words_without_secrets(words, secrets), secrets))
+    return list(_declared_arguments(words, command_without_secrets(words, secrets), secrets))
 
 
-def _declared_words(words: Sequence[str], masked: Sequence[str], secrets: dict[str, str]) -> Iterator[str]:
+def _declared_arguments(words: Sequence[str], masked: Sequence[str], secrets: dict[str, str]) -> Iterator[str]:
     from mcptest_engine.core.redaction import MASK
 
     known, before = dict(secrets), ""
@@ -190,14 +190,14 @@ def _declared_words(words: Sequence[str], masked: Sequence[str], secrets: dict[s
 
 def _with_names(word: str, secrets: Mapping[str, str]) -> str | None:
     """The word with the variables of known secrets in their places; None where there are none, or others as well."""
-    from mcptest_engine.suite.secrets import words_without_secrets
+    from mcptest_engine.suite.secrets import command_without_secrets
 
     rest = text = untemplated(word)
     for name, value in secrets.items():
         if value:
             text = text.replace(untemplated(value), f"${{env.{name}}}")
             rest = rest.replace(untemplated(value), "")
-    is_clean = text != untemplated(word) and words_without_secrets([rest], {}) == (rest,)
+    is_clean = text != untemplated(word) and command_without_secrets([rest], {}) == (rest,)
     return text if is_clean else None
 
 

@@ -362,7 +362,7 @@ def _http_settings(server: FoundServer, key: str, secrets: dict[str, str]) -> tu
 
 
 def _stdio_settings(server: FoundServer, secrets: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    from mcptest_engine.authoring.targets import declared_env, declared_words, untemplated, variable_name
+    from mcptest_engine.authoring.targets import declared_command, declared_env, untemplated, variable_name
 
     words, env = list(server.target["command"]), dict(server.target.get("env") or {})
     named = {variable_name(name): value for name, value in {**server.secrets, **server.places}.items()}
@@ -379,7 +379,9 @@ def _stdio_settings(server: FoundServer, secrets: dict[str, str]) -> tuple[dict[
     written = declared_env(env, secrets, {name: text for name, text in references.items() if text != env[name]})
     now: dict[str, Any] = {"command": words}
     hidden_words = list(map(hidden, words))
-    kept = iter(declared_words([word for word, text in zip(words, hidden_words, strict=True) if word == text], secrets))
+    kept = iter(
+        declared_command([word for word, text in zip(words, hidden_words, strict=True) if word == text], secrets)
+    )
     command = [next(kept) if word == text else text for word, text in zip(words, hidden_words, strict=True)]
     declared: dict[str, Any] = {"command": command}
     if env:

@@ -74,7 +74,7 @@ def parse_variables(pairs: Iterable[str], *, flag: str = "--var") -> dict[str, s
     return variables
 
 
-def tell_new_folder(file: Path) -> None:
+def announce_new_folder(file: Path) -> None:
     """Say on stderr, before a file is written, that its folder is made for it: a name may be misspelt."""
     from mcptest_engine.core.sanitise import one_line
 
@@ -193,7 +193,7 @@ def json_text(value: Any) -> str:
         raise McptestError("the answer is nested too deeply to be printed") from None
 
 
-def wants_colour(stream: Any) -> bool:
+def supports_colour(stream: Any) -> bool:
     """Colour on a terminal, unless `NO_COLOR` is set or the terminal is a dumb one."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
@@ -210,7 +210,7 @@ def is_terminal(stream: Any) -> bool:
 
 def colours(stream: Any) -> Callable[[str, str], str]:
     """A function that paints text for `stream`: (SGR code, text) -> text."""
-    if not wants_colour(stream):
+    if not supports_colour(stream):
         return lambda _code, text: text
     return lambda code, text: f"\x1b[{code}m{text}\x1b[0m"
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mcptest_engine.core.coverage import Dimension
-    from mcptest_engine.running.coverage import Offered
+    from mcptest_engine.running.coverage import ServerLists
     from mcptest_engine.servers.session import Session
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
@@ -137,13 +137,13 @@ def _record(workspace: Workspace, suite: LoadedSuite, run_id: str | None) -> Map
     return record
 
 
-def _lists_by_server(suite: LoadedSuite, tools_from: str | None) -> dict[str, Offered]:
-    from mcptest_engine.running.coverage import Offered
+def _lists_by_server(suite: LoadedSuite, tools_from: str | None) -> dict[str, ServerLists]:
+    from mcptest_engine.running.coverage import ServerLists
 
     if tools_from is not None:
         if len(suite.servers) != 1:
             raise UsageError("--tools-from requires a suite with one server")
-        return {next(iter(suite.servers)): Offered(**_catalog_file(tools_from))}
+        return {next(iter(suite.servers)): ServerLists(**_catalog_file(tools_from))}
     return {name: _lists_of(suite, name) for name in suite.servers}
 
 
@@ -162,9 +162,9 @@ def _catalog_file(file: str) -> dict[str, Any]:
     return found
 
 
-def _lists_of(suite: LoadedSuite, server: str) -> Offered:
+def _lists_of(suite: LoadedSuite, server: str) -> ServerLists:
     from mcptest_engine.core.redaction import Redactor
-    from mcptest_engine.running.coverage import Offered
+    from mcptest_engine.running.coverage import ServerLists
     from mcptest_engine.running.launch import server_specs
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.servers.catalog import read_catalog
@@ -172,8 +172,8 @@ def _lists_of(suite: LoadedSuite, server: str) -> Offered:
     secrets = Redactor(suite.secrets)
     spec = server_specs(suite, RunSettings(), redact=secrets.redact_text, keep_secret=secrets.register)[server]
 
-    async def read(session: Session) -> Offered:
-        return Offered.of(await read_catalog(session))
+    async def read(session: Session) -> ServerLists:
+        return ServerLists.of(await read_catalog(session))
 
     return with_session(spec, read)
 

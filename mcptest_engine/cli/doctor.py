@@ -116,7 +116,7 @@ def _of_server(
     report = Report(checks=tuple(printer.checks), target=target)
     quality = _described(learnt[0], spec) if lint_descriptions and learnt else None
     if quality is not None:
-        printer.tell_quality(quality)
+        printer.print_quality(quality)
     printer.conclude(report, quality)
     return report, quality
 
@@ -188,14 +188,14 @@ def _target(spec: ServerSpec, flags: Mapping[str, Any]) -> dict[str, str]:
     import shlex
 
     from mcptest_engine.servers.urls import shown_url
-    from mcptest_engine.suite.secrets import words_without_secrets
+    from mcptest_engine.suite.secrets import command_without_secrets
 
     named = {} if flags["server"] is None else {"server": str(flags["server"])}
     url = {} if spec.url is None else {"url": spec.redact(shown_url(spec.url))}
     if spec.command is None:
         return {**named, **url}
     words = tuple(spec.command or ())
-    masked = words_without_secrets(words, {})
+    masked = command_without_secrets(words, {})
     typed = flags["argv"] if masked == words else None
     return {**named, "command": spec.redact(typed or shlex.join(masked)), **url}
 
@@ -307,7 +307,7 @@ class _Printer:
             for line in sanitise(check.output).splitlines()[-_STDERR_LINES:]:
                 self._write(f"{indent}  {line}".rstrip())
 
-    def tell_quality(self, quality: Quality) -> None:
+    def print_quality(self, quality: Quality) -> None:
         """A line for each tool, the worst first, with what was found on it; then what the gate asks for and is not so."""
         from mcptest_engine.safety.description_quality import RULES, Weight
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcptest_engine.cli.common import json_text, read_json, tell_new_folder
+from mcptest_engine.cli.common import announce_new_folder, json_text, read_json
 from mcptest_engine.cli.policy_flags import allowing_options, check_allowed, take_policy
 from mcptest_engine.cli.target import declared_target, target_options, target_spec, with_session
 from mcptest_engine.core.errors import McptestError, UsageError, did_you_mean
@@ -417,7 +417,7 @@ def _put(answer: Mapping[str, Any], form: str, output: str | None, said: str) ->
         return
     from mcptest_engine.workspace.suite_file import write_suite
 
-    tell_new_folder(Path(output))
+    announce_new_folder(Path(output))
     try:
         write_suite(output, text.encode("utf-8"))
     except OSError as wrong:

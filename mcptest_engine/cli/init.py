@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcptest_engine.cli.common import find_here, is_terminal, load, tell_new_folder
+from mcptest_engine.cli.common import announce_new_folder, find_here, is_terminal, load
 from mcptest_engine.cli.policy_flags import allowing_options, check_allowed, policy_options, take_policy
+from mcptest_engine.core.enums import ExpectedOutcome, Verdict
 from mcptest_engine.core.errors import AuthFailed, ExitCode, McptestError, ServerError, UsageError
-from mcptest_engine.core.kinds import Verdict, Wanted
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 from mcptest_engine.safety.tool_classes import ToolClass
@@ -484,7 +484,7 @@ def _write(output: Path, suite: str) -> None:
     from mcptest_engine.workspace.schema_file import with_schema_line
     from mcptest_engine.workspace.suite_file import write_suite
 
-    tell_new_folder(output)
+    announce_new_folder(output)
     try:
         write_suite(output, with_schema_line(suite, output).encode("utf-8"))
     except OSError as wrong:
@@ -770,7 +770,7 @@ def _print_summary(output: Path, found: Scaffold, chosen: Chosen, catalog: Catal
 def _print_checked(record: RunRecord) -> None:
     """How many tests have checked something, and of how many the made-up arguments did not do."""
     needing = _needing(record)
-    unclear = sum(test.undecided == Wanted.ERROR for test in record.tests)
+    unclear = sum(test.undecided == ExpectedOutcome.ERROR for test in record.tests)
     parts = [f"{record.totals.passed + record.totals.failed} checked"]
     if needing:
         parts.append(f"{needing} {'needs' if needing == 1 else 'need'} arguments")
@@ -781,7 +781,7 @@ def _print_checked(record: RunRecord) -> None:
 
 
 def _needing(record: RunRecord) -> int:
-    return sum(test.undecided == Wanted.SUCCESS for test in record.tests)
+    return sum(test.undecided == ExpectedOutcome.SUCCESS for test in record.tests)
 
 
 def _print_next_steps(

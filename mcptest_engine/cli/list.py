@@ -9,8 +9,8 @@ import click
 
 from mcptest_engine.cli.common import find_here, json_text, load, parse_variables, suites_options
 from mcptest_engine.cli.selection import models_of, models_option, selection_of, selection_options, with_last_failed
+from mcptest_engine.core.enums import TestKind, is_weak
 from mcptest_engine.core.errors import ExitCode, UsageError
-from mcptest_engine.core.kinds import TestKind, is_weak
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.cases import Check, Request

@@ -15,7 +15,7 @@ from mcptest_engine.cli.common import (
     load,
     parse_variables,
     suites_options,
-    wants_colour,
+    supports_colour,
     write_out,
 )
 from mcptest_engine.core.errors import ExitCode, McptestError
@@ -255,7 +255,7 @@ def _render(report: Mapping[str, Any], form: str, *, proposals: Mapping[str, int
     size = shutil.get_terminal_size() if terminal else None
     return forms.render_text(
         report,
-        color=not to_file and wants_colour(sys.stdout),
+        color=not to_file and supports_colour(sys.stdout),
         width=size.columns if size else 0,
         height=size.lines if size else None,
         proposals=proposals,

@@ -15,13 +15,13 @@ import click
 
 from mcptest_engine.cli.call import take_arguments
 from mcptest_engine.cli.common import (
+    announce_new_folder,
     colours,
     find_here,
     is_terminal,
     json_text,
     load,
     refuse_under_ci,
-    tell_new_folder,
 )
 from mcptest_engine.cli.policy_flags import policy_options, take_policy
 from mcptest_engine.cli.target import declared_target, target_options, target_spec, with_session
@@ -362,7 +362,7 @@ class _SuiteChange:
                 raise McptestError(
                     f"`{self.path}` has changed in the meantime; nothing was written", hint="run it again"
                 )
-            tell_new_folder(self.path)
+            announce_new_folder(self.path)
             write_suite(self.path, self._data())
             if self.there is not None:
                 self._forget_older(self.there)

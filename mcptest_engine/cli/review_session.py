@@ -194,16 +194,16 @@ class _Session:
         shown = ", ".join(files[:4]) + (f" and {len(files) - 4} more" if len(files) > 4 else "")
         verb = choice.value
         if len(safe) == len(left):
-            self._tell(f"{verb} the {len(left)} {which}, in {shown}? y/n")
+            self._print(f"{verb} the {len(left)} {which}, in {shown}? y/n")
             taken = list(left) if self._keys.read() in ("y", "Y") else []
         else:
             odd = len(left) - len(safe)
             loosen = "loosens a test, looks volatile or needs arguments"
             if odd > 1:
                 loosen = "loosen a test, look volatile or need arguments"
-            self._tell(f"{verb} the {len(left)} {which}, in {shown}? {odd} of them {loosen}:")
+            self._print(f"{verb} the {len(left)} {which}, in {shown}? {odd} of them {loosen}:")
             others = f"y {verb} the other {len(safe)}, " if safe else ""
-            self._tell(f"{others}! {verb} all {len(left)}, n none")
+            self._print(f"{others}! {verb} all {len(left)}, n none")
             answer = self._keys.read()
             taken = list(left) if answer == "!" else safe if answer in ("y", "Y") else []
         if not taken:
@@ -212,7 +212,7 @@ class _Session:
         self._decide(taken, choice)
         return True
 
-    def _tell(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         self._say("\n".join(_folded(text, 2)))
 
     def _undo(self) -> None:

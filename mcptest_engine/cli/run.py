@@ -20,8 +20,8 @@ from mcptest_engine.cli.common import (
     suites_options,
 )
 from mcptest_engine.cli.selection import models_of, models_option, selection_of, selection_options, with_last_failed
+from mcptest_engine.core.enums import Verdict
 from mcptest_engine.core.errors import ExitCode, PolicyDenied, SuiteError, UsageError
-from mcptest_engine.core.kinds import Verdict
 from mcptest_engine.core.lazy_patterns import lazily_compiled
 from mcptest_engine.core.sanitise import one_line
 

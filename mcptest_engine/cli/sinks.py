@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcptest_engine.cli.common import is_terminal, wants_colour
+from mcptest_engine.cli.common import is_terminal, supports_colour
 from mcptest_engine.core.errors import UsageError, did_you_mean
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.workspace.workspace import SUITE_FILES
@@ -95,7 +95,7 @@ def live_progress(sinks: Sequence[Sink]) -> Progress | None:
         return None
     from mcptest_engine.reporting.progress import Progress
 
-    return Progress(sys.stderr, color=wants_colour(sys.stderr))
+    return Progress(sys.stderr, color=supports_colour(sys.stderr))
 
 
 def render_options(path: Path | None, *, config: str, default_config: bool, agent_budget: int) -> RenderOptions:
@@ -104,7 +104,7 @@ def render_options(path: Path | None, *, config: str, default_config: bool, agen
 
     terminal = path is None and is_terminal(sys.stdout)
     return RenderOptions(
-        color=path is None and wants_colour(sys.stdout),
+        color=path is None and supports_colour(sys.stdout),
         width=_columns() if terminal else 0,
         agent_budget=agent_budget,
         config=config,

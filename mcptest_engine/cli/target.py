@@ -128,9 +128,9 @@ def declared_target(flags: Mapping[str, Any], *, optional_secrets: bool = False)
     from mcptest_engine.authoring.targets import (
         TARGET,
         Target,
+        declared_command,
         declared_env,
         declared_url,
-        declared_words,
         variable_notes,
         with_free_names,
         with_variables,
@@ -144,7 +144,7 @@ def declared_target(flags: Mapping[str, Any], *, optional_secrets: bool = False)
     if env:
         settings["env"] = declared_env(env, secrets, given.references)
     if "command" in settings:
-        settings["command"] = declared_words(settings["command"], secrets)
+        settings["command"] = declared_command(settings["command"], secrets)
     if "url" in settings:
         settings["url"] = declared_url(settings["url"], secrets)
     settings, secrets, notes = with_free_names(settings, secrets, os.environ, TARGET)

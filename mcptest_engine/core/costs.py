@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard
 
-from mcptest_engine.core.kinds import TestKind, Verdict
+from mcptest_engine.core.enums import TestKind, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -60,7 +60,7 @@ def dearest_first(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=key)
 
 
-class Told(Protocol):
+class HasModelCosts(Protocol):
     """What may tell of models: a test's result, or the outcome of an attempt."""
 
     @property
@@ -115,7 +115,7 @@ class Spending(NamedTuple):
         )
 
 
-def model_rows_of(test: Told) -> list[Mapping[str, Any]] | None:
+def model_rows_of(test: HasModelCosts) -> list[Mapping[str, Any]] | None:
     """The rows of models that a test tells of: its trace, what it was graded, and its assertions. None where none tells."""
     assertions = [*test.assertions, *(item for step in test.verify for item in step.assertions)]
     judged = (row.judgement for item in assertions for row in item.leaves())

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.kinds import Strength, Verdict
+from mcptest_engine.core.enums import Strength, Verdict
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import fsum, isfinite
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.kinds import (
+from mcptest_engine.core.enums import (
     ERROR_FAILURES,
     FAILS_ALONE,
     FAILS_ALONE_WORDS,
@@ -129,7 +129,7 @@ class Failure:
         return replace(self, message="; ".join(text for _, text in parts), parts=parts) if parts else None
 
     @property
-    def rerun_words(self) -> str | None:
+    def rerun_text(self) -> str | None:
         """What running the test again alone has shown, in one line; None where it was not, or where `hint` says it."""
         return FAILS_ALONE_WORDS if self.cause is not None and self.cause.kind == FAILS_ALONE else None
 

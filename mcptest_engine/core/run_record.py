@@ -11,8 +11,8 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.costs import CompositionSum, Spending
+from mcptest_engine.core.enums import Verdict
 from mcptest_engine.core.errors import RecordError
-from mcptest_engine.core.kinds import Verdict
 from mcptest_engine.core.results import MetricRollup, TestResult
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass

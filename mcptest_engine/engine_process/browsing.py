@@ -187,7 +187,7 @@ class _Browsed:
         """From connecting to the end, whoever brings it about."""
         from mcptest_engine.core.errors import ServerError
 
-        self._tell("starting")
+        self._send_state("starting")
         started = asyncio.get_running_loop().time()
         try:
             session = await self._connect(self._target.spec)
@@ -202,12 +202,14 @@ class _Browsed:
             await self._listen(session)
             ending = "its connection was lost" if session.ending is None else f"it {session.ending.clause}"
             short = "failed" if session.ending is None else session.ending.short
-            self._tell("failed", short=short, **self._words(f"the server has ended: {ending}", session.stderr_tail))
+            self._send_state(
+                "failed", short=short, **self._words(f"the server has ended: {ending}", session.stderr_tail)
+            )
         finally:
             self._opened = asyncio.get_running_loop().create_future()
             self._fail(Refused("this server is no longer connected", kind="gone"))
             await session.close()
-            self._tell("closed")
+            self._send_state("closed")
 
     def _given_up(self, life: asyncio.Future[None]) -> None:
         """Tell that it was ended before it was ready; it may not even have begun."""
@@ -231,7 +233,7 @@ class _Browsed:
         redactor = self._target.redactor
         protocol = session.protocol_version
         self._opened.set_result(session)
-        self._tell(
+        self._send_state(
             "ready",
             server_info=pruned(redactor.redact(session.server_info)),
             protocol=None if protocol is None else redactor.redact_text(protocol),
@@ -247,7 +249,7 @@ class _Browsed:
     def _failed(self, refused: Refused, *, state: str = "failed") -> None:
         self._fail(refused)
         told = refused.to_json()
-        self._tell(state, **{name: told[name] for name in ("message", "hint", "stderr", "short") if name in told})
+        self._send_state(state, **{name: told[name] for name in ("message", "hint", "stderr", "short") if name in told})
 
     def _fail(self, refused: Refused) -> None:
         self._opened.set_exception(refused)
@@ -267,7 +269,7 @@ class _Browsed:
         told = {"message": clipped(redact(message))}
         return {**told, "stderr": redact(stderr)[-LONGEST_TEXT:]} if stderr else told
 
-    def _tell(self, state: str, **more: Any) -> None:
+    def _send_state(self, state: str, **more: Any) -> None:
         name = self._target.spec.name
         if state == "failed":
             more["at"] = time.time()

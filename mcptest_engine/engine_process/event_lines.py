@@ -56,14 +56,14 @@ class RunEventLines:
     def __call__(self, event: Event) -> None:
         """Tell an event; one that trips us is told as the bug that it is, and costs none of the others."""
         try:
-            self._tell(event)
+            self._send_event(event)
         except Exception as wrong:  # noqa: BLE001 - whoever listens would else wait for what comes after it
             told = (
                 f"this is a bug in mcptest, not in your suite: {type(event).__name__}: {type(wrong).__name__}: {wrong}"
             )
             self._send({"event": "warned", "run": self._run, "message": clipped(told)})
 
-    def _tell(self, event: Event) -> None:
+    def _send_event(self, event: Event) -> None:
         match event:
             case CaseFinished(result=result) | CaseExplained(result=result):
                 self._results.add(self._run_id, result)

@@ -85,14 +85,14 @@ class Processes:
 
     def _changed(self) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody is told any more
-            self._loop.call_soon_threadsafe(self._tell_soon)
+            self._loop.call_soon_threadsafe(self._send_soon)
 
-    def _tell_soon(self) -> None:
+    def _send_soon(self) -> None:
         if not self._is_due:
             self._is_due = True
-            self._loop.call_later(TELL_SECONDS, self._tell)
+            self._loop.call_later(TELL_SECONDS, self._send_processes)
 
-    def _tell(self) -> None:
+    def _send_processes(self) -> None:
         self._is_due = False
         self._send({"event": "processes", "rows": self.rows()})
 

@@ -151,7 +151,7 @@ class Reviewing:
 
 def _whole(workspace: Workspace, item: ReviewItem, text: str | None) -> tuple[str, str]:
     """Raises: Refused."""
-    from mcptest_engine.authoring.review_edits import Wanted, edited
+    from mcptest_engine.authoring.review_edits import AcceptedItem, edited
     from mcptest_engine.authoring.review_sources import path_of
     from mcptest_engine.authoring.review_texts import SuiteText, Unreadable
 
@@ -161,7 +161,9 @@ def _whole(workspace: Workspace, item: ReviewItem, text: str | None) -> tuple[st
         before = SuiteText.read(path_of(workspace, item.suite))
     except Unreadable as wrong:
         raise Refused(wrong.message) from None
-    made = edited(before, [Wanted(item, None if text is None or text == item.after else text)], root=workspace.root)
+    made = edited(
+        before, [AcceptedItem(item, None if text is None or text == item.after else text)], root=workspace.root
+    )
     if made.refused:
         raise Refused(made.refused[0][1])
     return before.whole, made.text.whole

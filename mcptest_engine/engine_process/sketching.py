@@ -135,8 +135,8 @@ class Sketching:
         from mcptest_engine.authoring.targets import (
             TARGET,
             Target,
+            declared_command,
             declared_url,
-            declared_words,
             untemplated,
             variable_notes,
             with_free_names,
@@ -155,7 +155,7 @@ class Sketching:
             values = {name: str(value) for name, value in (found.get("env") or {}).items()}
             secrets = {name: value for name, value in values.items() if is_secret_name(name)}
             if found.get("command"):
-                settings["command"] = declared_words([str(word) for word in found["command"]], secrets)
+                settings["command"] = declared_command([str(word) for word in found["command"]], secrets)
             if found.get("url"):
                 settings["url"] = declared_url(str(found["url"]), secrets)
             settings.update({"cwd": untemplated(found["cwd"])} if "cwd" in found else {})
@@ -175,7 +175,7 @@ class Sketching:
             words = told["command"] if not isinstance(told["command"], str) else opened.session.spec.command or ()
             values = {name: str(value) for name, value in (told.get("env") or {}).items()}
             secrets = {name: value for name, value in values.items() if is_secret_name(name)}
-            settings = {"command": declared_words([str(word) for word in words], secrets)}
+            settings = {"command": declared_command([str(word) for word in words], secrets)}
             settings.update({"cwd": untemplated(str(told["cwd"]))} if told.get("cwd") else {})
             if told.get("url"):
                 settings["url"] = declared_url(str(told["url"]), secrets)

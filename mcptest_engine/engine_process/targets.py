@@ -118,9 +118,9 @@ def _typed_secrets(settings: Mapping[str, Any]) -> Iterator[str]:
     from urllib.parse import parse_qsl, urlsplit
 
     from mcptest_engine.core.secret_names import is_secret_name
-    from mcptest_engine.suite.secrets import secrets_in_words
+    from mcptest_engine.suite.secrets import secrets_in_command
 
-    yield from secrets_in_words(settings.get("command", ()))
+    yield from secrets_in_command(settings.get("command", ()))
     given = parse_qsl(urlsplit(settings.get("url", "")).query)
     yield from (value for name, value in given if is_secret_name(name))
 

@@ -227,11 +227,11 @@ class TrafficLog:
     def _turn(self) -> None:
         self._timer = None
         if self._told < self._count and self._output.waiting < READER_BEHIND_BYTES:
-            self._tell()
+            self._send_rows()
         if self._told < self._count:
             self._wake(TURN_SECONDS)
 
-    def _tell(self) -> None:
+    def _send_rows(self) -> None:
         first = self._rows[0].number
         dropped = max(first - self._told - 1, 0)
         begin = max(self._told + 1 - first, 0)

@@ -130,7 +130,7 @@ async def get_coverage(request: Request) -> Answer:
 
 def _get_coverage(request: Request) -> dict[str, Any]:
     from mcptest_engine.core.sanitise import one_line
-    from mcptest_engine.running.coverage import calls_of, coverage_of, offered_by_tests
+    from mcptest_engine.running.coverage import calls_of, coverage_of, lists_of_tests
 
     run_id = request.arguments.get("run_id")
     passed_over: list[str] = []
@@ -149,7 +149,7 @@ def _get_coverage(request: Request) -> dict[str, Any]:
     if isinstance(record.get("coverage"), dict) and record["coverage"]:
         answer["coverage"] = record["coverage"]
     else:
-        offered = offered_by_tests(tests)
+        offered = lists_of_tests(tests)
         if offered:
             answer["coverage"] = {row.name: row.to_json() for row in coverage_of(offered, tests)}
         unseen = {server for server in record_servers(record) if server not in offered}

@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 
 from mcptest_engine.authoring.targets import (
     Target,
+    declared_command,
     declared_env,
     declared_in_suite,
     declared_url,
-    declared_words,
     untemplated,
     with_variables,
 )
@@ -100,7 +100,7 @@ def _of_command(
         settings: dict[str, Any] = {"command": argv, **over_http, **({"env": dict(env)} if env else {})}
         secrets: dict[str, str] = {}
         written: dict[str, Any] = {**settings, **({"env": declared_env(env, secrets)} if env else {})}
-        written["command"] = declared_words(argv, secrets)
+        written["command"] = declared_command(argv, secrets)
         written |= {} if url is None else {"url": declared_url(url, secrets)}
         return _spec(door, settings, secrets.values()), with_variables(written, secrets)
     declared = [
@@ -137,7 +137,7 @@ def _of_command(
     as_written = declared_in_suite(suite, name).settings
     secrets = {}
     own = _env_as_written(_env_of(suite, name), as_written.get("env") or {}, redactor, secrets)
-    written = {"command": declared_words(argv, secrets), **over_http, **({"env": own} if own else {})}
+    written = {"command": declared_command(argv, secrets), **over_http, **({"env": own} if own else {})}
     written |= {"ready": as_written["ready"]} if url is not None and "ready" in as_written else {}
     cwd = suite.servers[name].get("cwd")
     if cwd:

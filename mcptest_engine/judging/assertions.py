@@ -201,7 +201,7 @@ def run_transform(program: str, actual: object) -> tuple[object, Mismatch | None
     """The one output of a jq program for a value, or why there is none."""
     from mcptest_engine.core.clipping import show_text
     from mcptest_engine.core.jq import JqProgramError, JqRunError, run_program
-    from mcptest_engine.judging.matchers.jq_program import failure_words
+    from mcptest_engine.judging.matchers.jq_program import program_failure_text
     from mcptest_engine.judging.matchers.reasons import absent_entry
 
     if isinstance(actual, Absent):
@@ -213,7 +213,7 @@ def run_transform(program: str, actual: object) -> tuple[object, Mismatch | None
     try:
         outputs = run_program(program, actual)
     except (JqProgramError, JqRunError) as wrong:
-        return actual, Mismatch(message=f"{name} {failure_words(wrong)}")
+        return actual, Mismatch(message=f"{name} {program_failure_text(wrong)}")
     if len(outputs) == 1:
         return outputs[0], None
     count = f"{len(outputs)} outputs" if outputs else "no output"

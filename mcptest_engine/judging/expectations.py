@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.kinds import Wanted
+from mcptest_engine.core.enums import ExpectedOutcome
 from mcptest_engine.core.targets import parse_target, resolve_answer
 from mcptest_engine.judging.assertions import run_transform
 from mcptest_engine.judging.matchers import Context, Undecided, Unjudged, compile_judge
@@ -35,18 +35,18 @@ _MOST_KINDS = 1_000
 
 def expected_outcome(
     items: Sequence[Mapping[str, Any]], threshold: float | None, verified: Iterable[Mapping[str, Any]] = ()
-) -> Wanted | None:
+) -> ExpectedOutcome | None:
     """ANY where an assertion can hold of an error, SUCCESS where one states that none came; None where none is about it.
 
     `verified` are the items of the steps that follow: one that can hold of an error counts for the call itself, too.
     """
     stated = [_states_success(row) for row in assertions_of(items) if is_about_error(row)]
     if not all(stated) or expects_refusal(items, threshold):
-        return Wanted.ANY
+        return ExpectedOutcome.ANY
     if stated:
-        return Wanted.SUCCESS
+        return ExpectedOutcome.SUCCESS
     may_fail = any(is_about_error(row) and not _states_success(row) for row in assertions_of(verified))
-    return Wanted.ANY if may_fail else None
+    return ExpectedOutcome.ANY if may_fail else None
 
 
 def expects_refusal(items: Sequence[Mapping[str, Any]], threshold: float | None) -> bool:

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.kinds import Strength, Wanted
+from mcptest_engine.core.enums import ExpectedOutcome, Strength
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.judging.matchers import STRENGTHS
 from mcptest_engine.suite.items import ASSERT_SET
@@ -26,7 +26,7 @@ _SHAPE_MEMBERS = frozenset({"type", "mimeType", "role"})
 def strength_of(
     expectations: Iterable[Mapping[str, Any]],
     *,
-    outcome: Wanted,
+    outcome: ExpectedOutcome,
     is_validated: bool = True,
     threshold: float | None = None,
 ) -> Strength:
@@ -34,7 +34,7 @@ def strength_of(
 
     `is_validated`: an invalid answer fails the test. With a `threshold` of 0 no assertion has to hold.
     """
-    found = Strength.VALID if is_validated and outcome is not Wanted.ANY else Strength.ANSWERED
+    found = Strength.VALID if is_validated and outcome is not ExpectedOutcome.ANY else Strength.ANSWERED
     if threshold is not None and threshold <= 0:
         return found
     for expect in expectations:

@@ -47,9 +47,9 @@ from mcptest_engine.mock.messages import (
     PARSE_ERROR,
     UNSUPPORTED_VERSION,
     Answer,
-    Ask,
     BadMessage,
     Cancel,
+    ClientRequest,
     Crash,
     Hang,
     Listen,
@@ -367,7 +367,7 @@ class _Endpoint:
                     return _NOTHING_FOLLOWS
                 self._log.debug_bytes("->", body)
                 return Response(status=200, headers=(_JSON,), body=body)
-            case Ask():
+            case ClientRequest():
                 if not streams:
                     return plain(
                         406, "Not acceptable: Accept must allow text/event-stream, for a question to the client"
@@ -420,7 +420,7 @@ class _Endpoint:
             yield self._logged(answer.body)
 
     async def _question_stream(
-        self, client: _Client, ask: Ask, answered: asyncio.Future[Answer | None]
+        self, client: _Client, ask: ClientRequest, answered: asyncio.Future[Answer | None]
     ) -> AsyncIterator[bytes]:
         """The question, and once the client has answered it with a POST of its own, the answer to the call."""
         for body in (*ask.before, ask.body):

@@ -61,7 +61,7 @@ class Answer(NamedTuple):
     error_code: int | None = None
 
 
-class Ask(NamedTuple):
+class ClientRequest(NamedTuple):
     """Send `before` and the request `body` to the client; its answer, once received, answers the request `key`."""
 
     body: bytes
@@ -101,7 +101,7 @@ class Crash(NamedTuple):
     """End the process at once, with what is due before it sent."""
 
 
-Effect = Answer | Ask | Listen | Hang | Cancel | Silence | Wedge | Crash
+Effect = Answer | ClientRequest | Listen | Hang | Cancel | Silence | Wedge | Crash
 
 
 class Listener(NamedTuple):

@@ -23,9 +23,9 @@ from mcptest_engine.mock.messages import (
     METHOD_NOT_FOUND,
     RESOURCE_NOT_FOUND,
     Answer,
-    Ask,
     Cancel,
     Change,
+    ClientRequest,
     Crash,
     Hang,
     Listen,
@@ -324,7 +324,7 @@ class Session:
         body = encode(
             {"jsonrpc": "2.0", "id": name, "method": question.method, **({"params": params} if params else {})}
         )
-        return Ask(body=body, key=(type(call.key), call.key), before=self._notices(call))
+        return ClientRequest(body=body, key=(type(call.key), call.key), before=self._notices(call))
 
     def _ask_client_stateless(self, call: _Call, envelope: Envelope) -> Effect:
         from mcptest_engine.mock import stateless

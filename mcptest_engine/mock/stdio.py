@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, NoReturn
 from mcptest_engine.mock.faults import CRASH_EXIT_CODE
 from mcptest_engine.mock.messages import (
     Answer,
-    Ask,
     BadMessage,
     Cancel,
+    ClientRequest,
     Crash,
     Hang,
     Listen,
@@ -124,7 +124,7 @@ class _Loop:
             case Answer(delay_ms=delay_ms, before=before, changes=changes):
                 self._send(*before, *self._change_messages(changes))
                 self._put_off(effect, delay_ms)
-            case Ask(body=body, before=before):
+            case ClientRequest(body=body, before=before):
                 self._send(*before, body)
             case Listen(body=body, key=key, listener=listener):
                 self._send(body)

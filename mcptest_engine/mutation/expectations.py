@@ -176,7 +176,7 @@ class _Answer:
         ):
             return False
         name = next((part for part in reversed(path) if isinstance(part, str)), "")
-        if self.secrets.under(name, value) or is_likely_volatile(path, value, self._asked()):
+        if self.secrets.under(name, value) or is_likely_volatile(path, value, self._argument_values()):
             return False
         return self.recorded.again is not None or self._is_likely_stable(value)
 
@@ -184,9 +184,9 @@ class _Answer:
         """Whether a value that was seen once may be pinned: it was asked for, is a flag, or has no number in it."""
         if value is None or isinstance(value, bool):
             return True
-        return repr(value) in self._asked() or (isinstance(value, str) and not re.search(r"\d", value))
+        return repr(value) in self._argument_values() or (isinstance(value, str) and not re.search(r"\d", value))
 
-    def _asked(self) -> frozenset[str]:
+    def _argument_values(self) -> frozenset[str]:
         params = self.recorded.judged.asked.params or {}
         return scalars(params.get("arguments", params))
 

@@ -14,7 +14,7 @@ from mcptest_engine.authoring.placing import shared_expect
 from mcptest_engine.authoring.review_memory import rejected_ids
 from mcptest_engine.authoring.review_sources import path_of, proposal_id
 from mcptest_engine.authoring.review_texts import SuiteText, Unreadable
-from mcptest_engine.core.kinds import TestKind, Wanted
+from mcptest_engine.core.enums import ExpectedOutcome, TestKind
 from mcptest_engine.core.words import counted
 from mcptest_engine.mutation.expectations import MOST_SHAPES, expectations
 from mcptest_engine.mutation.killing import Killer, can_be_written, holds
@@ -187,7 +187,7 @@ def choose_assertions(test: MutatedTest, secrets: Secrets) -> Chosen | None:
     shapes = [one for one in strong if one.is_shape][:MOST_SHAPES]
     candidates = [one for one in strong if not one.is_shape] + [one for one in unique if is_sound(one)]
     noticing = [{at for at, envelope in enumerate(wrong) if not one.holds_for(envelope)} for one in candidates]
-    is_guess = test.test.case.guess is not None and test.test.case.outcome is Wanted.SUCCESS
+    is_guess = test.test.case.guess is not None and test.test.case.outcome is ExpectedOutcome.SUCCESS
     errors = {at for at, envelope in enumerate(wrong) if is_guess and _is_error(envelope)}
     chosen, left = list[Killer](), set(range(len(wrong))) - errors
     left -= {at for at in left if not all(one.holds_for(wrong[at]) for one in shapes)}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.observing import scalars
 from mcptest_engine.authoring.stability import is_likely_to_change
-from mcptest_engine.core.kinds import TestKind, Verdict
+from mcptest_engine.core.enums import TestKind, Verdict
 from mcptest_engine.core.live import TEST
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.judging.differences import equal
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.judging.opinions import Opinions
     from mcptest_engine.judging.validity import Validity
-    from mcptest_engine.running.cases import Asked
+    from mcptest_engine.running.cases import JudgedRequest
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite, TestEntry
     from mcptest_engine.workspace.workspace import Workspace
@@ -60,7 +60,7 @@ _NO_ANSWER_OF_ITS_OWN = {
 class Judged(NamedTuple):
     """An answer as it was judged: `asked` is the test or a step of its `verify`, `envelope` what assertion paths lead into."""
 
-    asked: Asked
+    asked: JudgedRequest
     envelope: Mapping[str, Any]
     validity: Validity | None
     opinions: Opinions | None
@@ -84,7 +84,7 @@ class RunAnswers:
         self.calls: dict[str, list[Called]] = defaultdict(list)
 
     def note_judged(
-        self, asked: Asked, envelope: Mapping[str, Any], validity: Validity | None, opinions: Opinions | None
+        self, asked: JudgedRequest, envelope: Mapping[str, Any], validity: Validity | None, opinions: Opinions | None
     ) -> None:
         step = None if isinstance(asked, Case) else getattr(asked, "number", None)
         self.judged[TEST.get()][step] = Judged(asked, envelope, validity, opinions)

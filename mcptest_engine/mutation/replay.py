@@ -17,8 +17,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.observing import Secrets
+from mcptest_engine.core.enums import TestKind, Verdict
 from mcptest_engine.core.errors import ServerError, UsageError, did_you_mean
-from mcptest_engine.core.kinds import TestKind, Verdict
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.judging.intervals import Interval, wilson_interval
 from mcptest_engine.judging.snapshots import SnapshotStore
@@ -36,7 +36,7 @@ from mcptest_engine.workspace.slug import slug
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from mcptest_engine.core.kinds import Strength
+    from mcptest_engine.core.enums import Strength
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.mutation.killing import Killer
     from mcptest_engine.mutation.operators import Change, Operator

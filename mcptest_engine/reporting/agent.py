@@ -13,7 +13,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core.kinds import Strength
+from mcptest_engine.core.enums import Strength
 from mcptest_engine.core.results import ERROR_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.tokens import CHARACTERS_PER_TOKEN
@@ -224,8 +224,8 @@ def _assert(test: TestResult) -> str:
     what = "more failed assertion" if all(reason.assertion is not None for reason in further) else "more reason"
     also = f" (and {counted(len(further), what)})" if further else ""
     hint = test.failure.hint if test.failure is not None else None
-    if test.failure is not None and test.failure.rerun_words:
-        also += f" ({test.failure.rerun_words})"
+    if test.failure is not None and test.failure.rerun_text:
+        also += f" ({test.failure.rerun_text})"
     return text + also + (f" (hint: {one_line(hint, ACTUAL_LIMIT)})" if hint else "")
 
 

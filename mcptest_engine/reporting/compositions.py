@@ -68,7 +68,7 @@ def cases_text(one: CompositionSum) -> str:
     return f"{one.came_to(Verdict.PASS)} of {counted(len(one.tests), 'case')} passed{matched}"
 
 
-def spent_text(spending: Spending | None) -> str:
+def spending_text(spending: Spending | None) -> str:
     """`4,200 tokens, $0.0123`, or `4,200 tokens, cost unknown`; "" where no call says what it cost."""
     if spending is None:
         return ""
@@ -88,7 +88,7 @@ def case_sums(record: RunRecord) -> Iterator[tuple[str, str]]:
 
 
 def _case_sum(one: CompositionSum) -> str:
-    cases, spent = cases_text(one), spent_text(one.spending)
+    cases, spent = cases_text(one), spending_text(one.spending)
     about = ", ".join(part for part in (facts.duration_text(one.duration_ms), spent) if part)
     return f"{cases} ({about})" if cases else about if spent else ""
 

@@ -51,8 +51,8 @@ def _lines(record: RunRecord, test: TestResult, options: RenderOptions, ink: Ink
     if test.failure is None or not _is_error(test):
         return
     tail = [f"  stderr: {line}" for line in facts.stderr_lines(test, _STDERR_LINES) if line]
-    if test.failure.rerun_words:
-        tail.append(f"  {test.failure.rerun_words}")
+    if test.failure.rerun_text:
+        tail.append(f"  {test.failure.rerun_text}")
     if test.failure.hint:
         tail.append(f"  hint: {one_line(test.failure.hint, facts.MESSAGE_LIMIT)}")
     of_scorer = test.failure.scorer_error is not None

@@ -10,8 +10,8 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.costs import base_id
+from mcptest_engine.core.enums import Strength, is_weak
 from mcptest_engine.core.errors import ExitCode
-from mcptest_engine.core.kinds import Strength, is_weak
 from mcptest_engine.core.results import JUDGED_FAILURES, FailureKind, Part, Verdict
 from mcptest_engine.core.sanitise import one_line, sanitise
 from mcptest_engine.core.words import LONG_WAIT_MS, counted, number_text
@@ -237,8 +237,8 @@ def _parts(failure: Failure, *wanted: Part) -> list[Reason]:
 def first_reason(test: TestResult) -> str:
     """Why a test failed, in one line, with what running it again has shown of the cause."""
     text = reasons(test)[0].text
-    if test.failure is not None and test.failure.rerun_words:
-        return f"{text}; {test.failure.rerun_words}"
+    if test.failure is not None and test.failure.rerun_text:
+        return f"{text}; {test.failure.rerun_text}"
     if test.failure is None or test.failure.cause is None or not test.failure.hint:
         return text
     return f"{text}; {one_line(test.failure.hint, MESSAGE_LIMIT)}"

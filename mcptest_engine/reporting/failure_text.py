@@ -34,8 +34,8 @@ def failure_text(test: TestResult, more: Iterable[str] = (), *, stderr: bool = T
     if tail:
         lines.append(f"stderr of {facts.failed_server(test)}:")
         lines += ("  " + line for line in tail)
-    if test.failure is not None and test.failure.rerun_words:
-        lines.append(test.failure.rerun_words)
+    if test.failure is not None and test.failure.rerun_text:
+        lines.append(test.failure.rerun_text)
     if test.failure is not None and test.failure.hint:
         lines.append(f"hint: {one_line(test.failure.hint, facts.MESSAGE_LIMIT)}")
     return "\n".join([*lines, *more])

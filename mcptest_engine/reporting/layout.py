@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from mcptest_engine.core.kinds import Verdict
+from mcptest_engine.core.enums import Verdict
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 
 ELLIPSIS = "…"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcptest_engine.core.kinds import Strength, Verdict
+from mcptest_engine.core.enums import Strength, Verdict
 from mcptest_engine.core.ledger import LedgerTool, ToolStatus, TurnCause
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
@@ -100,12 +100,12 @@ def ledger_lines(record: RunRecord) -> tuple[str, ...]:
     if record.ledger is None:
         return ()
     now = [turn for turn in record.ledger.turns if turn.to_run == record.run_id and turn.needs_review]
-    lines = [f'"{one_line(turn.test, 80)}" {turn_words(turn)}: {next(change_lines(turn), "")}' for turn in now[:_LINES]]
+    lines = [f'"{one_line(turn.test, 80)}" {turn_text(turn)}: {next(change_lines(turn), "")}' for turn in now[:_LINES]]
     more = len(now) - len(lines)
     return (*lines, *([f"{counted(more, 'more test')} like these: see `ledger` in the run record"] if more else ()))
 
 
-def turn_words(turn: Turn) -> str:
+def turn_text(turn: Turn) -> str:
     """What became of a test: "passes because the test changed"."""
     if turn.cause is TurnCause.REPLACED:
         return "passes because something else answers"

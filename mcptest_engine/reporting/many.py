@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.effects import merged_effects
+from mcptest_engine.core.enums import Verdict
 from mcptest_engine.core.errors import ExitCode, Severity
-from mcptest_engine.core.kinds import Verdict
 from mcptest_engine.core.results import rename_server
 from mcptest_engine.core.run_record import SuiteInfo, SuiteNotRun, SuiteRun
 from mcptest_engine.reporting import facts

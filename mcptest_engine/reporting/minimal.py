@@ -8,7 +8,7 @@ from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import facts
-from mcptest_engine.reporting.compositions import spent_text
+from mcptest_engine.reporting.compositions import spending_text
 from mcptest_engine.reporting.registry import Rendered
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def render(record: RunRecord, options: RenderOptions) -> Rendered:  # noqa: ARG0
     `INCONC name: reason` for each test whose made-up arguments met with an error: it is for a person to mend.
     """
     sums = f"ran {counted(record.totals.total, 'test')}: {facts.counts_text(record)}"
-    spent = spent_text(record.spending)
+    spent = spending_text(record.spending)
     told = f"{sums} in {facts.duration_text(record.duration_ms)}{f', {spent}' if spent else ''}"
     stdout = f"{told}{', interrupted' if record.interrupted else ''}\n"
     lines = [

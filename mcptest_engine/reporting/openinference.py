@@ -219,7 +219,7 @@ def _test_attributes(test: TestResult) -> dict[str, Any]:
         out["mcptest.test.message"] = "\n".join(reason.text for reason in facts.reasons(test))
         if test.failure is not None and test.failure.cause is not None:
             out["mcptest.test.failure.cause"] = test.failure.cause.kind
-            out["mcptest.test.hint"] = one_line(test.failure.rerun_words or test.failure.hint or "")
+            out["mcptest.test.hint"] = one_line(test.failure.rerun_text or test.failure.hint or "")
     elif remark := facts.remark(test):
         out["mcptest.test.message"] = remark
     out |= {f"mcptest.test.scorer_error.{name}": value for name, value in facts.scorer_error_members(test).items()}

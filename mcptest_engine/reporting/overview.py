@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.effects import CLASSES, UNLISTED, CallDecision
-from mcptest_engine.core.kinds import Strength
+from mcptest_engine.core.enums import Strength
 from mcptest_engine.core.results import TestKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import facts
-from mcptest_engine.reporting.ledger import change_lines, turn_words
+from mcptest_engine.reporting.ledger import change_lines, turn_text
 from mcptest_engine.suite.items import is_about_error
 
 if TYPE_CHECKING:
@@ -98,10 +98,10 @@ def tools_of_servers(record: RunRecord) -> Tools | None:
 def passed_on_errors(record: RunRecord) -> tuple[TestResult, ...]:
     """The tests that passed although the server answered with an error, and that do not demand one."""
     found = (test for test in facts.tests_with(record, Verdict.PASS) if test.kind in _ONE_CALL)
-    return tuple(test for test in found if facts.is_error(test) and not _wants_error(test))
+    return tuple(test for test in found if facts.is_error(test) and not _expects_error(test))
 
 
-def _wants_error(test: TestResult) -> bool:
+def _expects_error(test: TestResult) -> bool:
     if any(row.implicit == "outcome" for row in test.assertions):
         return True  # it passed, so that an error was wanted
     leaves = (leaf for row in test.assertions if row.implicit is None for leaf in row.leaves())
@@ -208,4 +208,4 @@ def weakened_tests(record: RunRecord) -> tuple[Turn, ...]:
 def weakened_text(turn: Turn) -> str:
     """What became of such a test, and what was changed."""
     changes = "; ".join(change_lines(turn))
-    return f"{turn_words(turn)}: {changes}" if changes else turn_words(turn)
+    return f"{turn_text(turn)}: {changes}" if changes else turn_text(turn)

@@ -140,8 +140,8 @@ def _stderr(test: TestResult, number: int, told: dict[tuple[str, str], int], ink
 
 
 def _remedies(record: RunRecord, test: TestResult, options: RenderOptions, ink: Ink) -> Iterator[str]:
-    if test.failure is not None and test.failure.rerun_words:
-        yield test.failure.rerun_words
+    if test.failure is not None and test.failure.rerun_text:
+        yield test.failure.rerun_text
     if test.failure is not None and test.failure.hint:
         first, *rest = fold(f"hint: {one_line(test.failure.hint, facts.MESSAGE_LIMIT)}", _room(options))
         yield ink.yellow(first)

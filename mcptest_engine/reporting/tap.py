@@ -104,8 +104,8 @@ def _failure(record: RunRecord, test: TestResult, options: RenderOptions) -> Ite
         yield from _literal("diff", facts.diff_lines(assertion))
     yield from _literal("graph", compositions.graph_lines(test))
     yield from _literal("stderr", facts.stderr_lines(test))
-    if failure is not None and failure.rerun_words:
-        yield f"note: {_quoted(failure.rerun_words)}"
+    if failure is not None and failure.rerun_text:
+        yield f"note: {_quoted(failure.rerun_text)}"
     if failure is not None and failure.hint:
         yield f"hint: {_quoted(one_line(failure.hint))}"
     if len(test.attempts) > 1:

@@ -7,8 +7,8 @@ import contextlib
 import time
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.enums import Verdict
 from mcptest_engine.core.events import CaseFinished, RunFinished, RunStarted
-from mcptest_engine.core.kinds import Verdict
 
 if TYPE_CHECKING:
     from mcptest_engine.core.events import Emit, Event

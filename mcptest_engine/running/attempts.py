@@ -100,7 +100,7 @@ async def decide(
                 cleanup_is_due = False
                 await hooks.after_each(case, outcome.verdict, outcome.message)
             if case.retries:
-                outcome = _with_spent(outcome, spent)
+                outcome = _with_model_costs(outcome, spent)
             if outcome.lost and not again and not request.verify:
                 outcome = _fail_unjudged(outcome)
             if not again:
@@ -144,7 +144,7 @@ def _is_used_up(outcome: Outcome) -> bool:
     return outcome.trace is not None and "budget_tripped" in outcome.trace.get("composition", ())
 
 
-def _with_spent(outcome: Outcome, spent: list[Mapping[str, Any]]) -> Outcome:
+def _with_model_costs(outcome: Outcome, spent: list[Mapping[str, Any]]) -> Outcome:
     """The outcome with what each model cost in this attempt and in those before, which are in `spent` afterwards."""
     before = tuple(spent)
     spent += model_rows_of(outcome) or ()

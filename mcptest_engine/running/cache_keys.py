@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any, assert_never
 
 from mcptest_engine import __version__
-from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.running.cache_files import CacheFiles, directory_of
 from mcptest_engine.running.cases import Check, Request

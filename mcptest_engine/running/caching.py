@@ -10,7 +10,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import truncate_deep_members
-from mcptest_engine.core.kinds import FAILS_ALONE, JUDGED_FAILURES, FailureKind, Verdict
+from mcptest_engine.core.enums import FAILS_ALONE, JUDGED_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.validity import Validity
 from mcptest_engine.running.attempts import Decision

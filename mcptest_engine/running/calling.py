@@ -11,9 +11,9 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from mcptest_engine.core.effects import DecidedBy
+from mcptest_engine.core.enums import ERROR_FAILURES, ExpectedOutcome
 from mcptest_engine.core.errors import CallMismatch, InvalidResult, McptestError, PolicyDenied, ServerError, ServerHung
 from mcptest_engine.core.events import CaseAnswered
-from mcptest_engine.core.kinds import ERROR_FAILURES, Wanted
 from mcptest_engine.core.results import Failure, FailureKind, NotRun, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.judging.circumstances import call_error_text
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.judging.opinions import Opinions
     from mcptest_engine.judging.snapshots import SnapshotStore
-    from mcptest_engine.running.cases import AnswerObserver, Asked
+    from mcptest_engine.running.cases import AnswerObserver, JudgedRequest
     from mcptest_engine.running.catalogs import Entry, Listing
     from mcptest_engine.running.judged import Judged
     from mcptest_engine.running.kinds.agent.plan import AgentProgram
@@ -112,7 +112,9 @@ class Caller:
         self.spent: dict[str, list[Mapping[str, Any]]] = {}
         self.paid: dict[str, float] = {}
 
-    async def ask(self, asked: Asked, sessions: Sessions, *, number: int = 1, fault: Fault | None = None) -> Outcome:
+    async def ask(
+        self, asked: JudgedRequest, sessions: Sessions, *, number: int = 1, fault: Fault | None = None
+    ) -> Outcome:
         """The `number`-th attempt at one request. Whatever goes wrong in it is this test's failure and nobody else's."""
         try:
             if not isinstance(asked, Case) or isinstance(asked.body, (Request, Check)):
@@ -155,7 +157,7 @@ class Caller:
         assert isinstance(case.body, MetricRow)
         models = None if self._judged is None else self._judged.models
         try:
-            cut = self._spent_on(case.id)
+            cut = self._cost_recorder(case.id)
             return await run_metric_row(
                 case, case.body, subject, models, task=self._redact(task), clock=self._clock, cut=cut
             )
@@ -167,7 +169,7 @@ class Caller:
         """The run was interrupted in the middle of a case."""
         self.cut_short[case_id] = trace
 
-    def _spent_on(self, case_id: str) -> Callable[[Iterable[Mapping[str, Any]]], object]:
+    def _cost_recorder(self, case_id: str) -> Callable[[Iterable[Mapping[str, Any]]], object]:
         """Takes rows of what models were paid for a case beside what its outcome tells."""
         return self.spent.setdefault(case_id, []).extend
 
@@ -207,7 +209,7 @@ class Caller:
             call_tool=self.call_tool,
             ask_agent=lambda case, program, sessions: self._converse(case, program, sessions, 1),
         )
-        return Graders(self._judged, candidates, self._redact, self.paid, self._left, self._spent_on, self._clock)
+        return Graders(self._judged, candidates, self._redact, self.paid, self._left, self._cost_recorder, self._clock)
 
     async def _converse(self, case: Case, program: AgentProgram, sessions: Sessions, number: int) -> Outcome:
         from mcptest_engine.running.kinds.agent.run import run_agent  # few suites have one
@@ -230,7 +232,7 @@ class Caller:
             cut_short=self._left,
         )
 
-    async def _ask(self, asked: Asked, sessions: Sessions, number: int, fault: Fault | None) -> Outcome:
+    async def _ask(self, asked: JudgedRequest, sessions: Sessions, number: int, fault: Fault | None) -> Outcome:
         began = self._clock()
         server = asked.server
         case = asked if isinstance(asked, Case) else None
@@ -274,7 +276,7 @@ class Caller:
         judging = partial(self._judge, asked, envelope, opinions, validity, snapshots)
         outcome = await judging()
         if asked.watches:
-            outcome = await self._settled(envelope, session, unasked, outcome, judging)
+            outcome = await self._judge_until_complete(envelope, session, unasked, outcome, judging)
         if check is not None:
             outcome = outcome._replace(request=envelope["request"])
         if found is not None:
@@ -288,7 +290,7 @@ class Caller:
         return outcome._replace(size=size, behind=exchange.behind) if size or exchange.behind else outcome
 
     async def _find_entry(
-        self, asked: Asked, session: Session, envelope: dict[str, Any], renew: Callable[[], Awaitable[Session]]
+        self, asked: JudgedRequest, session: Session, envelope: dict[str, Any], renew: Callable[[], Awaitable[Session]]
     ) -> tuple[Listing, Entry | None] | None:
         """The server's list and the entry that `asked` calls. A run that is ended meanwhile judges the answer without it."""
         name, seconds = str((asked.params or {}).get("name")), asked.timeout_seconds
@@ -360,7 +362,7 @@ class Caller:
             self.catalogs.warnings[f"{tool}: {fault}"] = None
         return exchange, told
 
-    async def _requested(self, asked: Asked, session: Session, fault: Fault | None) -> Exchange:
+    async def _requested(self, asked: JudgedRequest, session: Session, fault: Fault | None) -> Exchange:
         """Send it. A tool call stands among the effects."""
         send = partial(session.request, asked.method, asked.params, timeout_seconds=asked.timeout_seconds, fault=fault)
         if asked.method != _CALL:
@@ -391,7 +393,7 @@ class Caller:
 
     async def _without_answer(
         self,
-        asked: Asked,
+        asked: JudgedRequest,
         sessions: Sessions,
         session: Session | None,
         error: ServerError,
@@ -408,7 +410,7 @@ class Caller:
                 await sessions.renew(asked.server, session)
             return outcome
         outcome = outcome._replace(gone=session is None or not session.alive)
-        if error.http is None or not asked.asks_http:
+        if error.http is None or not asked.uses_http:
             return outcome
         if session is None and error.http.get("status") not in REFUSALS:
             return outcome  # nothing was asked yet: only a refusal of whoever asks is an answer to it
@@ -422,7 +424,7 @@ class Caller:
     def _answer_snapshots(self) -> AnswerSnapshots | None:
         return None if self._snapshots is None else AnswerSnapshots(self._snapshots)
 
-    async def _settled(
+    async def _judge_until_complete(
         self,
         envelope: dict[str, Any],
         session: Session,
@@ -447,7 +449,7 @@ class Caller:
 
     async def _judge(
         self,
-        asked: Asked,
+        asked: JudgedRequest,
         envelope: dict[str, Any],
         opinions: Opinions | None = None,
         validity: Validity | None = None,
@@ -456,7 +458,7 @@ class Caller:
         """Judge an answer. What it proposes for snapshots goes to `snapshots`, or is stored at once without."""
         if self._observer is not None:
             self._observer.note_judged(asked, envelope, validity, opinions)
-        if asked.outcome is Wanted.SUCCESS and (told := call_error_text(envelope, self._redact)) is not None:
+        if asked.outcome is ExpectedOutcome.SUCCESS and (told := call_error_text(envelope, self._redact)) is not None:
             self.errors.setdefault(call_of(asked), set()).add(told)
         snapshots = snapshots or self._snapshots
         judging = partial(judge, asked, envelope, snapshots=snapshots, redact=self._redact, validity=validity)
@@ -473,7 +475,7 @@ class Caller:
     async def judged_by_models(
         self,
         judging: Callable[..., Outcome],
-        asked: Asked,
+        asked: JudgedRequest,
         envelope: Mapping[str, Any],
         opinions: Opinions | None = None,
     ) -> Outcome:
@@ -486,7 +488,7 @@ class Caller:
             bench=None if self._judged is None else self._judged.bench,
             task=self._redact(task_of(asked, envelope)),
             variant=grading_of(_id_of(asked), run_of(asked)),
-            cut=self._spent_on(_id_of(asked)),
+            cut=self._cost_recorder(_id_of(asked)),
         )
 
     def _opinions(self) -> Opinions:
@@ -520,7 +522,7 @@ def find_call_invalidity(
 
 
 def _held_to_catalog(
-    asked: Asked,
+    asked: JudgedRequest,
     envelope: Mapping[str, Any],
     outcome: Outcome,
     listing: Listing,
@@ -534,7 +536,11 @@ def _held_to_catalog(
     Neither counts where the test expects an error; where it expects neither, only of a call that succeeded.
     """
     params, came = asked.params or {}, what_came(envelope)
-    if asked.outcome is Wanted.ERROR or came is None or (asked.outcome is Wanted.ANY and came != SUCCESS):
+    if (
+        asked.outcome is ExpectedOutcome.ERROR
+        or came is None
+        or (asked.outcome is ExpectedOutcome.ANY and came != SUCCESS)
+    ):
         return outcome
     if outcome.verdict is Verdict.INCONCLUSIVE and came != SUCCESS:
         return outcome  # made-up arguments were refused
@@ -573,7 +579,7 @@ def _with_history(outcome: Outcome, *sessions: Session, is_unlisted: bool = Fals
     return outcome._replace(failure=replace(failure, hint="; ".join(told) or None))
 
 
-def call_of(asked: Asked) -> tuple[str, str, str]:
+def call_of(asked: JudgedRequest) -> tuple[str, str, str]:
     """What is called: the server, the method and the name of the tool or prompt, "" where there is none."""
     return asked.server, asked.method, str((asked.params or {}).get("name", ""))
 
@@ -584,7 +590,7 @@ def _bug(wrong: Exception) -> Failure:
 
 
 def make_envelope(
-    asked: Asked, answer: Mapping[str, Any], *, number: int, duration_ms: float, http: Mapping[str, Any] | None
+    asked: JudgedRequest, answer: Mapping[str, Any], *, number: int, duration_ms: float, http: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """What a target looks into."""
     envelope: dict[str, Any] = {"result": answer["result"]} if "result" in answer else {}
@@ -610,7 +616,7 @@ def _add_protocol_rules(case: Case, check: Check, envelope: dict[str, Any], open
     return add_protocol_rules(case, check, envelope, opened)
 
 
-def _id_of(asked: Asked) -> str:
+def _id_of(asked: JudgedRequest) -> str:
     """The id of a test; "" for a step of its `verify`."""
     return asked.id if isinstance(asked, Case) else ""
 

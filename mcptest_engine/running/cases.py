@@ -10,13 +10,13 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.kinds import Strength, Wanted
+from mcptest_engine.core.enums import ExpectedOutcome, Strength
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Protocol, TypeAlias
 
-    from mcptest_engine.core.kinds import TestKind
+    from mcptest_engine.core.enums import TestKind
     from mcptest_engine.judging.assertions import LineOf
     from mcptest_engine.judging.opinions import Opinions
     from mcptest_engine.judging.validity import Validity
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     Body: TypeAlias = "Request | Check | Row | AgentProgram | EvalRow | MetricRow"
     """What a test is by its kind; each is matched everywhere, so that a new one shows the type checker its places."""
 
-    class Asked(Protocol):
+    class JudgedRequest(Protocol):
         """What a case and a step of its `verify` have in common: one request, and what is expected of its answer.
 
-        `watches`: it looks at `notifications` or `server_requests`. `asks_http`: at `http`, so that a refusal by HTTP can be
+        `watches`: it looks at `notifications` or `server_requests`. `uses_http`: at `http`, so that a refusal by HTTP can be
         what it expects.
         """
 
@@ -56,13 +56,13 @@ if TYPE_CHECKING:
         @property
         def watches(self) -> bool: ...
         @property
-        def asks_http(self) -> bool: ...
+        def uses_http(self) -> bool: ...
         @property
         def slow_to_judge(self) -> bool: ...
         @property
         def snapshot_name(self) -> str: ...
         @property
-        def outcome(self) -> Wanted: ...
+        def outcome(self) -> ExpectedOutcome: ...
         @property
         def guess(self) -> tuple[str, ...] | None: ...
         @property
@@ -76,7 +76,11 @@ if TYPE_CHECKING:
         """Is given the answers of a run as they are judged. `core.live.TEST` names the test meanwhile."""
 
         def note_judged(
-            self, asked: Asked, envelope: Mapping[str, Any], validity: Validity | None, opinions: Opinions | None
+            self,
+            asked: JudgedRequest,
+            envelope: Mapping[str, Any],
+            validity: Validity | None,
+            opinions: Opinions | None,
         ) -> None:
             """An answer, or the trace of an agent, is about to be judged; again where more of it has come."""
             ...
@@ -107,9 +111,9 @@ class VerifyStep(NamedTuple):
     tool: str | None = None
     serial: bool = False
     watches: bool = False
-    asks_http: bool = False
+    uses_http: bool = False
     slow_to_judge: bool = False
-    outcome: Wanted = Wanted.SUCCESS
+    outcome: ExpectedOutcome = ExpectedOutcome.SUCCESS
     guess: None = None
     line: int = 0
     line_of: LineOf | None = None
@@ -183,7 +187,7 @@ class Case(NamedTuple):
     retries: int = 0
     serial: bool = False
     slow_to_judge: bool = False
-    outcome: Wanted = Wanted.ANY
+    outcome: ExpectedOutcome = ExpectedOutcome.ANY
     guess: tuple[str, ...] | None = None
     only: bool = False
     skip: str | None = None
@@ -193,7 +197,7 @@ class Case(NamedTuple):
     description: str | None = None
     base_name: str | None = None
     watches: bool = False
-    asks_http: bool = False
+    uses_http: bool = False
     threshold: float | None = None
     metrics: tuple[Mapping[str, Any], ...] = ()
     deferred: str | None = None

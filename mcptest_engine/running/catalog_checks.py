@@ -12,8 +12,8 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.enums import ExpectedOutcome, TestKind
 from mcptest_engine.core.errors import Severity, did_you_mean
-from mcptest_engine.core.kinds import TestKind, Wanted
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.core.words import quoted
 from mcptest_engine.running.catalogs import ArgumentFault, Entry, Listing
@@ -134,11 +134,11 @@ class _Search:
 
     def _is_to_succeed(self, test: PlacedTest, data: Mapping[str, Any]) -> bool:
         """Whether a call is to be answered without an error; of any other call a run may say nothing."""
-        default = self._merged.run_options.get("outcome", Wanted.SUCCESS)
+        default = self._merged.run_options.get("outcome", ExpectedOutcome.SUCCESS)
         try:
             whole = with_defaults(data, {} if test.kind in WITHOUT_DEFAULTS else self._defaults)
             steps = [with_defaults(step, {}) for _, step in _steps(data, "verify")]
-            return required_outcome(whole, default, steps) is Wanted.SUCCESS
+            return required_outcome(whole, default, steps) is ExpectedOutcome.SUCCESS
         except (ValueError, LookupError, TypeError, AttributeError):
             return False  # half an `expect`, as long as it is being written
 
@@ -154,11 +154,11 @@ class _Search:
             near = None if name in listing.entries else did_you_mean(name, listing.entries)
             if near is not None:
                 message = f'server "{call.server}" lists no resource {quoted(name)}'
-                self._tell(file, call.server, (*call.path, key), message, near, Severity.WARNING)
+                self._add_problem(file, call.server, (*call.path, key), message, near, Severity.WARNING)
             return
         entry = listing.entries.get(name)
         if entry is None:
-            self._tell(file, call.server, (*call.path, key), *listing.unknown(call.server, name), Severity.ERROR)
+            self._add_problem(file, call.server, (*call.path, key), *listing.unknown(call.server, name), Severity.ERROR)
             return
         arguments = call.data.get("args") or {}
         if isinstance(arguments, dict):
@@ -185,7 +185,7 @@ class _Search:
             meant = _meant(value, fault, entry, arguments)
             correction = None if meant is None else _Correction(path, meant[0], is_new=False)
         is_key = fault.kind == "unknown" or (fault.kind == "missing" and path[-1:] == ("args",))
-        self._tell(
+        self._add_problem(
             file, call.server, path, fault.message, fault.hint, Severity.WARNING, key=is_key, correction=correction
         )
 
@@ -203,9 +203,9 @@ class _Search:
                 none_lists = f'no server of this test lists a tool "{name}"'
                 message = none_lists if own is None else own.unknown(servers[0], name)[0]
                 place = (*test.path, *path)
-                self._tell(test.file, servers[0], place, message, did_you_mean(name, known), Severity.WARNING)
+                self._add_problem(test.file, servers[0], place, message, did_you_mean(name, known), Severity.WARNING)
 
-    def _tell(
+    def _add_problem(
         self,
         file: int,
         server: str,

@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcptest_engine.core.kinds import FAILS_ALONE, TestKind
+from mcptest_engine.core.enums import FAILS_ALONE, TestKind
 from mcptest_engine.core.results import Cause, FailureKind, Verdict
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.attempts import Decision, decide
@@ -309,8 +309,8 @@ class Causes:
 
     def _why_not(self, case: Case) -> str | None:
         """Why a test must not be run again; None where it may."""
-        asks_model = case.kind in (TestKind.AGENT, TestKind.EVAL)
-        if asks_model or any(uses_matcher(expect, "llm-judge") for expect in case.expectations()):
+        needs_model = case.kind in (TestKind.AGENT, TestKind.EVAL)
+        if needs_model or any(uses_matcher(expect, "llm-judge") for expect in case.expectations()):
             return "it asks a model"
         composition = _composition_of(case)
         if composition is not None and composition.program.spending.has_caps:

@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.coverage import DIMENSIONS, STRENGTH, Dimension
-from mcptest_engine.core.kinds import Strength, Verdict
+from mcptest_engine.core.enums import Strength, Verdict
 from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.schemas import nested_deeper_than
 from mcptest_engine.core.values import dataclass
@@ -29,7 +29,7 @@ _MAY_BE_EMPTY = ("?", "&", "#", ".", "/", ";")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offered:
+class ServerLists:
     """What one server offers: entries as `tools/list` and the like sent them; None for a list that is not known."""
 
     tools: Sequence[Mapping[str, Any]] | None = ()
@@ -38,7 +38,7 @@ class Offered:
     prompts: Sequence[Mapping[str, Any]] | None = ()
 
     @classmethod
-    def of(cls, catalog: Catalog) -> Offered:
+    def of(cls, catalog: Catalog) -> ServerLists:
         """What a server's whole catalog says. Many servers that have resources know no templates, and are believed."""
         errors = catalog.errors
         return cls(
@@ -66,7 +66,7 @@ class _Done:
 
 
 def coverage_of(
-    offered: Mapping[str, Offered],
+    offered: Mapping[str, ServerLists],
     tests: Iterable[Mapping[str, Any]],
     *,
     redact: Callable[[str], str] = str,
@@ -123,7 +123,7 @@ def _once(entries: Sequence[Mapping[str, Any]] | None, key: str) -> Sequence[Map
     return tuple(found.values())
 
 
-def _is_known(catalog: Offered, dimension: str) -> bool:
+def _is_known(catalog: ServerLists, dimension: str) -> bool:
     if dimension in ("resources", "prompts"):
         return getattr(catalog, dimension) is not None
     return catalog.tools is not None
@@ -135,7 +135,7 @@ def calls_of(tests: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
     return {(server, tool): len(calls) for server, done in found.items() for tool, calls in done.tools.items()}
 
 
-def offered_by_tests(tests: Iterable[Mapping[str, Any]]) -> dict[str, Offered]:
+def lists_of_tests(tests: Iterable[Mapping[str, Any]]) -> dict[str, ServerLists]:
     """What servers offer as far as the tests themselves have listed it whole: those that have asked for `tools/list`."""
     lists = {"tools/list": "tools", "resources/list": "resources", "prompts/list": "prompts"}
     found: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
@@ -149,7 +149,7 @@ def offered_by_tests(tests: Iterable[Mapping[str, Any]]) -> dict[str, Offered]:
             own = found.setdefault(str(test.get("server")), {})
             own[lists[method]] = [entry for entry in entries if isinstance(entry, dict)]
     unknown: dict[str, Any] = dict.fromkeys(lists.values())
-    return {server: Offered(**{**unknown, **known}) for server, known in found.items() if "tools" in known}
+    return {server: ServerLists(**{**unknown, **known}) for server, known in found.items() if "tools" in known}
 
 
 def _count_tool(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.coverage import DIMENSIONS, SHARDED, TOLD_AS, Dimension, short_lines
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.running.coverage import Offered, coverage_of, offered_by_tests
+from mcptest_engine.running.coverage import ServerLists, coverage_of, lists_of_tests
 from mcptest_engine.running.extensions import Extension
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 LISTING_SECONDS = 60.0
 _OFFERED = frozenset({"tools", "resources", "prompts"})
-_UNASKED = Offered(tools=None, resources=None, prompts=None)
+_UNASKED = ServerLists(tools=None, resources=None, prompts=None)
 
 
 def coverage_extension_for(
@@ -57,7 +57,7 @@ class CoverageExtension(Extension):
     asks: bool = False
     judges: bool = False
     note: str | None = None
-    _offered: dict[str, Offered] | None = None
+    _offered: dict[str, ServerLists] | None = None
     _unknown: str | None = None
 
     async def look(self, known: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]) -> None:
@@ -67,13 +67,13 @@ class CoverageExtension(Extension):
         """
         if not self.asks:
             offered = {
-                name: Offered(tools=lists["tools"], resources=None, prompts=lists.get("prompts"))
+                name: ServerLists(tools=lists["tools"], resources=None, prompts=lists.get("prompts"))
                 for name, lists in known.items()
                 if "tools" in lists
             }
             self._offered = offered or None
             return
-        found = await asyncio.gather(*(self._asked(name, known.get(name, {})) for name in self.servers))
+        found = await asyncio.gather(*(self._read_lists(name, known.get(name, {})) for name in self.servers))
         self._offered = dict(zip(self.servers, found, strict=True))
 
     def finish(self, record: RunRecord) -> RunRecord:
@@ -90,7 +90,7 @@ class CoverageExtension(Extension):
             record, coverage=rows, coverage_notes=(*short_lines(rows), *notes), warnings=(*record.warnings, *notes)
         )
 
-    async def _asked(self, name: str, known: Mapping[str, Sequence[Mapping[str, Any]]]) -> Offered:
+    async def _read_lists(self, name: str, known: Mapping[str, Sequence[Mapping[str, Any]]]) -> ServerLists:
         from mcptest_engine.servers.catalog import read_catalog
 
         try:
@@ -104,19 +104,20 @@ class CoverageExtension(Extension):
             return _UNASKED
         if catalog.errors:
             self._unknown = self._unknown or self.pool.redactor.redact_text(next(iter(catalog.errors.values())))
-        return Offered.of(catalog)
+        return ServerLists.of(catalog)
 
     def _rows(self, record: RunRecord) -> tuple[Dimension, ...]:
         if self.asks and self._offered is None:
             return ()  # `beforeAll` let no test begin
         offered = self._offered
         if offered is None:
-            offered = offered_by_tests(map(_asked_of, record.tests))
+            offered = lists_of_tests(map(_request_facts, record.tests))
         if not self.asks and (not offered or any(server.name not in offered for server in record.servers)):
             return ()
         redact, several = self.pool.redactor.redact_text, len(self.servers) > 1
         rows = {
-            row.name: row for row in coverage_of(offered, map(_asked_of, record.tests), redact=redact, several=several)
+            row.name: row
+            for row in coverage_of(offered, map(_request_facts, record.tests), redact=redact, several=several)
         }
         floors = self.floors or {}
         for name in floors.keys() - rows.keys():
@@ -125,7 +126,7 @@ class CoverageExtension(Extension):
         return tuple(replace(row, judged=self.judges and row.floor is not None) for row in floored)
 
 
-def _asked_of(test: TestResult) -> Mapping[str, Any]:
+def _request_facts(test: TestResult) -> Mapping[str, Any]:
     """A test's requests and their answers, as they stand in the record; of a plain success only that it was one."""
     request, plain = test.request, False
     if request is not None and request.get("method") == "tools/call":

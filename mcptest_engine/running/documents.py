@@ -192,7 +192,7 @@ def read_composition_graph(path: str, test: str, start_dir: Path, environ: Mappi
 
     Empty where there is none, or the suite does not load.
     """
-    from mcptest_engine.core.kinds import TestKind
+    from mcptest_engine.core.enums import TestKind
     from mcptest_engine.running.ids import DeclaredIds, Shared, names_of
     from mcptest_engine.suite.graph import parents_of
     from mcptest_engine.suite.load import check_suite
@@ -223,7 +223,7 @@ def _rows_of(entry: TestEntry) -> Iterator[tuple[TestEntry, tuple[str, int] | No
     """A test of one request for each row of its data, with the file and the line of the row; any other as it is."""
     from dataclasses import replace
 
-    from mcptest_engine.core.kinds import TestKind
+    from mcptest_engine.core.enums import TestKind
     from mcptest_engine.suite.case_rows import requests_of
 
     if "cases" not in entry.data or entry.kind is TestKind.COMPOSITION:
@@ -303,7 +303,7 @@ class _Making:
         )
 
     def _tests(self, suite: LoadedSuite, servers: Sequence[ServerItem]) -> Iterator[TestItem]:
-        from mcptest_engine.core.kinds import Strength, TestKind
+        from mcptest_engine.core.enums import Strength, TestKind
         from mcptest_engine.running.ids import DeclaredIds, Shared, graders_of, names_of
         from mcptest_engine.running.mutation_scores import read_mutation_scores
         from mcptest_engine.running.strength import strength_in_suite

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine import __version__
 from mcptest_engine.core.ci import is_ci
-from mcptest_engine.core.kinds import TestKind, Verdict
+from mcptest_engine.core.enums import TestKind, Verdict
 from mcptest_engine.core.run_record import RunRecord, SuiteInfo
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.matchers import Context, preload
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.running.caching import Caching
-    from mcptest_engine.running.cases import AnswerObserver, Asked, Case, Plan
+    from mcptest_engine.running.cases import AnswerObserver, Case, JudgedRequest, Plan
     from mcptest_engine.running.cassettes import CassetteWriter
     from mcptest_engine.running.judged import Judged
     from mcptest_engine.running.kinds.composition.freezing import Freezer
@@ -198,7 +198,7 @@ class Snapshots(Extension):
 
     def _alone_if_it_takes_snapshots(self, case: Case) -> Case:
         """The case as one that runs alone where it may store a new value: nothing would show that it was another call's."""
-        calls: tuple[Asked, ...] = (case, *case.request.verify)
+        calls: tuple[JudgedRequest, ...] = (case, *case.request.verify)
         for asked in calls:
             for row in assertions_of(asked.expect["assertions"]):
                 if not uses_matcher({"assertions": [row]}, "snapshot"):

@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import told_error
+from mcptest_engine.core.enums import ExpectedOutcome
 from mcptest_engine.core.errors import ServerError
-from mcptest_engine.core.kinds import Wanted
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.judging.circumstances import content_text
 from mcptest_engine.safety.tool_classes import ToolClass, classify
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from mcptest_engine.core.results import TestResult
-    from mcptest_engine.running.cases import Asked, Case
+    from mcptest_engine.running.cases import Case, JudgedRequest
     from mcptest_engine.safety.execution_policy import ExecutionPolicy
     from mcptest_engine.servers.session import Session
 
@@ -89,19 +89,19 @@ _VARYING = lazy_pattern(
 """What differs between two messages of one error: UUIDs, hexadecimal ids, and numbers, but for the code of the error."""
 
 
-def refused_guess(asked: Asked, envelope: Mapping[str, Any], redact: Callable[[Any], Any]) -> str | None:
+def refused_guess(asked: JudgedRequest, envelope: Mapping[str, Any], redact: Callable[[Any], Any]) -> str | None:
     """Why a test with made-up arguments is inconclusive after its answer; None where that decides it all the same.
 
     A success does, unless its text is a stack trace. An error does where the arguments were to be refused and the error is
     about them, and where the server does not know what was called: no arguments would help.
     """
     if envelope["error"] is None and envelope["result"].get("isError") is not True:
-        if asked.outcome is Wanted.ERROR or not _TRACE.search(_answer_words(envelope)):
+        if asked.outcome is ExpectedOutcome.ERROR or not _TRACE.search(_answer_text(envelope)):
             return None
         told = content_text(envelope["result"], _LONGEST, redact)
         return f"the answer to the generated arguments is a stack trace: {told}; replace them"
     told = error_text(envelope, redact)
-    if asked.outcome is Wanted.ERROR:
+    if asked.outcome is ExpectedOutcome.ERROR:
         if _is_about_arguments(asked, envelope):
             return None
         return f"the call failed, but not clearly because of its invalid arguments: {told}"
@@ -124,21 +124,21 @@ def error_text(envelope: Mapping[str, Any], redact: Callable[[Any], Any]) -> str
     return content_text(envelope["result"], _LONGEST, redact) or "(no text)"
 
 
-def _answer_words(envelope: Mapping[str, Any]) -> str:
+def _answer_text(envelope: Mapping[str, Any]) -> str:
     error = envelope["error"]
     if error is None:
         return content_text(envelope["result"], _READ)
     return str(error.get("message", ""))[:_READ] if isinstance(error, dict) else str(error)[:_READ]
 
 
-def _is_about_arguments(asked: Asked, envelope: Mapping[str, Any]) -> bool:
+def _is_about_arguments(asked: JudgedRequest, envelope: Mapping[str, Any]) -> bool:
     """Whether an error is the refusal of arguments: by its code, in the words of validation, or for one that it names."""
     if _is_unknown(asked, envelope):
         return False
     error = envelope["error"]
     if isinstance(error, dict) and error.get("code") == INVALID_PARAMS:
         return True
-    words = _answer_words(envelope)
+    words = _answer_text(envelope)
     if _ABOUT_ARGUMENTS.search(words) is not None:
         return True
     arguments = (asked.params or {}).get("arguments")
@@ -147,7 +147,7 @@ def _is_about_arguments(asked: Asked, envelope: Mapping[str, Any]) -> bool:
     return any(named) and _FAULT.search(words) is not None
 
 
-def _is_unknown(asked: Asked, envelope: Mapping[str, Any]) -> bool:
+def _is_unknown(asked: JudgedRequest, envelope: Mapping[str, Any]) -> bool:
     """Whether the server says that it has no such tool or prompt."""
     error, name = envelope["error"], str((asked.params or {}).get("name", ""))
     if isinstance(error, dict) and error.get("code") == METHOD_NOT_FOUND:
@@ -158,7 +158,7 @@ def _is_unknown(asked: Asked, envelope: Mapping[str, Any]) -> bool:
     unknown = (
         rf"\b(unknown|no such) (tool|prompt)\b|\b(tool|prompt) {called} ?(is |was )?(not found|unknown|does not exist)"
     )
-    return re.search(unknown, _answer_words(envelope), re.IGNORECASE) is not None
+    return re.search(unknown, _answer_text(envelope), re.IGNORECASE) is not None
 
 
 # --- better arguments
@@ -217,7 +217,7 @@ def explain(
     schema = None if tool is None else redact(tool.get("inputSchema"))
     given = (case.params or {}).get("arguments")
     arguments = dict(given) if isinstance(given, dict) else {}
-    if case.outcome is Wanted.ERROR or not arguments:
+    if case.outcome is ExpectedOutcome.ERROR or not arguments:
         return Explained(schema, None, {})
     members = schema.get("properties") if isinstance(schema, dict) else None
     sources: dict[str, str] = {}
@@ -236,7 +236,7 @@ def explain(
     return Explained(schema, arguments, sources)
 
 
-def words_of(name: str) -> tuple[str, ...]:
+def split_name(name: str) -> tuple[str, ...]:
     """The words of a name, in lower case and in the singular."""
     return _words(name)
 

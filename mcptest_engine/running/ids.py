@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.costs import repeat_of
-from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.core.enums import TestKind
 from mcptest_engine.suite.case_rows import name_of_case
 
 if TYPE_CHECKING:
@@ -107,10 +107,10 @@ def askings_of_agent(entry: Mapping[str, Any], shared: Shared = NOTHING_SHARED) 
 
 def askings_of_eval(entry: Mapping[str, Any], shared: Shared = NOTHING_SHARED) -> list[Asking]:
     """What an eval comes to: each of its models, where one answers, as often as `runs` says."""
-    return _each_run(_models(entry, shared) if asks_model(entry) else [("", None)], _runs(entry))
+    return _each_run(_models(entry, shared) if needs_model(entry) else [("", None)], _runs(entry))
 
 
-def asks_model(entry: Mapping[str, Any]) -> bool:
+def needs_model(entry: Mapping[str, Any]) -> bool:
     """Whether the answer that an eval grades is a model's."""
     return "output" not in entry and "call" not in entry
 

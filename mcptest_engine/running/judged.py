@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.providers.model_calls import ModelCalls
     from mcptest_engine.judging.providers.saved_answers import AnswerCache, Recording, Replay
     from mcptest_engine.running.cases import Case, Plan
-    from mcptest_engine.running.judged_rows import Bench
+    from mcptest_engine.running.judged_rows import RowJudges
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
@@ -111,12 +111,12 @@ class Judged(Extension):
             await self.models.close()
 
     @cached_property
-    def bench(self) -> Bench:
+    def bench(self) -> RowJudges:
         """Who decides the assertions that a model is to decide."""
-        from mcptest_engine.running.judged_rows import Bench
+        from mcptest_engine.running.judged_rows import RowJudges
 
         own_ms = self._suite.run_options.get("model_timeout_ms", DEFAULT_MODEL_TIMEOUT_MS)
-        return Bench(self.models, self._suite.judge, own_ms / 1000)
+        return RowJudges(self.models, self._suite.judge, own_ms / 1000)
 
     def before(self, plan: Plan) -> Plan:
         """Defer each test that begins with a model which cannot be asked, and what is judged of such a test. Asks nobody.

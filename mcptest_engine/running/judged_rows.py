@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.judging.opinions import Question
     from mcptest_engine.judging.providers.values import Models
-    from mcptest_engine.running.cases import Asked
+    from mcptest_engine.running.cases import JudgedRequest
     from mcptest_engine.running.verdicts import Outcome
 
     Judging = Callable[[Opinions], Awaitable[Outcome]]
@@ -35,7 +35,7 @@ MOST_ROUNDS = 8
 _TOLD = 300
 
 
-class Bench(NamedTuple):
+class RowJudges(NamedTuple):
     """Who is asked: the run's models, and what the suite says of its judge."""
 
     models: Models
@@ -47,7 +47,7 @@ async def judge_with_models(
     judging: Judging,
     opinions: Opinions,
     *,
-    bench: Bench | None,
+    bench: RowJudges | None,
     task: str,
     variant: str = "",
     cut: Cut | None = None,
@@ -85,12 +85,12 @@ async def judge_with_models(
     return outcome
 
 
-def run_of(asked: Asked) -> str:
+def run_of(asked: JudgedRequest) -> str:
     """The number of the run of an agent test, "" for whatever else."""
     return asked.body.run if isinstance(asked, Case) and isinstance(asked.body, AgentProgram) else ""
 
 
-def task_of(asked: Asked, envelope: Mapping[str, Any]) -> str:
+def task_of(asked: JudgedRequest, envelope: Mapping[str, Any]) -> str:
     """What an answer was given to, in words for a judge: a prompt, what a composition is for, `tools/call {"name": …}`."""
     if isinstance(asked, Case) and isinstance(asked.body, AgentProgram):
         return asked.body.prompt
@@ -102,7 +102,7 @@ def task_of(asked: Asked, envelope: Mapping[str, Any]) -> str:
 
 
 async def _ask(
-    question: Question, opinions: Opinions, bench: Bench | None, task: str, variant: str, cut: Cut | None
+    question: Question, opinions: Opinions, bench: RowJudges | None, task: str, variant: str, cut: Cut | None
 ) -> ModelError | None:
     """Have a question answered. Gives what kept it from being answered."""
     argument = question.argument

@@ -11,7 +11,7 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.core.enums import TestKind
 from mcptest_engine.running.fresh import fresh_groups, fresh_of
 from mcptest_engine.running.pool import Pool
 from mcptest_engine.suite.compliance import revision_of

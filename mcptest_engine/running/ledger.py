@@ -14,8 +14,8 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.enums import Strength, Verdict
 from mcptest_engine.core.errors import RecordError
-from mcptest_engine.core.kinds import Strength, Verdict
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.running.extensions import Extension, with_warnings
@@ -156,7 +156,7 @@ class LedgerExtension(Extension):
         if not cwd:
             return words, {}
         from mcptest_engine.running.server_sources import server_sources
-        from mcptest_engine.suite.secrets import words_without_secrets
+        from mcptest_engine.suite.secrets import command_without_secrets
         from mcptest_engine.workspace.fingerprints import of_file
 
         files = server_sources(words, Path(cwd))
@@ -172,7 +172,7 @@ class LedgerExtension(Extension):
         if len(digests) > MOST_FILES:
             whole = "\n".join(f"{name} {told}" for name, told in sorted(digests.items()))
             digests = {f"{len(digests)} files": _digits(f"@{whole}")}
-        return words_without_secrets(words, {}), digests
+        return command_without_secrets(words, {}), digests
 
     def _with_program(self, server: ServerRecord) -> ServerRecord:
         words, digests = self._reached.get(server.name, ((), {}))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.kinds import TestKind, Wanted
+from mcptest_engine.core.enums import ExpectedOutcome, TestKind
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS, ORDINARY, Case, Check, Plan, Request, VerifyStep
 from mcptest_engine.running.fresh import fresh_groups, fresh_of, has_fixed_port
@@ -104,11 +104,11 @@ def _selection_warnings(
     """What a run leaves out of the suite, or of what it was asked for."""
     if focused:
         yield f"only the {len(focused)} focused of {len(declared)} tests run (`only: true`)"
-    if models and selected and not any(map(_asks_model, selected)):
+    if models and selected and not any(map(_needs_model, selected)):
         yield "`--models` has no effect: no model answers in these tests (`judge:` sets the model that grades)"
 
 
-def _asks_model(case: Case) -> bool:
+def _needs_model(case: Case) -> bool:
     """Whether what the case judges is the answer of a model."""
     from mcptest_engine.running.kinds.eval.plan import EvalRow  # few runs are told which models to ask
 
@@ -159,7 +159,7 @@ class _CaseMaker:
         self._serial_servers = {name for name, settings in suite.servers.items() if settings.get("serial")}
         options, performance = suite.run_options, suite.performance
         self._default_ms = performance.get("default_timeout_ms", options.get("timeout_ms", DEFAULT_TIMEOUT_MS))
-        self._outcome = options.get("outcome", Wanted.SUCCESS)
+        self._outcome = options.get("outcome", ExpectedOutcome.SUCCESS)
         self._model_ms = options.get("model_timeout_ms", DEFAULT_MODEL_TIMEOUT_MS)
         self._server_ms = {n: settings.get("timeout_ms", self._default_ms) for n, settings in suite.servers.items()}
         self._ids = DeclaredIds(relative(suite.path))
@@ -333,10 +333,10 @@ class _CaseMaker:
         alone = watches or any(not WATCHED.isdisjoint(_members_looked_at(step["expect"])) for step in steps)
         serial = alone or server in self._serial_servers or self._runs_alone(data)
         servers: tuple[str, ...] = self._servers.get(server, (server,))
-        outcome, tool, asks_http = Wanted.ANY, data.get("tool"), "http" in roots
+        outcome, tool, uses_http = ExpectedOutcome.ANY, data.get("tool"), "http" in roots
         if kind is TestKind.COMPLIANCE:
             pin = data.get("spec_version")
-            body, tool, asks_http = Check(data["check"], None if pin is None else revision_of(pin)), None, False
+            body, tool, uses_http = Check(data["check"], None if pin is None else revision_of(pin)), None, False
         elif body is None:
             outcome = required_outcome(data, self._outcome, steps)
             verify: tuple[VerifyStep, ...] = ()
@@ -373,7 +373,7 @@ class _CaseMaker:
             description=data.get("description"),
             base_name=base_name,
             watches=watches,
-            asks_http=asks_http,
+            uses_http=uses_http,
             threshold=data.get("threshold") if expect["assertions"] else None,
             metrics=tuple(data.get("derivedMetrics", ())),
             cache=data.get("cache"),
@@ -405,7 +405,7 @@ class _CaseMaker:
         return mutating
 
 
-def _request_body(data: Mapping[str, Any], outcome: Wanted, verify: tuple[VerifyStep, ...]) -> Request:
+def _request_body(data: Mapping[str, Any], outcome: ExpectedOutcome, verify: tuple[VerifyStep, ...]) -> Request:
     """What only a request has."""
     client, fault, effects = data.get("client"), data.get("fault"), data.get("effects")
     if client is None and fault is None and not effects and not verify:
@@ -460,7 +460,7 @@ def _steps(
             tool=data.get("tool"),
             serial=serial,
             watches=not WATCHED.isdisjoint(roots),
-            asks_http="http" in roots,
+            uses_http="http" in roots,
             slow_to_judge=_slow_to_judge(expect),
             outcome=required_outcome(data, default),
             line_of=partial(_assertion_line, line_of, ("verify", number)),
@@ -506,7 +506,7 @@ def _method_of(data: Mapping[str, Any]) -> str:
     return method_of(data["check"])
 
 
-def _fault(written: object, wanted: Wanted) -> Fault | None:
+def _fault(written: object, wanted: ExpectedOutcome) -> Fault | None:
     if written is None:
         return None
     if isinstance(written, str):

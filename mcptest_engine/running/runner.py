@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, assert_never
 
 from mcptest_engine.core.costs import model_rows_of, sum_costs
+from mcptest_engine.core.enums import ExpectedOutcome, TestKind
 from mcptest_engine.core.events import (
     CaseAnswered,
     CaseExplained,
@@ -23,7 +24,6 @@ from mcptest_engine.core.events import (
     RunStarted,
     Warned,
 )
-from mcptest_engine.core.kinds import TestKind, Wanted
 from mcptest_engine.core.results import Failure, FailureKind, NotRun, TestResult, Verdict
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
@@ -336,7 +336,7 @@ class Run:
             return
         if self.cache is not None and not decision.cached:
             self.cache.note(case, decision, listed=case.id not in self._caller.unlisted)
-        if case.guess is not None and case.outcome is Wanted.ERROR:
+        if case.guess is not None and case.outcome is ExpectedOutcome.ERROR:
             decision = await self._compared(index, case, decision)
         self._finish(index, case, decision, began)
 
@@ -368,7 +368,7 @@ class Run:
         told = decision.outcome.output and call_error_text(decision.outcome.output, self.storage.redact)
         if (
             case.guess is None
-            or case.outcome is not Wanted.ERROR
+            or case.outcome is not ExpectedOutcome.ERROR
             or decision.outcome.verdict is not Verdict.PASS
             or not told
         ):
@@ -403,7 +403,7 @@ class Run:
         if self._valid is None:
             self._valid = {}
             for place, case in enumerate(self.plan.cases):
-                if case.outcome is Wanted.SUCCESS:
+                if case.outcome is ExpectedOutcome.SUCCESS:
                     self._valid.setdefault(call_of(case), []).append(place)
         return self._valid
 
@@ -624,7 +624,7 @@ def _batches(cases: Sequence[Case], workers: int) -> Iterator[list[tuple[int, Ca
 def _waits_for_another(item: tuple[int, Case]) -> bool:
     """What is judged by other cases is taken last, so that no worker waits while there is another case to begin."""
     case = item[1]
-    return case.subject is not None or (case.guess is not None and case.outcome is Wanted.ERROR)
+    return case.subject is not None or (case.guess is not None and case.outcome is ExpectedOutcome.ERROR)
 
 
 def _planned(case: Case) -> PlannedTest:

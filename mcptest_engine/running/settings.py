@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from mcptest_engine.core.kinds import Verdict
+    from mcptest_engine.core.enums import Verdict
     from mcptest_engine.running.cost_gate import CostGate
     from mcptest_engine.safety.execution_policy import ExecutionPolicy
 

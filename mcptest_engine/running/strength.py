@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.kinds import Strength, TestKind, Wanted
+from mcptest_engine.core.enums import ExpectedOutcome, Strength, TestKind
 from mcptest_engine.judging.strength import strength_of
 from mcptest_engine.suite.items import DEFAULT_OUTCOME, may_decide_outcome
 from mcptest_engine.suite.target_roots import AGENT_GATES
@@ -21,7 +21,7 @@ def is_validated(server: Mapping[str, Any], run_options: Mapping[str, Any]) -> b
 
 
 def strength_of_test(
-    kind: TestKind, data: Mapping[str, Any], *, outcome: Wanted = Wanted.ANY, validated: bool = True
+    kind: TestKind, data: Mapping[str, Any], *, outcome: ExpectedOutcome = ExpectedOutcome.ANY, validated: bool = True
 ) -> Strength:
     """The strength of a test as its suite has it; `outcome` is what a test of a single call must come to.
 
@@ -38,28 +38,28 @@ def strength_of_test(
     return strength_of(expectations, outcome=outcome, is_validated=validated, threshold=threshold)
 
 
-def required_outcome(data: Mapping[str, Any], default: str, steps: Sequence[Mapping[str, Any]] = ()) -> Wanted:
+def required_outcome(data: Mapping[str, Any], default: str, steps: Sequence[Mapping[str, Any]] = ()) -> ExpectedOutcome:
     """What a call must come to: as its test says; else as its assertions on the error have it; else `default`, that of the run.
 
     A call with made-up arguments must succeed, or be refused where the test says so; an error decides nothing else.
     """
     said = data.get("outcome")
     if data.get("guess"):
-        return Wanted.ERROR if said == Wanted.ERROR else Wanted.SUCCESS
+        return ExpectedOutcome.ERROR if said == ExpectedOutcome.ERROR else ExpectedOutcome.SUCCESS
     own = data["expect"]["assertions"]
     verified = [item for step in steps for item in step["expect"]["assertions"]] if steps else []
     if said is None and own and may_decide_outcome((*own, *verified)):
         from mcptest_engine.judging.expectations import expected_outcome  # many suites have no such assertion
 
         said = expected_outcome(own, data.get("threshold"), verified)
-    return Wanted(said or data.get(DEFAULT_OUTCOME) or default)
+    return ExpectedOutcome(said or data.get(DEFAULT_OUTCOME) or default)
 
 
 def strength_in_suite(entry: TestEntry, suite: LoadedSuite) -> Strength:
     """The strength of a test as a run of its suite would have it."""
-    outcome = Wanted.ANY
+    outcome = ExpectedOutcome.ANY
     if entry.kind in (TestKind.TOOL, TestKind.RESOURCE, TestKind.PROMPT):
-        default = suite.run_options.get("outcome", Wanted.SUCCESS)
+        default = suite.run_options.get("outcome", ExpectedOutcome.SUCCESS)
         outcome = required_outcome(entry.data, default, entry.data.get("verify") or ())
     validated = is_validated(suite.servers.get(entry.server, {}), suite.run_options)
     return strength_of_test(entry.kind, entry.data, outcome=outcome, validated=validated)

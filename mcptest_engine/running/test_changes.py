@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import show
-from mcptest_engine.core.kinds import Strength, TestKind, Verdict, Wanted
+from mcptest_engine.core.enums import ExpectedOutcome, Strength, TestKind, Verdict
 from mcptest_engine.core.ledger import ChangeKind, TestChange
 from mcptest_engine.core.targets import Absent, parse_target
 from mcptest_engine.judging.differences import equal
@@ -105,7 +105,7 @@ def earlier_version_passes(before: TestResult, after: TestResult) -> bool | None
         file=before.file,
         line=before.line,
         tool=before.tool,
-        outcome=_outcome_of(before) or Wanted.ANY,
+        outcome=_outcome_of(before) or ExpectedOutcome.ANY,
         threshold=before.threshold if items else None,
     )
     try:
@@ -148,24 +148,24 @@ def _implicit(result: TestResult, name: str) -> bool | None:
     return next((row.passed for row in result.assertions if row.implicit == name), None)
 
 
-def _outcome_of(result: TestResult) -> Wanted | None:
+def _outcome_of(result: TestResult) -> ExpectedOutcome | None:
     """What the call had to come to; None where that is not known."""
     row = next((row for row in result.assertions if row.implicit == "outcome"), None)
     if row is not None:
-        return Wanted(row.matcher["exact"])
+        return ExpectedOutcome(row.matcher["exact"])
     if result.kind not in _ONE_REQUEST:
         return None
     if result.assertions or result.verdict is Verdict.PASS:
-        return Wanted.ANY
+        return ExpectedOutcome.ANY
     said = (result.definition or {}).get("outcome")
-    return None if said is None else Wanted(said)
+    return None if said is None else ExpectedOutcome(said)
 
 
 def _outcome_changes(before: TestResult, after: TestResult) -> Iterator[TestChange]:
     one, other = _outcome_of(before), _outcome_of(after)
     if one is not None and other is not None and one is not other:
         yield TestChange(
-            kind=ChangeKind.OUTCOME_CHANGED, before=one.value, after=other.value, weakens=other is Wanted.ANY
+            kind=ChangeKind.OUTCOME_CHANGED, before=one.value, after=other.value, weakens=other is ExpectedOutcome.ANY
         )
     answered = "result" in (before.output or {}) and "result" in (after.output or {})
     if answered and _implicit(before, "valid") is not None and _implicit(after, "valid") is None:
@@ -473,7 +473,7 @@ def _envelope_of(result: TestResult | VerifyResult) -> dict[str, Any]:
 
 
 def _strength_of(item: Mapping[str, Any]) -> Strength:
-    return strength_of([{"assertions": [item]}], outcome=Wanted.ANY, is_validated=False)
+    return strength_of([{"assertions": [item]}], outcome=ExpectedOutcome.ANY, is_validated=False)
 
 
 def _matcher_text(matcher: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.enums import ERROR_FAILURES, ExpectedOutcome
 from mcptest_engine.core.errors import (
     AnswerLost,
     AuthFailed,
@@ -16,7 +17,6 @@ from mcptest_engine.core.errors import (
     NotReady,
     did_you_mean,
 )
-from mcptest_engine.core.kinds import ERROR_FAILURES, Wanted
 from mcptest_engine.core.results import AssertionResult, Failure, FailureKind, Part, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.judging.assertions import judge_assertions
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.scoring import Scored
     from mcptest_engine.judging.snapshots import SnapshotStore
     from mcptest_engine.judging.validity import Validity
-    from mcptest_engine.running.cases import Asked
+    from mcptest_engine.running.cases import JudgedRequest
 
 _ABOUT_ASKING = frozenset(
     {("result",), ("result", "resultType"), ("result", "inputRequests"), ("result", "requestState")}
@@ -113,14 +113,14 @@ def failed(error: ServerError, *, duration_ms: float) -> Outcome:
     )
 
 
-def refused(asked: Asked, outcome: Outcome, judged: Outcome) -> Outcome:
+def refused(asked: JudgedRequest, outcome: Outcome, judged: Outcome) -> Outcome:
     """An attempt that HTTP refused (`outcome`), where the test expects something of `http` (`judged`).
 
     It passes when all that it expects holds, the status does say no, and the test could not pass with a status of success. One
     that wants success gets none here, and a status of success without an answer is a broken answer: green means checked.
     """
     http = (outcome.output or {}).get("http")
-    if judged.verdict is Verdict.PASS and asked.outcome is not Wanted.SUCCESS and is_refusal(http):
+    if judged.verdict is Verdict.PASS and asked.outcome is not ExpectedOutcome.SUCCESS and is_refusal(http):
         from mcptest_engine.judging.expectations import expects_refusal  # few tests expect one
 
         if expects_refusal(asked.expect["assertions"], asked.threshold):
@@ -129,7 +129,7 @@ def refused(asked: Asked, outcome: Outcome, judged: Outcome) -> Outcome:
 
 
 def judge(
-    asked: Asked,
+    asked: JudgedRequest,
     envelope: Mapping[str, Any],
     *,
     snapshots: SnapshotStore | None,
@@ -203,7 +203,7 @@ def judge(
 
 
 def _judge_unasked(
-    asked: Asked,
+    asked: JudgedRequest,
     envelope: Mapping[str, Any],
     rows: tuple[AssertionResult, ...],
     validity: Validity | None,
@@ -212,7 +212,7 @@ def _judge_unasked(
     """What is expected of every call without being written, as (its rows, the first failure, warnings)."""
     came, made = what_came(envelope), []
     failure: Failure | None = None
-    if asked.outcome is not Wanted.ANY and came is not None:
+    if asked.outcome is not ExpectedOutcome.ANY and came is not None:
         row = _outcome_row(len(rows), asked.outcome, came)
         if not row.passed:
             failure = _outcome_failure(envelope, came, redact)
@@ -232,13 +232,13 @@ def _judge_unasked(
     return made, failure, ()
 
 
-def _scored(asked: Asked, rows: tuple[AssertionResult, ...]) -> Scored:
+def _scored(asked: JudgedRequest, rows: tuple[AssertionResult, ...]) -> Scored:
     from mcptest_engine.judging.scoring import score_test  # it brings exact fractions, which few suites need
 
     return score_test(rows, threshold=asked.threshold, metrics=asked.metrics)
 
 
-def _assertion_failure(row: AssertionResult, asked: Asked) -> Failure:
+def _assertion_failure(row: AssertionResult, asked: JudgedRequest) -> Failure:
     line = None if asked.line_of is None or row.implicit is not None else asked.line_of(row.index, None)
     return Failure(kind=FailureKind.ASSERTION, message=row.message or f"assertion {row.index + 1} failed", line=line)
 
@@ -271,7 +271,7 @@ def what_came(envelope: Mapping[str, Any]) -> str | None:
     return FailureKind.TOOL_ERROR.value if isinstance(result, dict) and result.get("isError") is True else SUCCESS
 
 
-def _undecided(asked: Asked, envelope: Mapping[str, Any], came: str, message: str) -> Outcome:
+def _undecided(asked: JudgedRequest, envelope: Mapping[str, Any], came: str, message: str) -> Outcome:
     """An answer of which nobody knows whether the server or the made-up arguments are to blame. No assertion is judged."""
     row = replace(_outcome_row(0, asked.outcome, came), passed=None, message=message)
     return Outcome(
@@ -292,13 +292,13 @@ def doubted(outcome: Outcome, message: str) -> Outcome:
 
 
 @lru_cache(maxsize=256)
-def _outcome_row(index: int, wanted: Wanted, came: str) -> AssertionResult:
+def _outcome_row(index: int, wanted: ExpectedOutcome, came: str) -> AssertionResult:
     """The row of what is expected of every call without being written. It has no weight: it enters no score."""
     return AssertionResult(
         index=index,
         target="outcome",
         matcher={"exact": wanted.value},
-        passed=(came == SUCCESS) is (wanted is Wanted.SUCCESS),
+        passed=(came == SUCCESS) is (wanted is ExpectedOutcome.SUCCESS),
         weight=0.0,
         actual=came,
         implicit="outcome",

@@ -21,7 +21,7 @@ from mcptest_engine.core.lenient_json import LenientError, loads
 from mcptest_engine.core.safe_json import json_fault
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.servers.transport import transport_of
-from mcptest_engine.suite.secrets import words_without_secrets
+from mcptest_engine.suite.secrets import command_without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -92,7 +92,7 @@ class FoundServer:
         return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
     def _without_secrets(self) -> tuple[str, ...]:
-        return words_without_secrets(self.words, {**(self.target.get("env") or {}), **self.secrets})
+        return command_without_secrets(self.words, {**(self.target.get("env") or {}), **self.secrets})
 
 
 class ConfigProblem(NamedTuple):

@@ -10,7 +10,7 @@ import asyncio
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from mcptest_engine.core.kinds import Wanted
+from mcptest_engine.core.enums import ExpectedOutcome
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Fault(NamedTuple):
 
     kind: str
     delay_seconds: float = 0.0
-    wanted: Wanted = Wanted.ANY
+    wanted: ExpectedOutcome = ExpectedOutcome.ANY
 
 
 class Call:

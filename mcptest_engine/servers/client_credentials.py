@@ -10,7 +10,7 @@ import httpx2
 from mcptest_engine.core.errors import AuthFailed
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.servers.oauth_http import OAuthHttp, OAuthTrouble
-from mcptest_engine.servers.oauth_tokens import Client, Grant, ask_token, expired
+from mcptest_engine.servers.oauth_tokens import Client, Grant, expired, request_token
 from mcptest_engine.servers.token_auth import OneAtATime, keep_secrets, patience_seconds
 from mcptest_engine.servers.urls import same_origin, shown_url
 
@@ -77,7 +77,7 @@ class ClientCredentials:
     async def _fresh(self, stale: Grant | None, refusal: httpx2.Response | None) -> str:
         async def ask() -> None:
             if self._grant is stale:
-                self._keep(await self._asked(refusal))
+                self._keep(await self._request_grant(refusal))
 
         await self._one.share(ask)
         assert self._grant is not None
@@ -87,7 +87,7 @@ class ClientCredentials:
         keep_secrets(self._spec, (grant.access_token,))
         self._grant, self._issued_at = grant, self._clock()
 
-    async def _asked(self, refusal: httpx2.Response | None) -> Grant:
+    async def _request_grant(self, refusal: httpx2.Response | None) -> Grant:
         try:
             async with OAuthHttp(self._spec.http, patience_seconds(self._spec)) as http:
                 if self._endpoint is None:
@@ -101,11 +101,11 @@ class ClientCredentials:
         form = {"grant_type": "client_credentials"} | ({"scope": self._scope} if self._scope else {})
         resource = {"resource": self._resource} if self._resource else {}
         try:
-            return await ask_token(http, endpoint, {**form, **resource}, self._client, self._redact)
+            return await request_token(http, endpoint, {**form, **resource}, self._client, self._redact)
         except OAuthTrouble as wrong:
             if not resource or wrong.code not in _TRY_WITHOUT_RESOURCE:
                 raise
-        grant = await ask_token(http, endpoint, form, self._client, self._redact)
+        grant = await request_token(http, endpoint, form, self._client, self._redact)
         self._resource = None  # an authorization server that does not know RFC 8707, and minds
         return grant
 
@@ -115,7 +115,7 @@ class ClientCredentials:
 
         async def ask(http: OAuthHttp) -> Grant:
             scope = {"scope": flow.scope} if flow.scope else {}
-            return await flow.ask_token(http, {"grant_type": "client_credentials", **flow.resource_form(), **scope})
+            return await flow.request_token(http, {"grant_type": "client_credentials", **flow.resource_form(), **scope})
 
         flow = Flow(
             self._spec.url or "",

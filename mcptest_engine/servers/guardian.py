@@ -115,13 +115,13 @@ class _Guardian:
         with self._lock:
             self._own()
             self._groups.add(pgid)
-            self._tell(f"+{pgid}\n")
+            self._write_line(f"+{pgid}\n")
 
     def forget(self, pgid: int) -> None:
         with self._lock:
             if pgid in self._groups and self._owner == os.getpid():
                 self._groups.discard(pgid)
-                self._tell(f"-{pgid}\n")
+                self._write_line(f"-{pgid}\n")
 
     def stand_by(self, loop: asyncio.AbstractEventLoop) -> None:
         with self._lock:
@@ -166,7 +166,7 @@ class _Guardian:
         if loop is not None:
             self.stand_by(loop)
 
-    def _tell(self, line: str) -> None:
+    def _write_line(self, line: str) -> None:
         if self._process is not None and self._write(self._process, line):
             return
         if self._groups:

@@ -168,7 +168,7 @@ class HttpTransport:
         """b"": a body that has begun belongs to one exchange, and is told with how that ends."""
         return b""
 
-    async def settled(self) -> None:
+    async def delivered(self) -> None:
         """Wait for the POSTs of notifications. Raises: AuthFailed when one was refused."""
         await self._deliver(self._spec.connect_timeout_seconds)
         if self._notification_failure is not None:
@@ -246,7 +246,7 @@ class HttpTransport:
                 await self._exchange(http, line, call, http.headers.of_post(line, call))
         except (CallFailed, ServerError) as failure:
             if self._program is not None and isinstance(failure, CallFailed) and failure.error is ServerDied:
-                await self._program.settled()
+                await self._program.delivered()
             self._fail(http, call, failure)
         except Exception as wrong:  # noqa: BLE001  # of a task nobody awaits: its call would wait for its timeout
             self._fail(http, call, network_failure(wrong, self._spec))

@@ -57,12 +57,12 @@ async def device_grant(
     if not isinstance(endpoint, str):
         where = shown_url(flow.issuer or flow.url)
         raise OAuthTrouble(f"the authorization server {where} offers no device login", hint="log in without --device")
-    members = await _ask_for_code(flow, http, endpoint, redact)
+    members = await _request_code(flow, http, endpoint, redact)
     show(_code_of(members, endpoint))
     return await _poll(flow, http, members, redact, timing)
 
 
-async def _ask_for_code(flow: Flow, http: OAuthHttp, endpoint: str, redact: Callable[[str], str]) -> dict[str, Any]:
+async def _request_code(flow: Flow, http: OAuthHttp, endpoint: str, redact: Callable[[str], str]) -> dict[str, Any]:
     form = _form(flow) | ({"scope": flow.scope} if flow.scope else {})
     check_endpoint(endpoint, _ENDPOINT)
     response = await http.send(flow.request(endpoint, form), _ENDPOINT)

@@ -50,7 +50,7 @@ class Challenge(NamedTuple):
     header: str | None
 
     @property
-    def asks_for_scope(self) -> bool:
+    def needs_scope(self) -> bool:
         """Whether the token is fine and may do too little."""
         return self.status == 403 and challenge_parameter(self.header, "error") == "insufficient_scope"
 
@@ -119,7 +119,7 @@ class Flow:
 
     async def token(self, http: OAuthHttp, request: httpx2.Request, challenge: Challenge) -> Grant | None:
         """Turn the refusal of `request` into a token; None when it is none that a token mends. Raises: OAuthTrouble."""
-        if challenge.status != 401 and not challenge.asks_for_scope:
+        if challenge.status != 401 and not challenge.needs_scope:
             return None
         self._revision = request.headers.get(_PROTOCOL_HEADER)
         if challenge.status == 401 or not self.metadata:
@@ -145,7 +145,7 @@ class Flow:
             self._keep(new._replace(refresh_token=new.refresh_token or old.refresh_token, scope=new.scope or old.scope))
         return self.grant
 
-    async def ask_token(self, http: OAuthHttp, form: Mapping[str, str]) -> Grant:
+    async def request_token(self, http: OAuthHttp, form: Mapping[str, str]) -> Grant:
         """Ask the token endpoint as our client. Raises: OAuthTrouble."""
         response = await self._post_form(http, form)
         self._check_found(response)
@@ -180,7 +180,7 @@ class Flow:
             "client_id": self.client.client_id,
             "code_verifier": verifier,
         }
-        return await self.ask_token(http, {**form, **self.resource_form()})
+        return await self.request_token(http, {**form, **self.resource_form()})
 
     def resource_form(self) -> dict[str, str]:
         """`resource`, for a form that says it."""
@@ -277,7 +277,7 @@ class Flow:
         wanted = challenge_parameter(challenge.header, "scope") or _joined(_scopes(self._resource_metadata) or offered)
         if wanted and "offline_access" in (offered or ()) and "refresh_token" in self._grants:
             wanted = _joined([*wanted.split(), "offline_access"])
-        if challenge.asks_for_scope:
+        if challenge.needs_scope:
             granted = None if self.grant is None else self.grant.scope
             wanted = _joined([word for scope in (self.scope, granted, wanted) for word in (scope or "").split()])
         self.scope = wanted

@@ -81,7 +81,7 @@ def expired(expires_at: float | None, issued_at: float, now: float, window_secon
     return now >= expires_at - min(window_seconds, max(0.0, expires_at - issued_at) / 2)
 
 
-async def ask_token(
+async def request_token(
     http: OAuthHttp, endpoint: str, form: Mapping[str, str], client: Client, redact: Callable[[str], str]
 ) -> Grant:
     """Ask for a token once. Raises: OAuthTrouble when the endpoint cannot be reached, refuses, or gives no token."""

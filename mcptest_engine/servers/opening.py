@@ -54,10 +54,10 @@ async def open_session(session: OpenSession) -> Opened:
     if asked == "auto":
         return await _probe(session, seconds)
     if asked in STATELESS_REVISIONS:
-        return _discovered(session, await _ask_discover(session, asked, seconds), asked)
-    exchange = await _ask_initialize(session, asked or DEFAULT_REVISION, seconds)
+        return _discovered(session, await _discover(session, asked, seconds), asked)
+    exchange = await _initialize(session, asked or DEFAULT_REVISION, seconds)
     if asked is None and _is_stateless_only(exchange.answer):
-        found = await _ask_discover(session, NEWEST_STATELESS, seconds)
+        found = await _discover(session, NEWEST_STATELESS, seconds)
         if "result" in found.answer:
             session.remarked(f'refused `initialize`; mcptest uses the stateless revision "{NEWEST_STATELESS}"')
             return _discovered(session, found, NEWEST_STATELESS)
@@ -86,14 +86,14 @@ def _client_info() -> dict[str, str]:
     return {"name": "mcptest", "version": mcptest_engine.__version__}
 
 
-async def _ask_initialize(session: OpenSession, offer: str, seconds: float) -> Exchange:
+async def _initialize(session: OpenSession, offer: str, seconds: float) -> Exchange:
     session.offering(offer, stateless=False)
     capabilities = declared_capabilities(session.spec.client)
     params = {"protocolVersion": offer, "capabilities": capabilities, "clientInfo": _client_info()}
     return await session.ask("initialize", params, seconds)
 
 
-async def _ask_discover(session: OpenSession, revision: str, seconds: float) -> Exchange:
+async def _discover(session: OpenSession, revision: str, seconds: float) -> Exchange:
     session.offering(revision, stateless=True)
     params = {"_meta": request_meta(session.spec.client, revision)}
     exchange = await session.ask("server/discover", params, seconds)
@@ -105,14 +105,14 @@ async def _ask_discover(session: OpenSession, revision: str, seconds: float) -> 
 
 async def _probe(session: OpenSession, seconds: float) -> Opened:
     """`server/discover`, and `initialize` where that leads nowhere."""
-    probe = asyncio.ensure_future(_ask_discover(session, NEWEST_STATELESS, seconds))
+    probe = asyncio.ensure_future(_discover(session, NEWEST_STATELESS, seconds))
     hello: asyncio.Task[Exchange] | None = None
     try:
         pending: set[asyncio.Task[Exchange]]
         done, pending = await asyncio.wait({probe}, timeout=min(PROBE_SECONDS, seconds))
         if done and _speaks_stateless(session, probe):
             return _discovered(session, probe.result(), NEWEST_STATELESS)
-        hello = asyncio.ensure_future(_ask_initialize(session, DEFAULT_REVISION, seconds))
+        hello = asyncio.ensure_future(_initialize(session, DEFAULT_REVISION, seconds))
         pending.add(hello)
         while pending:
             done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)

@@ -126,7 +126,7 @@ class Program:
         """The last 64 KiB of what it wrote after the monotonic time `at`, on stdout and on stderr."""
         return self._output.text(since=at)
 
-    async def settled(self) -> None:
+    async def delivered(self) -> None:
         """Give an exit that explains a broken connection the time to be noticed."""
         if self._child is not None:
             await asyncio.wait((self._child.exited,), timeout=_EXIT_WAIT_SECONDS)

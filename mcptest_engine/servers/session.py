@@ -14,8 +14,8 @@ from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.enums import ExpectedOutcome
 from mcptest_engine.core.errors import CallTimeout, ProtocolBroken, ServerDied, ServerError
-from mcptest_engine.core.kinds import Wanted
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.safe_json import json_fault
 from mcptest_engine.core.waits import Waits
@@ -458,7 +458,7 @@ class Session:
                 self.request_meta = request_meta(spec.client, self.protocol_version or "")
             else:
                 self._notify("notifications/initialized")
-            await self._transport.settled()
+            await self._transport.delivered()
         except CallFailed as failure:
             tail = self.stderr_tail
             hint = start_hint(spec, tail)
@@ -669,7 +669,7 @@ class Session:
             return
         result = message.get("result")
         is_error = "error" in message or (isinstance(result, dict) and result.get("isError") is True)
-        if fault.wanted is (Wanted.SUCCESS if is_error else Wanted.ERROR):
+        if fault.wanted is (ExpectedOutcome.SUCCESS if is_error else ExpectedOutcome.ERROR):
             self._answer_late(call, message)  # the test fails by this answer, and not by its being lost
             return
         self.failed(call, answer_lost(call.method, fault.kind))

@@ -116,7 +116,7 @@ class StdioTransport:
     async def listening(self, timeout_seconds: float) -> None:
         """A pipe is always open."""
 
-    async def settled(self) -> None:
+    async def delivered(self) -> None:
         """Pipes keep their order, so there is nothing to wait for."""
 
     def stderr_since(self, at: float) -> str:

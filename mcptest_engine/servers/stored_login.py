@@ -9,7 +9,7 @@ from mcptest_engine.core.errors import AuthFailed
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.servers import token_store
 from mcptest_engine.servers.oauth_http import OAuthHttp, OAuthTrouble
-from mcptest_engine.servers.oauth_tokens import Client, ask_token, expired
+from mcptest_engine.servers.oauth_tokens import Client, expired, request_token
 from mcptest_engine.servers.token_auth import OneAtATime, keep_secrets, patience_seconds
 from mcptest_engine.servers.urls import login_command
 
@@ -96,7 +96,7 @@ class StoredLogin:
             async with token_store.locked(stale.url, _LOCK_PATIENCE_SECONDS):
                 kept = token_store.load(stale.url) or stale
                 if kept.access_token == stale.access_token and kept.can_be_refreshed:
-                    kept = await self._asked(kept)
+                    kept = await self._renew(kept)
                     token_store.save(kept)
                 self._adopt(kept)
 
@@ -104,7 +104,7 @@ class StoredLogin:
         keep_secrets(self._spec, token.secrets())
         self._token = token
 
-    async def _asked(self, kept: StoredToken) -> StoredToken:
+    async def _renew(self, kept: StoredToken) -> StoredToken:
         form = {"grant_type": "refresh_token", "refresh_token": kept.refresh_token or ""}
         if kept.resource is not None:
             form["resource"] = kept.resource
@@ -112,7 +112,7 @@ class StoredLogin:
         redactor = Redactor((*kept.secrets(), *client.secrets()))
         try:
             async with OAuthHttp(self._spec.http, patience_seconds(self._spec)) as http:
-                grant = await ask_token(http, kept.token_endpoint or "", form, client, redactor.redact_text)
+                grant = await request_token(http, kept.token_endpoint or "", form, client, redactor.redact_text)
         except OAuthTrouble as wrong:
             raise self._failed(wrong) from wrong
         now, lifetime = self._clock(), grant.lifetime_seconds

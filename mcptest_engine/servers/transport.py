@@ -109,7 +109,7 @@ class Transport(Protocol):
     def unfinished(self) -> bytes:
         """The start of a line that has begun and not ended; b"" when there is none, and over HTTP."""
 
-    async def settled(self) -> None:
+    async def delivered(self) -> None:
         """Wait until what has been sent without a call is delivered, where that can be known."""
 
     async def close(self) -> Ending:
@@ -140,5 +140,5 @@ class ConnectionlessTransport:
         """Messages come whole."""
         return b""
 
-    async def settled(self) -> None:
+    async def delivered(self) -> None:
         """Messages keep their order."""

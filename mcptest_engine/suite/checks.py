@@ -11,8 +11,8 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.errors import did_you_mean
-from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.words import quoted
 from mcptest_engine.suite.assertion_checks import AssertionChecks

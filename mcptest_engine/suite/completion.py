@@ -149,7 +149,7 @@ class _Proposals:
             for name, told in walk.properties(parts).items():
                 if name not in there:
                     said = _argument_help(root, told, name in needed)
-                    begun, back = self._begun(root, told)
+                    begun, back = self._typed_prefix(root, told)
                     text = self._key_text(name, begun)
                     yield Item(name, text, "argument", said, back if text.endswith(begun) else 0)
             return
@@ -171,7 +171,7 @@ class _Proposals:
         if place.path == ("servers",) and not there:
             yield Item("name", "name: ", "example", "A short name for the server, which tests use.")
 
-    def _begun(self, root: Any, schema: Any) -> tuple[str, int]:
+    def _typed_prefix(self, root: Any, schema: Any) -> tuple[str, int]:
         """What the value of an argument begins with by its type, and how far the cursor stands before the end of that."""
         kinds = {kind for part in walk.alternatives(root, schema) for kind in walk.types(part)}
         shapes = {"array": (": []", 1), "object": (": {  }", 2)}
@@ -314,7 +314,7 @@ def _help_of_key(path: tuple[str | int, ...], offers: CompletionSources) -> Help
     if told is None:
         return None
     if len(path) == 2 and path[0] == "servers":
-        return Help(str(path[1]), offers.server_told(str(path[1])) or walk.description(told), "server")
+        return Help(str(path[1]), offers.server_address(str(path[1])) or walk.description(told), "server")
     return _help_of_schema(str(path[-1]), walk.suite_schema(), told)
 
 

@@ -139,9 +139,9 @@ class CompletionSources:
     def servers(self) -> list[tuple[str, str]]:
         """The servers of the text and of the catalog, with what they are started by."""
         found = {name: unquoted(value) for name, value in self._top("servers").items()}
-        return [(name, self.server_told(name)) for name in dict.fromkeys([*found, *map(str, self._catalog)])]
+        return [(name, self.server_address(name)) for name in dict.fromkeys([*found, *map(str, self._catalog)])]
 
-    def server_told(self, name: str) -> str:
+    def server_address(self, name: str) -> str:
         """The command or URL of a server, as far as it stands on one line."""
         holder = self._top_holder("servers")
         value = self._top("servers").get(name, "") if holder is not None else ""

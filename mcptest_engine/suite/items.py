@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.targets import parse_target
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.ci import is_ci
+from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.errors import Problem, Severity, Span, SuiteError, did_you_mean
-from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import quoted

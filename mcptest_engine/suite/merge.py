@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.core.enums import TestKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

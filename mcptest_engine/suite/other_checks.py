@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.errors import did_you_mean
-from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.words import quoted
 from mcptest_engine.suite.compliance import (
     CHECKS,

@@ -41,7 +41,7 @@ def without_userinfo(text: str) -> str:
 _USERINFO = lazy_pattern(r"://[^/?#\s]*@")
 
 
-def words_without_secrets(words: Sequence[str], env: Mapping[str, str]) -> tuple[str, ...]:
+def command_without_secrets(words: Sequence[str], env: Mapping[str, str]) -> tuple[str, ...]:
     """The words of a command with secrets masked, also where a value of its environment stands in them."""
     from mcptest_engine.core.redaction import Redactor
 
@@ -49,11 +49,11 @@ def words_without_secrets(words: Sequence[str], env: Mapping[str, str]) -> tuple
     return tuple(without_userinfo(redactor.redact_text(word)) for word in _masked(words))
 
 
-def secrets_in_words(words: Sequence[str]) -> Iterator[str]:
-    """What `words_without_secrets` masks."""
+def secrets_in_command(words: Sequence[str]) -> Iterator[str]:
+    """What `command_without_secrets` masks."""
     from mcptest_engine.core.redaction import MASK
 
-    for word, shown in zip(words, words_without_secrets(words, {}), strict=True):
+    for word, shown in zip(words, command_without_secrets(words, {}), strict=True):
         start, mask, end = shown.partition(MASK)
         if mask and word.startswith(start) and word.endswith(end):
             yield word[len(start) : len(word) - len(end)]

@@ -95,14 +95,14 @@ class About(Modal[str]):
         if event.key not in {key for hint in hints_of(self) for key in hint.keys}:
             event.stop()
             event.prevent_default()
-            self.query_one(".about-key", Static).update(key_told(event.key, event.character))
+            self.query_one(".about-key", Static).update(key_text(event.key, event.character))
 
     def action_copy(self) -> None:
         """All of it to the clipboard."""
         self.dismiss("copy")
 
 
-def key_told(key: str, character: str | None) -> Content:
+def key_text(key: str, character: str | None) -> Content:
     """One line about a key: its name for the keymap, how it is shown, which actions have it."""
     names = [name for name, (_, action) in by_id().items() if key in action.keys]
     said = f"  {RESERVED[key]}" if key in RESERVED else f"  {', '.join(names[:4])}" if names else "  free everywhere"

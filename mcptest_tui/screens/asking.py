@@ -44,7 +44,7 @@ class Requests(Controller):
             return True if server is not None and server.offers("resources", "subscribe") else None
         return super().check_action(action, parameters)
 
-    async def _asked(self, server: Server, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    async def _send_request(self, server: Server, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
         """What the engine tells of a request that was answered by a result; None, and said, where it was not."""
         workbench = self.workbench
         try:
@@ -81,9 +81,9 @@ class Requests(Controller):
         """Whether a person waits for something here that Escape gives up."""
         server, call = self._browser.server, self._calls.call
         is_called = call is not None and call.started is not None and self._calls.is_shown
-        return is_called or (server is not None and server.state == "starting") or bool(self._asks())
+        return is_called or (server is not None and server.state == "starting") or bool(self._awaited_groups())
 
-    def _asks(self) -> set[str]:
+    def _awaited_groups(self) -> set[str]:
         """The groups of the workers whose answers are waited for."""
         server = self._browser.server
         groups = WAITS | {f"catalog {server.key}"} if server is not None else WAITS
@@ -95,7 +95,7 @@ class Requests(Controller):
 
     def give_up(self) -> bool:
         """Wait no longer for what a server was asked; False when nothing was."""
-        server, asks = self._browser.server, self._asks()
+        server, asks = self._browser.server, self._awaited_groups()
         for group in asks:
             self.screen.workers.cancel_group(self.screen, group)
         if server is not None and f"catalog {server.key}" in asks:
@@ -115,7 +115,7 @@ class Requests(Controller):
             in_background(self.screen, partial(self._ping, server), "servers.ping")
 
     async def _ping(self, server: Server) -> None:
-        called = await self._asked(server, "ping", {})
+        called = await self._send_request(server, "ping", {})
         if called is not None:
             took = took_shown(float(called.get("duration_ms") or 0))
             self.workbench.say(f"{server.name} answered the ping in {took}")
@@ -139,7 +139,7 @@ class Requests(Controller):
         )
 
     async def _set_level(self, server: Server, level: str) -> None:
-        if await self._asked(server, "logging/setLevel", {"level": level}) is not None:
+        if await self._send_request(server, "logging/setLevel", {"level": level}) is not None:
             server.level = level
             self._browser.show_about(keep=True)
             self.workbench.say(f"{server.name} logs from {level} on: {key_of('servers.traffic')} shows its messages")
@@ -159,7 +159,7 @@ class Requests(Controller):
 
     async def _subscribe(self, server: Server, uri: str) -> None:
         on = uri not in server.watched
-        if await self._asked(server, f"resources/{'' if on else 'un'}subscribe", {"uri": uri}) is None:
+        if await self._send_request(server, f"resources/{'' if on else 'un'}subscribe", {"uri": uri}) is None:
             return
         if on:
             server.watched[uri] = "subscribed"
@@ -199,7 +199,7 @@ class Requests(Controller):
     async def _ask_values(self, server: Server, found: Field, asked: dict[str, Any]) -> None:
         from mcptest_tui.screens.picker import Choice, Picker
 
-        called = await self._asked(server, "completion/complete", asked)
+        called = await self._send_request(server, "completion/complete", asked)
         if called is None or not self._calls.is_shown:
             return
         values, more = completion_values(called["answer"].get("result"))

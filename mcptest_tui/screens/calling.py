@@ -152,7 +152,7 @@ class Calls(Controller):
         self._browser.go_to("about", focus=False)
         item = call.form.item
         show_titles(pane, shown(one_line(f"{VERBS[item.kind]} {item.name}", 60)), shown("  ".join(item.badges)))
-        self._tell_help("")
+        self._show_help("")
         await pane.form.show(call.form, at=at)
         pane.form.tell(call.form.problems)
         self._show_answer(call)
@@ -183,7 +183,7 @@ class Calls(Controller):
             return
         if call.warning:
             call.warning = ""
-            self._tell_help(event.name)
+            self._show_help(event.name)
         if event.name in call.form.problems:
             call.form.check()
             self.pane.form.tell(call.form.problems)
@@ -191,9 +191,9 @@ class Calls(Controller):
     def on_schema_form_entered(self, event: SchemaForm.Entered) -> None:
         """Help for the field."""
         event.stop()
-        self._tell_help(event.name)
+        self._show_help(event.name)
 
-    def _tell_help(self, name: str) -> None:
+    def _show_help(self, name: str) -> None:
         call = self.call
         found = call.form.named(name) if call is not None else None
         if call is not None and call.warning:
@@ -247,7 +247,7 @@ class Calls(Controller):
                 self.call.form.check()
             in_background(self.screen, partial(self._show_call, self.call, at=event.name), "servers.form")
 
-    def on_choice_asked(self, event: Choice.Asked) -> None:
+    def on_choice_list_requested(self, event: Choice.ListRequested) -> None:
         """Too many values for a row."""
         event.stop()
         from mcptest_tui.screens.picker import Choice as Listed
@@ -260,7 +260,7 @@ class Calls(Controller):
             lambda answer: choice.put(answer) if answer is not None else None,
         )
 
-    def on_call_pane_turned(self, event: CallPane.Turned) -> None:
+    def on_call_pane_view_switched(self, event: CallPane.ViewSwitched) -> None:
         """JSON instead of fields, and back."""
         event.stop()
         call = self.call
@@ -292,11 +292,11 @@ class Calls(Controller):
         if problems and not call.warning:
             what = problems.get("") or "not valid for the schema"
             call.warning = f"{what}: {key_of('call.send', typing=True)} again sends it anyway"
-            self._tell_help("")
+            self._show_help("")
             pane.form.focus_field(next(iter(problems)))
             return
         call.warning = ""
-        self._tell_help(pane.form.at)
+        self._show_help(pane.form.at)
         if call.form.note:
             pane.help(call.form.note, problem=True)
         self._ask_and_send(call)
@@ -325,7 +325,7 @@ class Calls(Controller):
     def _send(self, call: Call) -> None:
         call.started, call.refused, call.hint, call.stderr = time.monotonic(), "", "", ""
         call.params = call.form.params()
-        self.tell_waiting()
+        self.show_waiting()
         self.began()
         in_background(self.screen, partial(self._ask, call), "servers.call")
 
@@ -357,7 +357,7 @@ class Calls(Controller):
 
     # The answer
 
-    def tell_waiting(self) -> None:
+    def show_waiting(self) -> None:
         """How long it takes."""
         call = self.call
         if call is None or call.started is None:
@@ -368,7 +368,7 @@ class Calls(Controller):
     def _show_answer(self, call: Call) -> None:
         pane = self.pane
         if call.started is not None:
-            self.tell_waiting()
+            self.show_waiting()
         elif call.refused:
             pane.line([("no answer", "fail")])
             pane.result.show_text("\n".join(_refusal(call, max(pane.size.width - 6, 20))))
@@ -377,7 +377,7 @@ class Calls(Controller):
             keys = (f"{key_of('call.save')} saves it as a test", "dim")
             pane.line([*answer_line(call.answer, call.called), keys], call.invalid)
             pane.result.show(call.answer.get(name), root=(name,))
-            self._tell_slow(call)
+            self._announce_slow_call(call)
         else:
             pane.line(())
             pane.result.show_nothing("")
@@ -387,7 +387,7 @@ class Calls(Controller):
         if self.call is not None and self.call.server is server and self.call.refused and self.is_shown:
             self._show_answer(self.call)
 
-    def _tell_slow(self, call: Call) -> None:
+    def _announce_slow_call(self, call: Call) -> None:
         """Say a long wait's end where it may not have been seen."""
         took = float((call.called or {}).get("duration_ms") or 0)
         if took > 10_000:
@@ -397,16 +397,16 @@ class Calls(Controller):
         """Say where the cursor is in the answer."""
         if event.lines is self.pane.result:
             event.stop()
-            self.told_path()
+            self.show_path()
 
-    def told_path(self) -> None:
+    def show_path(self) -> None:
         """Where the cursor is in the answer."""
         pane = self.pane
         if self.call is not None and self.call.called is not None and pane.result.has_focus:
             told = "   ".join(filter(None, (pane.result.searching, pane.result.target)))
             show_titles(pane, subtitle=shown(one_line(told, 80)))
 
-    def on_json_tree_wanted(self, event: JsonTree.Wanted) -> None:
+    def on_json_tree_node_action(self, event: JsonTree.NodeAction) -> None:
         """Do it here, or have a worker ask the engine for what is not here."""
         event.stop()
         call = self.call
@@ -437,7 +437,7 @@ class Calls(Controller):
         text = event.text
         tree, call = self.pane.result, self.call
         if call is not None and call.called is not None:
-            self._values.find(tree, text, self._part_of(call), lambda: self.told_path() if call is self.call else None)
+            self._values.find(tree, text, self._part_of(call), lambda: self.show_path() if call is self.call else None)
         if event.done:
             tree.focus()
 

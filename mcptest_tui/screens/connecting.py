@@ -168,9 +168,9 @@ class Connections(Controller):
         if server.state == "stopping":
             server.state, server.version = "off", server.version + 1
             self._browser.show_all()
-            self.tell_ended({server.key})
+            self.announce_ended({server.key})
 
-    def tell_ended(self, keys: set[str]) -> None:
+    def announce_ended(self, keys: set[str]) -> None:
         """Say which of these servers have ended that were ended from here."""
         for key in keys & set(self._ending):
             one = self._browser.servers.by_key[key]
@@ -275,7 +275,7 @@ class Connections(Controller):
         server = self._browser.server
         if server is None:
             return
-        if told := self.idle_words():
+        if told := self.idle_text():
             self.workbench.say(told)
             return
         folder = Path(server.path).parent if server.path else self.workbench.folder
@@ -285,7 +285,7 @@ class Connections(Controller):
 
     # What applies
 
-    def idle_words(self) -> str:
+    def idle_text(self) -> str:
         """What has to be connected first."""
         server = self._browser.server
         if server is None or server.connected:

@@ -266,7 +266,7 @@ class DetailFeed(Controller):
             view.show_nothing(held)
         else:
             view.show(held, root=path[-2:], keep=same)
-        self.told_path(view)
+        self.show_path(view)
 
     def _tab_diff(self, row: TestRow, keep: bool) -> None:
         known = self._known(row)
@@ -324,7 +324,7 @@ class DetailFeed(Controller):
         node = next((node for node in nodes if node.id == self.node), None) or first_to_see(nodes)
         same, self.node = keep and self.node == node.id and view.nodes is not None, node.id
         view.show(looked_into(node), root=("nodes", node.id), keep=same)
-        self.told_path(view)
+        self.show_path(view)
 
     def _tree(self, row: TestRow, member: str, nothing: str, keep: bool) -> None:
         view = self._detail.json("request" if member == "request" else "response")
@@ -342,9 +342,9 @@ class DetailFeed(Controller):
         else:
             root = (member,) if member == "judgement" else ()
             view.show(known[member], root=root, keep=keep and view.nodes is not None)
-        self.told_path(view)
+        self.show_path(view)
 
-    def told_path(self, view: JsonTree) -> None:
+    def show_path(self, view: JsonTree) -> None:
         """The frame says where the cursor is in a tree."""
         entry = self.entry
         if isinstance(entry, TestRow) and view is self._detail.json_tree:

@@ -20,7 +20,7 @@ from mcptest_tui.screens.palette import keys_of
 from mcptest_tui.state.verdict_notes import note_of
 from mcptest_tui.widgets.frame import show_titles
 from mcptest_tui.widgets.outline import Entry, Outline
-from mcptest_tui.widgets.problems import ProblemLine, ProblemList, fix_words
+from mcptest_tui.widgets.problems import ProblemLine, ProblemList, fix_text
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Diagnostics(FileController):
         if problem is not None and doc.checked == doc.text:
             keys = keys_of(by_id()["edit.fix"][1]).split(", ")
             told = " or ".join(keys[: 1 if self.screen.has_class("-narrow") else 2])
-            fix = fix_words(problem, doc.area.lines[problem.line - 1], told)
+            fix = fix_text(problem, doc.area.lines[problem.line - 1], told)
         otherwise = f"changed on the disk as well: {key_of('edit.save')} decides" if doc.disputed else self._explanation
         self.screen.query_one(ProblemLine).show(problem, fix, otherwise)
 

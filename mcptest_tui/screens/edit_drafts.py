@@ -29,7 +29,7 @@ PAUSE_SECONDS = 0.4
 _DRAFT = "draft"
 
 
-class _Asked(Question):
+class _Question(Question):
     """A question that knows whether it was answered, or only taken away with what it lay over."""
 
     is_answered = False
@@ -46,7 +46,7 @@ class Questions(Controller):
     def __init__(self, screen: WorkScreen, before: Callable[[], None]) -> None:
         """`before` is called before a question is shown."""
         super().__init__(screen)
-        self.open: _Asked | None = None
+        self.open: _Question | None = None
         self._before = before
 
     def ask(
@@ -56,7 +56,7 @@ class Questions(Controller):
         if self.open is not None and (self.open.is_answered or self.open in self.workbench.screen_stack):
             return
         self._before()
-        self.open = _Asked(title, lines, choices)
+        self.open = _Question(title, lines, choices)
 
         def answered(answer: str | None) -> None:
             self.open = None

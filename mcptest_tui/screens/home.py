@@ -119,10 +119,10 @@ class HomeScreen(WorkScreen):
                 check=target_problem,
                 entered=self.workbench.entered_servers,
             ),
-            self._asked,
+            self._on_server_typed,
         )
 
-    def _asked(self, typed: str | None) -> None:
+    def _on_server_typed(self, typed: str | None) -> None:
         target = target_of(typed) if typed else None
         if target is not None:
             self.typed = typed or ""

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from mcptest_tui.keymap import bindings_for
-from mcptest_tui.safe import one_line, shown, told_apart
+from mcptest_tui.safe import one_line, shortened_name, shown
 from mcptest_tui.state.matrix_rows import matrix_of
 from mcptest_tui.widgets.matrix_view import MatrixView
 from mcptest_tui.widgets.modals import Modal
@@ -59,7 +59,7 @@ class CellLine(Widget):
         test = cell.first
         message = (test.result or {}).get("message") or ""
         width = max(self.size.width - 4, 1)
-        name = told_apart(test.name, max(width * 2 // 3, width - cell_len(message) - 3) if message else width)
+        name = shortened_name(test.name, max(width * 2 // 3, width - cell_len(message) - 3) if message else width)
         return shown(f" {mark(cell.status)} {one_line(f'{name}   {message}'.rstrip(), width)}")
 
 

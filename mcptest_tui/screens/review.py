@@ -21,7 +21,7 @@ from mcptest_tui.safe import name_among, one_line, shown
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.working import in_background
 from mcptest_tui.state.review_rows import decision_pieces, item_lines, written_lines
-from mcptest_tui.state.reviewing import ACCEPT, REJECT, RISK_MARKS, SKIP, rest_question, told_files
+from mcptest_tui.state.reviewing import ACCEPT, REJECT, RISK_MARKS, SKIP, file_names_text, rest_question
 from mcptest_tui.state.text_lines import BLANK, line, safe
 from mcptest_tui.widgets.empty import Empty
 from mcptest_tui.widgets.frame import show_titles
@@ -79,7 +79,7 @@ def empty_hints(*, failed: bool = False) -> tuple[tuple[str, str], ...]:
     )
 
 
-def empty_words(failed: int, problem: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+def empty_text(failed: int, problem: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """What stands there without a proposal, and what to do: where tests have failed, that nothing can be proposed for them."""
     if problem:
         return (*EMPTY_LINES, f"It could not be read: {problem}"), empty_hints()
@@ -241,7 +241,7 @@ class ReviewScreen(WorkScreen):
         self.set_class(empty, "-empty")
         self.set_class(alone, "-alone")
         problem = self.workbench.reviews.problem
-        lines, hints = empty_words(self.workbench.store.counts.get("fail", 0), problem)
+        lines, hints = empty_text(self.workbench.store.counts.get("fail", 0), problem)
         title = EMPTY_TITLE if self.workbench.reviews.is_read or problem else "Looking for proposals …"
         self.query_one("#review-empty", Empty).show(title, lines, hints)
         risks = self.state.risks
@@ -273,7 +273,7 @@ class ReviewScreen(WorkScreen):
             self.view.show(lines, keep=keep and item.id == self._shown)
             show_titles(pane, title, Content("") if narrow else shown(one_line(item.stability, 40)))
         self._shown = item.id if item is not None else None
-        self._tell_counts()
+        self._show_counts()
         self.refresh_bindings()
 
     def _title(self, item: Item) -> Content:
@@ -288,7 +288,7 @@ class ReviewScreen(WorkScreen):
         parts = [Content(number), Content.styled(told, INKS.get(ink, "")), shown(place), shown(title, style="bold")]
         return Content("  ").join([part for part in parts if part.cell_length])
 
-    def _tell_counts(self) -> None:
+    def _show_counts(self) -> None:
         counts = self.state.counts
         pieces = [
             Content.styled(f"{counts[ACCEPT]} accepted", INKS["pass"]),
@@ -432,7 +432,7 @@ class ReviewScreen(WorkScreen):
         if len(chosen) < 2:
             self.workbench.say("no other undecided proposal makes the same change")
             return
-        lines = [f"They make the same change in other tests, in {told_files(self.state.files(chosen))}."]
+        lines = [f"They make the same change in other tests, in {file_names_text(self.state.files(chosen))}."]
         self._decide_many(chosen, ACCEPT, f"Accept {counted(len(chosen), 'proposal')} that are alike?", lines)
 
     def _decide_many(self, items: Sequence[Item], choice: str, title: str, lines: Sequence[str]) -> None:
@@ -462,7 +462,7 @@ class ReviewScreen(WorkScreen):
 
         counts, files = self.state.counts, self.state.files()
         lines = [f"{counts[ACCEPT]} accepted, {counts[REJECT]} rejected, {counts[SKIP]} skipped."]
-        lines.append(f"This writes {told_files(files)}." if files else "This writes no suite.")
+        lines.append(f"This writes {file_names_text(files)}." if files else "This writes no suite.")
         choices = [("y", "yes, write"), ("n", "not yet")]
         self.app.push_screen(
             Question("All are decided. Write them?", lines, choices, yes="review.write"),
@@ -480,7 +480,7 @@ class ReviewScreen(WorkScreen):
     def _write(self) -> None:
         self._asked_to_write = False
         self.workbench.reviews.write()
-        self._tell_counts()
+        self._show_counts()
 
     def action_unwrite(self) -> None:
         """Take the last write back."""
@@ -625,9 +625,9 @@ class ReviewScreen(WorkScreen):
     def _check(self) -> None:
         item = self._edited()
         if item is not None:
-            in_background(self, partial(self._tell_check, item, self.editor.text), "review.check")
+            in_background(self, partial(self._show_check, item, self.editor.text), "review.check")
 
-    async def _tell_check(self, item: Item, text: str) -> None:
+    async def _show_check(self, item: Item, text: str) -> None:
         problem = await self._problem_of(item, text)
         if self._editing == item.id and self.editor.text == text:
             self.editor.note(

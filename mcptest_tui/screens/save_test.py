@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from mcptest_tui.interface import AppInterface
     from mcptest_tui.mode_screen import ModeScreen
-    from mcptest_tui.state.saving import Place, Saving, Written
+    from mcptest_tui.state.saving import Place, SavedTest, Saving
     from mcptest_tui.widgets.json_tree import JsonTree
     from mcptest_tui.widgets.lines import Piece
 
@@ -109,7 +109,7 @@ class SaveTest(Modal[str]):
     def __init__(self, saving: Saving) -> None:
         super().__init__(classes="picker")
         self.saving = saving
-        self.written: Written | None = None
+        self.written: SavedTest | None = None
 
     def compose(self) -> ComposeResult:
         """Name, place, assertions, the file."""
@@ -120,7 +120,7 @@ class SaveTest(Modal[str]):
                 yield Line(self.saving.name, enter="to the assertions", id="save-name")
             with Horizontal(classes="save-row"):
                 yield Static("into", classes="save-label")
-                options = [_told(place) for place in self.saving.places]
+                options = [_place_text(place) for place in self.saving.places]
                 yield Choice(options, options[self.saving.at], required=True)
             yield Static("Assert that", classes="save-title")
             yield AssertionList(self.saving.proposals)
@@ -151,7 +151,7 @@ class SaveTest(Modal[str]):
         self.saving.at = event.choice.options.index(event.value)
         self._preview()
 
-    def on_choice_asked(self, event: Choice.Asked) -> None:
+    def on_choice_list_requested(self, event: Choice.ListRequested) -> None:
         """Many suites: one after the other."""
         event.stop()
         options = event.choice.options
@@ -259,7 +259,7 @@ def chosen_leaf(saving: Saving, tree: JsonTree) -> None:
     saving.proposals.insert(0, Proposal(target, matchers_for(tree.value())[0]))
 
 
-def _told(place: Place) -> str:
+def _place_text(place: Place) -> str:
     """A place as an option: JSON texts are what a `Choice` has."""
     told = path_here(place.path)
     if place.new:

@@ -203,7 +203,7 @@ class ScaffoldScreen(Modal[str]):
     def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
         """What the row is about."""
         event.stop()
-        self._tell_about()
+        self._show_about()
 
     def _ask(self) -> None:
         self.asking = True
@@ -239,7 +239,7 @@ class ScaffoldScreen(Modal[str]):
         kept = told if len(told) <= rows else [*told[: rows - 1], f"{len(told) - rows + 1} more notes"]
         text = "\n".join(one_line(part, 2 * width if not state.problem else 3 * width) for part in kept)
         note.update(shown(text, style="$text-error" if state.problem else "$foreground 75%"))
-        self._tell_about()
+        self._show_about()
 
     def _show_text(self, before: str, after: str) -> None:
         """The text, where it has changed; at first where the new part begins."""
@@ -252,7 +252,7 @@ class ScaffoldScreen(Modal[str]):
         self.preview.load_text(after)
         self.preview.place(min(row, max(len(self.preview.lines) - 1, 0)), 0)
 
-    def _tell_about(self) -> None:
+    def _show_about(self) -> None:
         row, about = self.listed.row, ""
         if row.kind == "tool":
             tool = self.state.tools[row.at]

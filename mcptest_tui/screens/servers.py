@@ -106,7 +106,7 @@ class ServersScreen(WorkScreen):
             browser.show_about(keep=True)
         self.refresh_bindings()
         self.workbench.refresh_status()
-        self.connections.tell_ended(changed)
+        self.connections.announce_ended(changed)
 
     def engine_changed(self, state: str, message: str) -> None:  # noqa: ARG002
         """Every session is gone with the engine that had it."""
@@ -132,10 +132,10 @@ class ServersScreen(WorkScreen):
             return ""
         return "reconnect" if server.connected else "start again" if server.state == "failed" else ""
 
-    def idle_words(self, action: str) -> str:
+    def idle_text(self, action: str) -> str:
         """What has to be connected first."""
         needed = action in ("connections.new_suite", "browser.filter", "requests.ping")
-        return self.connections.idle_words() if needed else ""
+        return self.connections.idle_text() if needed else ""
 
     # The cursor and the focus
 
@@ -228,4 +228,4 @@ class ServersScreen(WorkScreen):
         if not (self.browser.server_list.busy or self.calls.waiting) and self._tick is not None:
             self._tick.pause()
         self.browser.tick()
-        self.calls.tell_waiting()
+        self.calls.show_waiting()

@@ -16,7 +16,7 @@ from mcptest_tui.screens.detail import DetailFeed
 from mcptest_tui.screens.running import Opening, Running
 from mcptest_tui.screens.tree_values import TreeValues
 from mcptest_tui.state.filters import Known, toggled
-from mcptest_tui.state.result_rows import busy_words, reason_of
+from mcptest_tui.state.result_rows import busy_text, reason_of
 from mcptest_tui.state.run_view import RunView
 from mcptest_tui.state.store import TestRow
 from mcptest_tui.state.tree_rows import ORDER_WORDS, ORDERS, TO_SEE, Group, Note, TreeRows, group_id
@@ -224,7 +224,7 @@ class TestsScreen(WorkScreen):
                 self._settling.reset()
                 self._settling.resume()
         elif event.lines is self.detail.json_tree:
-            self.feed.told_path(self.detail.json_tree)
+            self.feed.show_path(self.detail.json_tree)
 
     def on_lines_chosen(self, event: Lines.Chosen) -> None:
         """Enter on a row of the list, on a node of a graph, or in a conversation."""
@@ -237,7 +237,7 @@ class TestsScreen(WorkScreen):
         elif self.detail.shown == "conversation" and self.detail.conversation.selected is not None:
             self.feed.look_into(self.detail.conversation.selected, self.values.show)
 
-    def on_json_tree_wanted(self, event: JsonTree.Wanted) -> None:
+    def on_json_tree_node_action(self, event: JsonTree.NodeAction) -> None:
         """Search it, assert what it shows, or more of its value."""
         event.stop()
         row = self.feed.entry
@@ -256,9 +256,9 @@ class TestsScreen(WorkScreen):
         ask = self.feed.part_of(tree) if tree is not None else None
         if tree is not None and ask is not None:
             self.values.find(
-                tree, event.text, ask, lambda: self.feed.told_path(tree) if row is self.feed.entry else None
+                tree, event.text, ask, lambda: self.feed.show_path(tree) if row is self.feed.entry else None
             )
-            self.feed.told_path(tree)
+            self.feed.show_path(tree)
 
     def on_row_list_folded(self, event: RowList.Folded) -> None:
         """A group, or all of them."""
@@ -436,7 +436,7 @@ class TestsScreen(WorkScreen):
         if self.one_pane and test is not None and test.status in ("fail", "inconclusive", "skip"):
             title += f"   {reason_of(test, self.feed.stored(test))}"
         elif self.one_pane and test is not None and test.busy and test.answered:
-            title += f"   {busy_words(test)}"
+            title += f"   {busy_text(test)}"
         filter_text = rows.filter.text if rows.filter and not self.filter_bar.display else ""
         heading = any(row.strength for row in self.workbench.store.rows.values()) and "strength time"
         if heading and self.one_pane and title == "Tests":
@@ -471,7 +471,7 @@ class TestsScreen(WorkScreen):
             tree = self.detail.json_tree
             if tree is not None:
                 tree.search("")
-                self.feed.told_path(tree)
+                self.feed.show_path(tree)
             return True
         if self.one_pane and self.has_class("-detail"):
             self.remove_class("-detail")

@@ -28,7 +28,7 @@ from mcptest_tui.widgets.frame import show_titles
 from mcptest_tui.widgets.json_tree import JsonTree
 from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.widgets.traffic_list import TrafficList
-from mcptest_tui.words import key_of, took_told
+from mcptest_tui.words import key_of, took_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -171,7 +171,7 @@ class TrafficScreen(WorkScreen):
             self._following.reset()
             self._following.resume()
         elif event.lines is self.message:
-            self._told_path()
+            self._show_path()
 
     def on_lines_chosen(self, event: Lines.Chosen) -> None:
         """Enter."""
@@ -190,7 +190,7 @@ class TrafficScreen(WorkScreen):
                 self.rows.focus()
         else:
             self.message.search(event.text)
-            self._told_path()
+            self._show_path()
             if event.done:
                 self.message.focus()
 
@@ -332,9 +332,9 @@ class TrafficScreen(WorkScreen):
             self.message.show_text(text)
         else:
             self.message.show(value)
-        self._told_path()
+        self._show_path()
 
-    def _told_path(self) -> None:
+    def _show_path(self) -> None:
         row, pane = self._side_of(self.opened), self.query_one("#message-pane")
         if row is None:
             return
@@ -343,7 +343,7 @@ class TrafficScreen(WorkScreen):
         told += [f"#{row.id}"] if row.id else []
         told += ["no answer"] if row.is_unanswered else []
         asked = row.asked or row
-        told += [took_told(row.ms, asked.behind)] if row.ms is not None else []
+        told += [took_text(row.ms, asked.behind)] if row.ms is not None else []
         told.append(size_shown(row.size))
         told += [f"HTTP {row.status}"] if row.status else []
         if pair:
@@ -352,7 +352,7 @@ class TrafficScreen(WorkScreen):
         title, subtitle = "  ".join(filter(None, told)), "   ".join(filter(None, parts))
         show_titles(pane, shown(one_line(title, 100)), shown(one_line(subtitle, 100)))
 
-    def on_json_tree_wanted(self, event: JsonTree.Wanted) -> None:
+    def on_json_tree_node_action(self, event: JsonTree.NodeAction) -> None:
         """All of it is here."""
         event.stop()
         if event.what == "search":

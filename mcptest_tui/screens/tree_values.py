@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class TreeValues(Controller):
     """Shows and copies values of trees; what a tree has only a part of is asked of the engine."""
 
-    def take(self, event: JsonTree.Wanted, ask: Ask | None = None) -> None:
+    def take(self, event: JsonTree.NodeAction, ask: Ask | None = None) -> None:
         """Do what a tree wants; without `ask` it holds all of its value."""
         tree = event.tree
         if event.what == "target":
@@ -47,7 +47,7 @@ class TreeValues(Controller):
         bench = self.workbench
         bench.push_screen(ValueWindow(title, text), lambda answer: bench.copy(text, what) if answer == "copy" else None)
 
-    def _use(self, event: JsonTree.Wanted, text: str) -> None:
+    def _use(self, event: JsonTree.NodeAction, text: str) -> None:
         """The whole value has come."""
         if event.what == "text":
             event.tree.show_text(text)
@@ -56,7 +56,7 @@ class TreeValues(Controller):
         else:
             self.show(event.tree.target or "value", text)
 
-    async def _fetch(self, event: JsonTree.Wanted, ask: Ask) -> None:
+    async def _fetch(self, event: JsonTree.NodeAction, ask: Ask) -> None:
         try:
             if event.what == "more":
                 event.tree.extend(event.path, await ask("expand", list(event.path), start=event.start))
@@ -73,7 +73,7 @@ class TreeValues(Controller):
         tree.found(text, [tuple(path) for path in paths])
         then()
 
-    async def _reach(self, event: JsonTree.Wanted, ask: Ask) -> None:
+    async def _reach(self, event: JsonTree.NodeAction, ask: Ask) -> None:
         try:
             await fetch_up_to(event.tree, event.path, ask)
         except EngineError as wrong:

@@ -13,7 +13,7 @@ from mcptest_engine.core.sanitise import one_line, sanitise
 from mcptest_engine.core.words import counted
 from mcptest_tui.places import path_here
 from mcptest_tui.state.schema_rows import describes, rows_of
-from mcptest_tui.state.servers import state_mark, state_words
+from mcptest_tui.state.servers import state_mark, state_text
 from mcptest_tui.state.text_lines import TextLine, line
 from mcptest_tui.words import MARKS, took_shown
 
@@ -33,9 +33,7 @@ BADGE_INKS = {"destructive": "fail", "changes things": "hint", "read-only": "pas
 
 def server_lines(server: Server, now: float, keys: Sequence[tuple[str, str]]) -> list[TextLine]:
     """Everything that is known about a server, its troubles first."""
-    found = [
-        line((f"{MARKS[state_mark(server)]} ", _state_ink(server)), (state_words(server, now), _state_ink(server)))
-    ]
+    found = [line((f"{MARKS[state_mark(server)]} ", _state_ink(server)), (state_text(server, now), _state_ink(server)))]
     if server.state == "failed" and server.failed_at:
         found.append(line((f"{'ended' if server.died else 'failed'} at {server.failed_at}", "dim")))
     if server.message and server.state != "ready":

@@ -178,13 +178,13 @@ def _call(call: Mapping[str, Any], path: Path) -> Entry:
     args = call.get("raw") if call.get("args") is None else call.get("args")
     text = "" if args in (None, {}) else args if isinstance(args, str) else compact(args, PREVIEW)
     took = took_shown(call["duration_ms"]) if is_number(call.get("duration_ms")) else ""
-    outcome = _plain(call["error"]) if call.get("error") is not None else told_result(call.get("result"))
+    outcome = _plain(call["error"]) if call.get("error") is not None else answer_text(call.get("result"))
     status = "fail" if call.get("is_error") or call.get("error") is not None else "pass"
     server = str(call.get("server") or "")
     return Entry("call", text, name, status=status, told=took, outcome=outcome[:PREVIEW], path=path, server=server)
 
 
-def told_result(result: Any) -> str:
+def answer_text(result: Any) -> str:
     """What a tool answered, as its first text where it has one."""
     if not isinstance(result, dict):
         return ""

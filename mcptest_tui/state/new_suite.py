@@ -55,11 +55,11 @@ def target_problem(typed: str) -> str | None:
 
 def declared_target(target: Mapping[str, Any], secrets: dict[str, str]) -> dict[str, Any]:
     """`{url}` or `{command}` as a suite declares it; a secret goes into `secrets`, under the variable in its place."""
-    from mcptest_engine.authoring.targets import declared_url, declared_words
+    from mcptest_engine.authoring.targets import declared_command, declared_url
 
     if "url" in target:
         return {"url": declared_url(str(target["url"]), secrets)}
-    return {"command": declared_words([str(word) for word in target["command"]], secrets)}
+    return {"command": declared_command([str(word) for word in target["command"]], secrets)}
 
 
 def shown_target(target: Mapping[str, Any]) -> str:

@@ -113,7 +113,7 @@ def processes_of(rows: Iterable[Mapping[str, Any]], suites: Iterable[str] = ()) 
     return tuple(sorted(found, key=lambda one: order.get(one.role, 0)))
 
 
-def count_words(processes: Iterable[Process]) -> str:
+def count_text(processes: Iterable[Process]) -> str:
     """How much runs besides ourselves: `2 processes, 1 HTTP session`; "" for nothing."""
     others = [one for one in processes if one.role not in OURS]
     with_pid = sum(one.pid is not None for one in others)
@@ -122,7 +122,7 @@ def count_words(processes: Iterable[Process]) -> str:
     return ", ".join([*told, counted(sessions, "HTTP session")] if sessions else told)
 
 
-def server_words(processes: Iterable[Process], suite: str, name: str) -> str:
+def running_server_text(processes: Iterable[Process], suite: str, name: str) -> str:
     """What runs of a suite's server although nobody has connected it: "in a run", "spare server runs", or ""."""
     roles = {one.role for one in processes if one.suite == suite and one.name == name}
     return "in a run" if "run" in roles else "spare server runs" if "spare" in roles else ""

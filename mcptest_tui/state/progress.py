@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mcptest_tui.state.spending import Spent
+from mcptest_tui.state.spending import RunCost
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ class Progress:
     last_seconds: float | None = None
     took: float = 0.0
     ended: float | None = None
-    spent: Spent = field(default_factory=Spent)
+    spent: RunCost = field(default_factory=RunCost)
     heard: float = 0.0
 
     @property
@@ -112,7 +112,7 @@ class Progress:
             self.done = self.total = self.not_run = 0
             self.took = 0.0
             self.started = self.clock()
-            self.spent = Spent()
+            self.spent = RunCost()
             self.asked.clear()
 
     def forget(self, run: str | None = None) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from mcptest_engine.core.clipping import compact
-from mcptest_engine.core.kinds import FAILS_ALONE, FAILS_ALONE_WORDS
+from mcptest_engine.core.enums import FAILS_ALONE, FAILS_ALONE_WORDS
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import render, render_pointer
 from mcptest_engine.core.words import counted
@@ -37,8 +37,8 @@ from mcptest_tui.state.judged_rows import (
 from mcptest_tui.state.run_view import FAULTS, FAULTS_OF, ServerView, Summary, needs_arguments, slowest
 from mcptest_tui.state.score_rows import bar, metrics, number, shares
 from mcptest_tui.state.text_lines import BLANK, LIMIT, TextLine, indented, line, readable_text, safe, safe_lines
-from mcptest_tui.state.verdict_notes import cause_of, words_of
-from mcptest_tui.words import MARKS, is_ascii, key_of, mark, strength_shown, took_shown, took_told
+from mcptest_tui.state.verdict_notes import cause_of, first_problem_text
+from mcptest_tui.words import MARKS, is_ascii, key_of, mark, strength_shown, took_shown, took_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -162,11 +162,11 @@ def reason_of(row: TestRow, stored: dict[str, Any] | None = None) -> str:
     result = row.result or stored
     if result is None:
         return f"{mark(row.shown)} {WORDS.get(row.shown, row.shown)}: {key_of('open.detail')} shows why"
-    words = result.get("deferred") or words_of(result)
+    words = result.get("deferred") or first_problem_text(result)
     return f"{mark(row.shown)} {WORDS.get(row.shown, row.shown)}{f': {words}' if words else ''}"
 
 
-def busy_words(row: TestRow) -> str:
+def busy_text(row: TestRow) -> str:
     """What a busy test is doing: `running`, or what its verdict waits for."""
     if row.answered == "alone":
         return "its server failed while other tests ran: to be run again alone, after them"
@@ -179,7 +179,7 @@ def new_lines(row: TestRow, place: str, keys: Sequence[tuple[str, str]], repro: 
     added = "   added while the suite was open" if row.added and not row.busy else ""
     status = row.status if row.busy or row.status == "stopped" else "new"
     strength = strength_shown(row.strength, row.mutation_score)
-    words = row.message if status == "stopped" else busy_words(row) if row.busy else WORDS[status]
+    words = row.message if status == "stopped" else busy_text(row) if row.busy else WORDS[status]
     lines = [
         line((f"{mark(status)} {safe(words)}", "bold"), (added, "dim")),
         BLANK,
@@ -203,7 +203,7 @@ def _headline(row: TestRow, result: Mapping[str, Any]) -> TextLine:
     pieces += [(f"{mark(verdict)} {WORDS.get(verdict, verdict)}", verdict)]
     duration = result.get("duration_ms")
     if isinstance(duration, (int, float)) and verdict != DEFERRED:
-        pieces.append((f"   {took_told(duration, result.get('behind'))}", ""))
+        pieces.append((f"   {took_text(duration, result.get('behind'))}", ""))
     attempts = result.get("attempts") or ()
     if len(attempts) > 1:
         pieces.append((f"   {len(attempts)} attempts", "inconclusive" if result.get("flaky") else ""))
@@ -215,7 +215,7 @@ def _headline(row: TestRow, result: Mapping[str, Any]) -> TextLine:
         told = strength_shown(row.strength, row.mutation_score)
         pieces.append((f"   strength: {told}", "inconclusive" if row.is_weak else "dim"))
     if row.busy:
-        pieces.append((f"   again: {busy_words(row)}" if row.answered else f"   {WORDS[row.status]} again", "running"))
+        pieces.append((f"   again: {busy_text(row)}" if row.answered else f"   {WORDS[row.status]} again", "running"))
     elif row.waits:
         pieces.append((f"   waits for {key_of('run.this')}: {row.waits}", "inconclusive"))
     elif row.outdated:
@@ -651,7 +651,7 @@ def _past(past: Sequence[Mapping[str, Any]], now: float | None) -> list[TextLine
     lines = []
     for item in past:
         verdict = _verdict(item)
-        took, _, behind = took_told(float(item.get("duration_ms") or 0.0), item.get("behind")).partition(", ")
+        took, _, behind = took_text(float(item.get("duration_ms") or 0.0), item.get("behind")).partition(", ")
         behind = f"  {behind}" if behind else ""
         message = f"  {safe(item['message'])}" if item.get("message") else ""
         lines.append(

@@ -316,7 +316,7 @@ class Reviewing:
         self.at = next((at for at in behind if self.items[at].id not in self.decisions), self.at)
 
 
-def told_files(files: Sequence[str]) -> str:
+def file_names_text(files: Sequence[str]) -> str:
     """`weather.yml`, or `weather.yml, b.yml and 3 more`."""
     if len(files) <= 2:
         return " and ".join(files)
@@ -336,7 +336,7 @@ def rest_question(state: Reviewing, choice: str) -> tuple[list[Item], str, list[
     if choice == ACCEPT:
         if files:
             change = "It changes" if len(chosen) == 1 else "They change"
-            lines.append(f"{change} {told_files(files)}; nothing is written before you decide.")
+            lines.append(f"{change} {file_names_text(files)}; nothing is written before you decide.")
         loosening = sum(item.loosens is not None for item in rest)
         volatile = sum(item.loosens is None and item.is_volatile for item in rest)
         if loosening:

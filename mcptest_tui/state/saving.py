@@ -66,7 +66,7 @@ class Place(NamedTuple):
     several: bool = False
 
 
-class Written(NamedTuple):
+class SavedTest(NamedTuple):
     """The file after the edit: `lines` are its lines around the new ones, each (number, text, is new)."""
 
     path: str
@@ -119,7 +119,7 @@ class Saving:
             expect = {**({"assertions": expect} if expect else {}), **self.limits}
         return {**found, **({"expect": expect} if expect else {})}
 
-    def written(self, before: str | None) -> Written:
+    def written(self, before: str | None) -> SavedTest:
         """The file with the test, `before` being its text now. Raises: EditRefused."""
         from mcptest_engine.suite.edit import append_test
         from mcptest_engine.suite.text_edits import apply
@@ -132,7 +132,7 @@ class Saving:
         line = after.count("\n", 0, first) + 1
         last = after.count("\n", 0, edit.start + len(edit.text.rstrip())) + 1
         numbered = list(enumerate(re.split(r"\r?\n", after), 1))[max(line - 1 - CONTEXT, 0) : last + CONTEXT]
-        return Written(
+        return SavedTest(
             self.place.path, before, after, line, tuple((at, row, line <= at <= last) for at, row in numbered)
         )
 

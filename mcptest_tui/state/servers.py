@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.servers.transport import transport_of
 from mcptest_tui.state.new_suite import declared_target, server_name, shown_target, target_of
-from mcptest_tui.state.processes import server_words
+from mcptest_tui.state.processes import running_server_text
 from mcptest_tui.state.tree_rows import suite_title
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class Servers:
         self.processes = processes
         changed = set[str]()
         for server in self.by_key.values():
-            words = server_words(processes, server.path, server.name) if server.path else ""
+            words = running_server_text(processes, server.path, server.name) if server.path else ""
             if words != server.runs:
                 server.runs, server.version = words, server.version + 1
                 changed.add(server.key)
@@ -304,7 +304,7 @@ def state_mark(server: Server) -> str:
     return "on" if server.runs else known.get(server.state, "queued")
 
 
-def state_words(server: Server, now: float) -> str:
+def state_text(server: Server, now: float) -> str:
     """The state in a few words: `12 tools`, `starting 3 s`, `exited 1`, `not started`."""
     if server.state == "ready":
         if server.catalog is None:

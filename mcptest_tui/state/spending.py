@@ -17,7 +17,7 @@ UNKNOWN = "price unknown"
 
 
 @dataclass(slots=True)
-class Spent:
+class RunCost:
     """The sum of a run; `unpriced` says that something cost what nobody knows."""
 
     ended: list[float] = field(default_factory=list)

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.kinds import Strength, is_weak
+from mcptest_engine.core.enums import Strength, is_weak
 from mcptest_tui.state.judged_rows import DEFERRED
 from mcptest_tui.state.progress import CANCELLED
 from mcptest_tui.words import waited_ms

@@ -25,13 +25,13 @@ def note_of(row: TestRow, digest: str, *, told: bool = False) -> Note:
     stale = bool(digest and row.ran_digest and digest != row.ran_digest and not row.busy)
     if row.status not in ("fail", "inconclusive", "skip", "pass"):
         return Note(row.status)
-    text = words_of(row.result) if row.status != "pass" else ""
+    text = first_problem_text(row.result) if row.status != "pass" else ""
     if row.status == "pass" and told and row.own_ms is not None and not stale:
         text = f"passed in {took_shown(row.own_ms)}"
     return Note(row.status, text, stale)
 
 
-def words_of(result: dict[str, Any] | None) -> str:
+def first_problem_text(result: dict[str, Any] | None) -> str:
     """The first thing that went wrong: of an assertion what it expected and found, else the failure's message."""
     if result is None:
         return ""

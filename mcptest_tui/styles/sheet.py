@@ -46,7 +46,7 @@ _looks: LRUCache[State, Looks] = LRUCache(STATES)
 _numbers: dict[tuple[RuleSet, ...], int] = {}
 
 
-class _Asked(NamedTuple):
+class _Requirements(NamedTuple):
     """What some rules ask of a node and of those above it: names and pseudo classes; and a number for these rules."""
 
     number: int
@@ -59,7 +59,7 @@ class _Found(NamedTuple):
 
     rules: list[RuleSet]
     by_name: dict[str, list[RuleSet]]
-    asked: _Asked
+    asked: _Requirements
 
 
 class Sheet(Stylesheet):
@@ -73,7 +73,7 @@ class Sheet(Stylesheet):
         self._order: dict[RuleSet, int] = {}
         self._replaced: list[RulesMap] = []
         self._styled: WeakKeyDictionary[DOMNode, State] = WeakKeyDictionary()
-        self._meant: dict[type[DOMNode], _Asked] = {}
+        self._meant: dict[type[DOMNode], _Requirements] = {}
 
     def set_variables(self, variables: dict[str, str]) -> None:
         """Other variables, and what was parsed with them."""
@@ -92,7 +92,7 @@ class Sheet(Stylesheet):
             self._all, self._found, self._meant = everything, {}, {}
             self._order = {rule: place for place, rule in enumerate(everything[0])}
         known: Known = {} if cache is None else cache
-        names, _ = _told(node, known)
+        names, _ = _cached_state(node, known)
         found = self._found.get(names)
         if found is None:
             found = self._found[names] = self._find(names)
@@ -138,7 +138,7 @@ class Sheet(Stylesheet):
         for rule in kept:
             for name in rule.selector_names & names:
                 found[name].append(rule)
-        return _Found(kept, dict(found), _asked_by(kept))
+        return _Found(kept, dict(found), _requirements_of(kept))
 
     def _process_component_classes(self, node: DOMNode) -> None:
         """Nothing: `apply` does it with what it knows of the path."""
@@ -151,7 +151,7 @@ class Sheet(Stylesheet):
         if meant is None:
             wanted = ("*", "DOMNode", *(f".{name}" for name in sorted(components)))
             rules = dict.fromkeys(rule for name in wanted for rule in self._all[1].get(name, ()))
-            meant = self._meant[type(node)] = _asked_by(rules)
+            meant = self._meant[type(node)] = _requirements_of(rules)
         state = type(node), *_state(node, meant, known)
         if node._component_styles and self._styled.get(node) == state:
             return
@@ -182,20 +182,20 @@ def _same(rules: RulesMap, others: RulesMap) -> bool:
     return {**rules, "layout": other} == others
 
 
-def _asked_by(rules: Iterable[RuleSet]) -> _Asked:
+def _requirements_of(rules: Iterable[RuleSet]) -> _Requirements:
     key = tuple(rules)
     selectors = [one for rule in key for chain in rule.selector_set for one in chain.selectors]
     names = frozenset(f"{_SIGNS[one.type]}{one.name}" for one in selectors if one.type in _SIGNS)
     pseudo = frozenset(name for one in selectors for name in one.pseudo_classes)
-    return _Asked(_numbers.setdefault(key, len(_numbers)), names, pseudo)
+    return _Requirements(_numbers.setdefault(key, len(_numbers)), names, pseudo)
 
 
-def _state(node: DOMNode, asked: _Asked, known: Known) -> State:
+def _state(node: DOMNode, asked: _Requirements, known: Known) -> State:
     """All that decides how these rules style a node: what their selectors can ask of the way to it."""
     way = node.css_path_nodes
     state: list[object] = [asked.number]
     for one in way:
-        names, own = _told(one, known)
+        names, own = _cached_state(one, known)
         state += (names & asked.names, own) if asked.pseudo else (names & asked.names,)
     rare = sorted(asked.pseudo & RARE)
     state += [one.has_pseudo_classes({name}) for one in way for name in rare]
@@ -212,7 +212,7 @@ def state_of(node: DOMNode) -> tuple[frozenset[str], State]:
     return frozenset(node._selector_names), own
 
 
-def _told(node: DOMNode, known: Known) -> tuple[frozenset[str], State]:
+def _cached_state(node: DOMNode, known: Known) -> tuple[frozenset[str], State]:
     """`state_of`, which `known` has of the nodes before."""
     told = known.get(node)
     if told is None:

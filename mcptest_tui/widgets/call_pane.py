@@ -53,7 +53,7 @@ class CallPane(Sturdy, Vertical):
         pane: CallPane
 
     @dataclass
-    class Turned(Message):
+    class ViewSwitched(Message):
         """JSON instead of fields, or fields again."""
 
         pane: CallPane
@@ -98,7 +98,7 @@ class CallPane(Sturdy, Vertical):
 
     def action_turn(self) -> None:
         """JSON, or fields."""
-        self.post_message(self.Turned(self))
+        self.post_message(self.ViewSwitched(self))
 
     def action_clear(self) -> None:
         """All fields empty."""

@@ -47,7 +47,7 @@ class Choice(Widget, can_focus=True):
             return self.choice
 
     @dataclass
-    class Asked(Message):
+    class ListRequested(Message):
         """The options do not fit: show them in a list."""
 
         choice: Choice
@@ -90,7 +90,7 @@ class Choice(Widget, can_focus=True):
     def action_step(self, step: int) -> None:
         """The next value; the list where they are many."""
         if not self._placed() and step > 0 and len(self.options) > 4:
-            self.post_message(self.Asked(self))
+            self.post_message(self.ListRequested(self))
             return
         values = self._all
         at = values.index(self.value) if self.value in values else 0
@@ -116,7 +116,7 @@ class Choice(Widget, can_focus=True):
         """The value under the pointer."""
         placed = self._placed()
         if not placed:
-            self.post_message(self.Asked(self))
+            self.post_message(self.ListRequested(self))
         for value, x, text in placed:
             if x <= event.x < x + cell_len(text):
                 self.put(value)

@@ -60,7 +60,7 @@ class JsonTree(Lines):
     {json.search} searches, {json.raw} shows everything as text."""
 
     @dataclass
-    class Wanted(Message):
+    class NodeAction(Message):
         """Something is asked of the screen about the node at `path`: "value" (the whole of it in a window), "copy",
         "more" (entries from `start` on), "assert", "text" (the whole value as text), "search", "target", "reach" (the hit
         at `path`, which is not here yet).
@@ -301,7 +301,7 @@ class JsonTree(Lines):
         if row is None or self.nodes is None:
             return
         if row.kind == "more":
-            self.post_message(self.Wanted(self, "more", row.path, row.start))
+            self.post_message(self.NodeAction(self, "more", row.path, row.start))
         elif row.kind in ("object", "array"):
             self.nodes.fold(self._row_index(self.cursor))
             self._refolded(self.cursor)
@@ -333,7 +333,7 @@ class JsonTree(Lines):
             if whole(self.nodes.value):
                 self.show_text(json.dumps(self.nodes.value, ensure_ascii=False, indent=2))
             else:
-                self.post_message(self.Wanted(self, "text", ()))
+                self.post_message(self.NodeAction(self, "text", ()))
 
     # Asking
 
@@ -355,7 +355,7 @@ class JsonTree(Lines):
 
     def action_search(self) -> None:
         """A search, whose words the screen asks for."""
-        self.post_message(self.Wanted(self, "search", ()))
+        self.post_message(self.NodeAction(self, "search", ()))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         """Hits are there with a search, assertions where there is a suite; what is not applicable is left to the screen."""
@@ -368,7 +368,7 @@ class JsonTree(Lines):
     def _ask(self, what: str) -> None:
         path = self.path
         if path is not None:
-            self.post_message(self.Wanted(self, what, path))
+            self.post_message(self.NodeAction(self, what, path))
 
     # Searching
 
@@ -419,7 +419,7 @@ class JsonTree(Lines):
         self._text = None
         at = self.nodes.place_of(self._found[number])
         if at is None and ask:
-            self.post_message(self.Wanted(self, "reach", self._found[number]))
+            self.post_message(self.NodeAction(self, "reach", self._found[number]))
         if at is not None:
             self._parts = None
             self.changed()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.cells import cell_len
 
 from mcptest_tui.keymap import bindings_for
-from mcptest_tui.safe import one_line, told_apart
+from mcptest_tui.safe import one_line, shortened_name
 from mcptest_tui.state.matrix_rows import Matrix, total_cost
 from mcptest_tui.state.spending import usd
 from mcptest_tui.state.store import STATUSES
@@ -93,7 +93,7 @@ how many of its runs passed, and what it cost. {matrix.choose} goes to the test.
             head: Piece = (f"{'all':<{names}}", "matrix-view--head")
             return [head, *((_fitted(told, cells), "matrix-view--dim") for told in sums)]
         told = self.matrix.rows[at]
-        row: list[Piece] = [(_fitted(told_apart(told.name, names - 1), names), "")]
+        row: list[Piece] = [(_fitted(shortened_name(told.name, names - 1), names), "")]
         for number in shown:
             cell = told.cells.get(self.matrix.models[number])
             row += self._cell(cell, cells, is_here=at == self.cursor and number == self.column)

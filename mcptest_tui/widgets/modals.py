@@ -43,15 +43,15 @@ class Modal(Sturdy, ModalScreen[Answer], Generic[Answer]):
         """First sizes; what was told before lies over nothing here."""
         self.app.clear_notices()  # type: ignore[attr-defined]
         self.update_classes(size_classes(self.app.size), animate=False)
-        self.bindings_updated_signal.subscribe(self, lambda _: self.tell_keys())
-        self.call_after_refresh(self.tell_keys)
+        self.bindings_updated_signal.subscribe(self, lambda _: self.show_keys())
+        self.call_after_refresh(self.show_keys)
 
     def on_resize(self) -> None:
         """Another layout."""
         self.update_classes(size_classes(self.app.size), animate=False)
-        self.tell_keys()
+        self.show_keys()
 
-    def tell_keys(self) -> None:
+    def show_keys(self) -> None:
         """The keys that work, on the frame: as many as fit; in their place what the app has to say."""
         message, severity = self.app.message  # type: ignore[attr-defined]
         if message:

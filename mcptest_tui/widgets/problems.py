@@ -114,7 +114,7 @@ class ProblemLine(Widget):
         return Content("").join(parts)
 
 
-def fix_words(problem: Diagnostic, line: str, keys: str) -> str:
+def fix_text(problem: Diagnostic, line: str, keys: str) -> str:
     """`nmae → name   f9 or alt+⏎ applies`; "" without a fix."""
     fix = problem.fix
     if problem.insert is not None and fix is None:

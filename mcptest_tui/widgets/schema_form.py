@@ -330,9 +330,9 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
     def tell(self, problems: dict[str, str]) -> None:
         """What is wrong, below its field."""
         for row in self.rows():
-            self._tell(row, problems.get(row.field.key, ""))
+            self._show_problem(row, problems.get(row.field.key, ""))
 
-    def _tell(self, row: FieldRow, problem: str) -> None:
+    def _show_problem(self, row: FieldRow, problem: str) -> None:
         if problem == row.problem:
             return  # another layout of the whole form would show the same
         row.problem = problem

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line
-from mcptest_tui.state.servers import BUSY, ConfigProblem, Heading, Server, state_mark, state_words
+from mcptest_tui.state.servers import BUSY, ConfigProblem, Heading, Server, state_mark, state_text
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.words import MARKS, key_of
 
@@ -146,7 +146,7 @@ class ServerList(Lines):
         if isinstance(row, ConfigProblem):
             told = one_line(f"{row.client}: {row.path.rpartition('/')[2]} cannot be read", max(width - 3, 1))
             return [(f" {MARKS['fail']} ", "server-list--failed"), (told, "server-list--note")]
-        words = one_line(state_words(row, self._now()), max(width // 2, 8))
+        words = one_line(state_text(row, self._now()), max(width // 2, 8))
         name = one_line(row.name, max(width - cell_len(words) - 4, 6))
         room = width - 3 - cell_len(name) - cell_len(words) - 3
         origin = one_line(row.origin, room) if row.origin and room >= 6 else ""

@@ -15,7 +15,7 @@ from mcptest_engine.servers.client_credentials import ClientCredentials
 from mcptest_engine.servers.failures import duration
 from mcptest_engine.servers.oauth import auth_for
 from mcptest_engine.servers.oauth_http import OAuthHttp, OAuthTrouble
-from mcptest_engine.servers.oauth_tokens import Client, ask_token, read_grant
+from mcptest_engine.servers.oauth_tokens import Client, read_grant, request_token
 from mcptest_engine.servers.session import connect
 from mcptest_engine.servers.spec import HttpOptions
 from mcptest_engine.servers.token_auth import TokenAuth
@@ -184,7 +184,7 @@ def test_plain_http_on_this_machine_goes_past_a_proxy_elsewhere(make_realm: Make
     async def main() -> str:
         async with OAuthHttp(HttpOptions(proxy="http://proxy.invalid:3128"), 30) as http:
             form = {"grant_type": "client_credentials"}
-            return (await ask_token(http, realm.token_endpoint, form, client, str)).access_token
+            return (await request_token(http, realm.token_endpoint, form, client, str)).access_token
 
     assert asyncio.run(main()) == f"access.{realm.name}.1.zzz"
 

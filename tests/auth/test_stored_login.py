@@ -58,12 +58,12 @@ def stored(make_realm: MakeRealm) -> Callable[..., tuple[Realm, StoredToken]]:
 async def _granted(realm: Realm) -> Any:
     """A token by client credentials, which in these realms comes with a refresh token."""
     from mcptest_engine.servers.oauth_http import OAuthHttp
-    from mcptest_engine.servers.oauth_tokens import Client, ask_token
+    from mcptest_engine.servers.oauth_tokens import Client, request_token
     from mcptest_engine.servers.spec import HttpOptions
 
     client = Client("me", "s3cret-s3cret", "client_secret_basic")
     async with OAuthHttp(HttpOptions(), 30) as http:
-        return await ask_token(http, realm.token_endpoint, {"grant_type": "client_credentials"}, client, str)
+        return await request_token(http, realm.token_endpoint, {"grant_type": "client_credentials"}, client, str)
 
 
 async def once(url: str, **settings: Any) -> int:

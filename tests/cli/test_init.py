@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 import yaml
 
-from mcptest_engine.authoring.targets import declared_url, declared_words
+from mcptest_engine.authoring.targets import declared_command, declared_url
 from mcptest_engine.cli.ci_files import own_source
 from mcptest_engine.cli.init import _say
 from tests.conftest import SERVERS
@@ -500,7 +500,7 @@ def test_a_secret_in_a_typed_command_is_used_and_not_written_down(mcptest: Run, 
 def test_a_secret_of_the_environment_is_named_where_it_stands_among_the_words(
     words: list[str], written: list[str]
 ) -> None:
-    assert declared_words(words, {"API_KEY": "k1-secret"}) == written
+    assert declared_command(words, {"API_KEY": "k1-secret"}) == written
 
 
 def test_a_secret_in_the_url_of_an_agent_s_settings_becomes_a_variable() -> None:
@@ -522,7 +522,7 @@ def test_a_secret_in_the_url_of_an_agent_s_settings_becomes_a_variable() -> None
 )
 def test_a_secret_in_a_header_among_a_command_s_words_becomes_a_variable(words: list[str], written: list[str]) -> None:
     """Issue: as of `npx mcp-remote --header`, the usual way."""
-    assert declared_words(words, {}) == written
+    assert declared_command(words, {}) == written
 
 
 def test_a_parameter_whose_name_is_encoded_is_known_for_a_secret() -> None:

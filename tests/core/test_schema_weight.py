@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mcptest_engine.core.schema_weight import weighing
+from mcptest_engine.core.schema_weight import weight_check
 
 TREE = {
     "$defs": {"node": {"properties": {"left": {"$ref": "#/$defs/node"}, "right": {"$ref": "#/$defs/node"}}}},
@@ -27,13 +27,13 @@ def chained(levels):
 
 
 def test_references_that_double_each_other_are_too_much():
-    heavy = weighing(doubled(60))
+    heavy = weight_check(doubled(60))
     assert heavy is not None
     assert heavy({})
 
 
 def test_a_loop_that_doubles_is_too_much_for_a_deep_value_alone():
-    heavy = weighing(TWICE_A_LEVEL)
+    heavy = weight_check(TWICE_A_LEVEL)
     assert heavy is not None
     assert heavy(chained(60))
     assert not heavy(chained(3))
@@ -41,7 +41,7 @@ def test_a_loop_that_doubles_is_too_much_for_a_deep_value_alone():
 
 def test_a_tree_is_judged_however_large():
     """Each of its values is visited once: a loop of references alone is no fault."""
-    heavy = weighing(TREE)
+    heavy = weight_check(TREE)
     value: dict[str, Any] = {}
     for _ in range(10):
         value = {"left": value, "right": dict(value)}
@@ -51,10 +51,10 @@ def test_a_tree_is_judged_however_large():
 
 def test_what_is_small_when_it_is_written_out_is_never_weighed():
     """So that an array of a million items costs nothing more."""
-    assert weighing({"$defs": {"item": {"type": "object"}}, "items": {"$ref": "#/$defs/item"}}) is None
-    assert weighing(doubled(6)) is None
-    assert weighing({"items": {"type": "object"}}) is None
+    assert weight_check({"$defs": {"item": {"type": "object"}}, "items": {"$ref": "#/$defs/item"}}) is None
+    assert weight_check(doubled(6)) is None
+    assert weight_check({"items": {"type": "object"}}) is None
 
 
 def test_a_reference_among_data_is_none():
-    assert weighing({"const": {"$ref": "#"}}) is None
+    assert weight_check({"const": {"$ref": "#"}}) is None

@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from mcptest_engine.cli.main import COMMANDS, WORKBENCH, group
+from mcptest_engine.core.enums import ExpectedOutcome, FailureKind, Verdict
 from mcptest_engine.core.errors import ExitCode
-from mcptest_engine.core.kinds import FailureKind, Verdict, Wanted
 from mcptest_engine.judging.matchers import MATCHERS
 from mcptest_engine.mock.faults import SPELLINGS
 from mcptest_engine.mock.presets import preset_names
@@ -213,7 +213,7 @@ def test_the_page_on_verdicts_names_each_verdict_kind_and_check_that_there_is() 
 
     assert rows(sections["# Verdicts"]) == {verdict.value for verdict in Verdict}
     assert rows(sections["Kinds of failures"]) == {kind.value for kind in FailureKind}
-    assert rows(sections["Outcome"]) - {"outcome"} == {wanted.value for wanted in Wanted}
+    assert rows(sections["Outcome"]) - {"outcome"} == {wanted.value for wanted in ExpectedOutcome}
     schema = record_schema()["$defs"]
     told = "".join(sections.values())
     for name in schema["server"]["properties"]["findings"]["items"]["properties"]["kind"]["enum"]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcptest_engine.core.kinds import Verdict
+from mcptest_engine.core.enums import Verdict
 from mcptest_engine.judging.providers.model_calls import open_models
 from mcptest_engine.judging.providers.values import ModelError, ModelReply
 from mcptest_engine.judging.scorers.judge import JudgeError, Judgement, grade

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcptest_engine.core.kinds import Strength, Wanted
+from mcptest_engine.core.enums import ExpectedOutcome, Strength
 from mcptest_engine.judging.strength import strength_of
 
 TEXT = "result.content[0].text"
@@ -15,7 +15,7 @@ TEXT = "result.content[0].text"
 
 def of(*rows: tuple[str, dict[str, Any]], **more: Any) -> Strength:
     expect = {"assertions": [{"target": target, "matcher": matcher} for target, matcher in rows]}
-    return strength_of([expect], outcome=more.pop("outcome", Wanted.SUCCESS), **more)
+    return strength_of([expect], outcome=more.pop("outcome", ExpectedOutcome.SUCCESS), **more)
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_the_strength_of_one_assertion(target: str, matcher: dict[str, Any], str
 def test_without_assertions_validity_and_outcome_decide() -> None:
     assert of() is Strength.VALID
     assert of(is_validated=False) is Strength.ANSWERED
-    assert of(outcome=Wanted.ANY) is Strength.ANSWERED
-    assert of(("result.isError", {"exact": False}), outcome=Wanted.ANY) is Strength.VALID
+    assert of(outcome=ExpectedOutcome.ANY) is Strength.ANSWERED
+    assert of(("result.isError", {"exact": False}), outcome=ExpectedOutcome.ANY) is Strength.VALID
 
 
 def test_the_strongest_demand_counts_also_of_a_set_and_of_a_later_step() -> None:
@@ -72,7 +72,7 @@ def test_the_strongest_demand_counts_also_of_a_set_and_of_a_later_step() -> None
         [{"assertions": [{"assert-set": {"assertions": [weak, strong]}}]}],
         [{"assertions": [weak]}, {"assertions": [strong]}],
     ):
-        assert strength_of(expectations, outcome=Wanted.SUCCESS) is Strength.VALUE
+        assert strength_of(expectations, outcome=ExpectedOutcome.SUCCESS) is Strength.VALUE
 
 
 def test_what_does_not_have_to_hold_demands_nothing() -> None:
@@ -80,12 +80,12 @@ def test_what_does_not_have_to_hold_demands_nothing() -> None:
     assert of(strong, threshold=0.0) is Strength.VALID
     assert of(strong, threshold=0.5) is Strength.VALUE
     inner = {"assertions": [{"target": TEXT, "matcher": {"exact": "on"}}], "threshold": 0}
-    assert strength_of([{"assertions": [{"assert-set": inner}]}], outcome=Wanted.SUCCESS) is Strength.VALID
+    assert strength_of([{"assertions": [{"assert-set": inner}]}], outcome=ExpectedOutcome.SUCCESS) is Strength.VALID
 
 
 def test_a_further_assertion_never_makes_a_test_weaker() -> None:
     rows: list[tuple[str, dict[str, Any]]]
     rows = [("duration_ms", {"lt": 5}), ("error", {"exists": False}), (TEXT, {"exists": True}), (TEXT, {"exact": "a"})]
-    levels = [list(Strength).index(of(*rows[:count], outcome=Wanted.ANY)) for count in range(len(rows) + 1)]
+    levels = [list(Strength).index(of(*rows[:count], outcome=ExpectedOutcome.ANY)) for count in range(len(rows) + 1)]
     assert all(one <= other for one, other in pairwise(levels))
     assert levels[-1] == 3

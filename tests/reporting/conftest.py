@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from mcptest_engine.core.kinds import Strength
+from mcptest_engine.core.enums import Strength
 from mcptest_engine.core.results import AssertionResult, Attempt, Failure, FailureKind, TestKind, TestResult, Verdict
 from mcptest_engine.core.run_record import RunRecord, ServerRecord, SuiteInfo, Totals
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcptest_engine.core.kinds import Strength
+from mcptest_engine.core.enums import Strength
 from mcptest_engine.core.results import Failure, FailureKind
 from mcptest_engine.reporting.agent import agent_failures
 from mcptest_engine.reporting.registry import RenderOptions, render

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.results import Failure, FailureKind, Part
 from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.compositions import graph_lines

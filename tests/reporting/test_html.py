@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lxml import html as parser
 
 from mcptest_engine.core.coverage import Dimension
-from mcptest_engine.core.kinds import Strength
+from mcptest_engine.core.enums import Strength
 from mcptest_engine.core.results import DerivedMetric, Failure, FailureKind, Part, TestKind
 from mcptest_engine.core.run_record import HookResult, ServerRecord
 from mcptest_engine.core.sanitise import sanitise

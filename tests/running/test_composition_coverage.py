@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcptest_engine.running.coverage import Offered, calls_of, coverage_of
+from mcptest_engine.running.coverage import ServerLists, calls_of, coverage_of
 
 
 def node(tool: str, **more: Any) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def test_nodes_that_were_answered_count_and_stand_ins_do_not() -> None:
     trace = {"nodes": {row["id"]: row for row in nodes}}
     tests = [{"server": "s", "verdict": "pass", "request": None, "output": None, "trace": trace}]
     assert calls_of(tests) == {("s", "one"): 1, ("s", "many"): 2}
-    offered = Offered(tools=[{"name": row["tool"]} for row in nodes])
+    offered = ServerLists(tools=[{"name": row["tool"]} for row in nodes])
     rows = {row.name: row for row in coverage_of({"s": offered}, tests)}
     assert (rows["tools"].covered, rows["tools"].total) == (2, 5)
     assert rows["error_paths"].missing == ("one",)

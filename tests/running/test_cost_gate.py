@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcptest_engine.core.kinds import TestKind, Verdict
+from mcptest_engine.core.enums import TestKind, Verdict
 from mcptest_engine.core.results import TestResult
 from mcptest_engine.core.run_record import RunRecord, SuiteInfo, Totals
 from mcptest_engine.running.conclude import concluded

@@ -15,7 +15,7 @@ from mcptest_engine.reporting.merge import merge_records
 from mcptest_engine.reporting.record_schema import record_fault, record_schema
 from mcptest_engine.reporting.registry import FORMATS, RenderOptions, render
 from mcptest_engine.running import coverage_extension
-from mcptest_engine.running.coverage import MOST_VALUES, Offered, coverage_of, offered_by_tests
+from mcptest_engine.running.coverage import MOST_VALUES, ServerLists, coverage_of, lists_of_tests
 from mcptest_engine.running.settings import Selection
 from tests.conftest import SERVERS
 
@@ -308,7 +308,7 @@ def test_shards_that_were_offered_different_things_cannot_be_added_up() -> None:
 
 def test_namesakes_in_a_list_are_counted_once() -> None:
     tools = [{"name": "a"}] * 9 + [{"name": "b"}]
-    offered = Offered(tools=tools, resources=[{"uri": "u"}] * 2, prompts=[{"name": "p"}] * 2)
+    offered = ServerLists(tools=tools, resources=[{"uri": "u"}] * 2, prompts=[{"name": "p"}] * 2)
     rows = {row.name: (row.covered, row.total) for row in coverage_of({"s": offered}, [call({}, "a")])}
     assert (rows["tools"], rows["resources"], rows["prompts"]) == ((1, 2), (0, 1), (0, 1))
 
@@ -332,7 +332,7 @@ def test_what_one_shard_could_not_count_is_not_counted() -> None:
     ],
 )
 def test_a_catalog_is_counted_whatever_is_in_it(tool: dict[str, object]) -> None:
-    rows = coverage_of({"s": Offered(tools=[tool])}, [])
+    rows = coverage_of({"s": ServerLists(tools=[tool])}, [])
     assert [row.covered for row in rows] == [0] * 6
     assert rows[2].total <= MOST_VALUES
 
@@ -342,7 +342,7 @@ def test_an_enum_that_is_nested_without_end_is_passed_over() -> None:
     for _ in range(5_000):
         deep = [deep]
     tool = {"name": "t", "inputSchema": {"properties": {"p": {"enum": [deep, "a"]}}}}
-    assert coverage_of({"s": Offered(tools=[tool])}, [])[2].missing == ('t.p = "a"',)
+    assert coverage_of({"s": ServerLists(tools=[tool])}, [])[2].missing == ('t.p = "a"',)
 
 
 def call(arguments: object, name: str = "t", **more: object) -> dict[str, object]:
@@ -352,13 +352,13 @@ def call(arguments: object, name: str = "t", **more: object) -> dict[str, object
 
 def test_true_is_not_one_and_a_value_in_a_list_counts() -> None:
     tool = {"name": "t", "inputSchema": {"properties": {"p": {"enum": [1, True, "a", "b"]}}}}
-    rows = coverage_of({"s": Offered(tools=[tool])}, [call({"p": True}), call({"p": ["a"]})])
+    rows = coverage_of({"s": ServerLists(tools=[tool])}, [call({"p": True}), call({"p": ["a"]})])
     assert rows[2].missing == ("t.p = 1", 't.p = "b"')
 
 
 def test_values_that_the_record_keeps_to_itself_are_not_missed() -> None:
     tool = {"name": "t", "inputSchema": {"properties": {"token": {"enum": ["a"]}}}}
-    rows = coverage_of({"s": Offered(tools=[tool])}, [call({"token": "[REDACTED]"})])
+    rows = coverage_of({"s": ServerLists(tools=[tool])}, [call({"token": "[REDACTED]"})])
     assert (rows[1].covered, rows[2].total) == (1, 0)
 
 
@@ -376,7 +376,7 @@ def test_values_that_the_record_keeps_to_itself_are_not_missed() -> None:
     ],
 )
 def test_a_tool_that_never_succeeded_in_a_passing_test_is_not_covered(left_out: dict[str, Any]) -> None:
-    rows = coverage_of({"s": Offered(tools=[{"name": "t"}])}, [call({}, **left_out)])
+    rows = coverage_of({"s": ServerLists(tools=[{"name": "t"}])}, [call({}, **left_out)])
     assert rows[0].missing == ("t",)
 
 
@@ -419,7 +419,7 @@ def test_the_weak_tests_of_shards_are_added_up() -> None:
 def test_a_template_is_read_by_every_uri_that_fits_it(template: str, uri: str, fits: bool) -> None:
     """The last one would take a regular expression for ever."""
     read = call({}, request={"method": "resources/read", "params": {"uri": uri}})
-    rows = coverage_of({"s": Offered(templates=[{"uriTemplate": template}])}, [read])
+    rows = coverage_of({"s": ServerLists(templates=[{"uriTemplate": template}])}, [read])
     assert (rows[3].covered, rows[3].total) == (int(fits), 1)
 
 
@@ -429,4 +429,4 @@ def test_a_list_of_several_pages_is_no_catalog() -> None:
         "output": {"result": {"tools": [{"name": "b"}]}},
     }
     first = {"request": {"method": "tools/list"}, "output": {"result": {"tools": [{"name": "a"}], "nextCursor": "2"}}}
-    assert offered_by_tests([{**page, "server": "s"}, {**first, "server": "s"}]) == {}
+    assert lists_of_tests([{**page, "server": "s"}, {**first, "server": "s"}]) == {}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.core.enums import TestKind
 from mcptest_engine.running.documents import document_of
 from mcptest_engine.running.ids import Shared, names_of
 from mcptest_engine.running.kinds.agent.plan import AgentProgram

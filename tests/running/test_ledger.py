@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcptest_engine.core.kinds import Strength, Verdict
+from mcptest_engine.core.enums import Strength, Verdict
 from mcptest_engine.core.ledger import Ledger, ToolStatus, TurnCause
 from mcptest_engine.core.run_record import RunRecord, ServerRecord, SuiteInfo, Totals
 from mcptest_engine.front_door.lineages import Lineages
@@ -207,6 +207,6 @@ def _suite(names: tuple[str, ...], name: str) -> Any:
 
 class _Entry:
     def __init__(self, data: dict[str, str]) -> None:
-        from mcptest_engine.core.kinds import TestKind
+        from mcptest_engine.core.enums import TestKind
 
         self.kind, self.data = TestKind.TOOL, data

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcptest_engine.core.enums import Verdict
 from mcptest_engine.core.errors import ExitCode, RecordError
-from mcptest_engine.core.kinds import Verdict
 from mcptest_engine.reporting.merge import merge_records
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import render

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcptest_engine.core.kinds import ERROR_FAILURES, Verdict
+from mcptest_engine.core.enums import ERROR_FAILURES, Verdict
 from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import render

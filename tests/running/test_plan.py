@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcptest_engine.core.enums import ExpectedOutcome
 from mcptest_engine.core.errors import UsageError
-from mcptest_engine.core.kinds import Wanted
 from mcptest_engine.running.plan import make_plan
 from mcptest_engine.running.settings import Selection
 
@@ -215,7 +215,7 @@ resources:
 def test_a_test_says_what_befalls_it_and_what_is_verified_after(suite_of: Load) -> None:
     """What a step leaves out is as for its test."""
     cases = {case.name: case for case in planned(suite_of(NEW)).cases}
-    assert cases["faulted"].request.fault == ("delay", 0.25, Wanted.SUCCESS)
+    assert cases["faulted"].request.fault == ("delay", 0.25, ExpectedOutcome.SUCCESS)
     case = cases["verified"]
     assert (case.request.client, case.params) == (
         {"elicitation": "decline"},
@@ -232,7 +232,7 @@ def test_a_test_says_what_befalls_it_and_what_is_verified_after(suite_of: Load) 
         {"uri": "file:///a"},
         {"name": "greet", "arguments": {"who": "you"}},
     ]
-    assert [step.asks_http for step in case.request.verify] == [False, True, False]
+    assert [step.uses_http for step in case.request.verify] == [False, True, False]
     assert case.request.verify[2].expect == {"assertions": [], "max_duration_ms": 5}
 
 

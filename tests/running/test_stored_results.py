@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcptest_engine.core.clipping import RECORD_CHARACTERS
-from mcptest_engine.core.kinds import TestKind, Verdict
+from mcptest_engine.core.enums import TestKind, Verdict
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.core.results import (
     AssertionResult,

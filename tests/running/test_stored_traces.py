@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mcptest_engine.core.kinds import TestKind, Verdict
+from mcptest_engine.core.enums import TestKind, Verdict
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.core.results import TestResult
 from mcptest_engine.reporting.record_schema import record_schema

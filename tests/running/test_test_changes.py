@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcptest_engine.core.kinds import FailureKind, TestKind, Verdict, Wanted
+from mcptest_engine.core.enums import ExpectedOutcome, FailureKind, TestKind, Verdict
 from mcptest_engine.core.results import Failure, TestResult
 from mcptest_engine.judging.validity import Validity
 from mcptest_engine.running.cases import ORDINARY, Case
@@ -35,7 +35,7 @@ def run(rows: Rows, total: float = 5, **more: Any) -> TestResult:
     case = Case(
         id="m.yml::tool::adds", name="adds", kind=TestKind.TOOL, body=ORDINARY, server="calc", servers=("calc",),
         method="tools/call", params=params, expect=expect, timeout_seconds=0.5, file="m.yml", line=1, tool="add",
-        outcome=Wanted.SUCCESS,
+        outcome=ExpectedOutcome.SUCCESS,
     )._replace(**more.pop("case", {}))  # fmt: skip
     result = {"content": [{"type": "text", "text": f"{total:g}"}], "structuredContent": {"sum": total}}
     answer = {"result": result}
@@ -104,7 +104,7 @@ def test_an_assertion_is_removed_unless_another_one_looks_at_the_same() -> None:
 
 def test_what_stands_beside_the_assertions_counts_too() -> None:
     """Outcome, budgets, retries, thresholds, arguments, the tool."""
-    assert told(run(FOUR), run(FOUR, case={"outcome": Wanted.ANY})) == [
+    assert told(run(FOUR), run(FOUR, case={"outcome": ExpectedOutcome.ANY})) == [
         "weaker: expected outcome changed: success → any"
     ]
     budget = {"max_duration_ms": 100}
@@ -112,7 +112,7 @@ def test_what_stands_beside_the_assertions_counts_too() -> None:
         "weaker: limit changed: `max_duration_ms`: 100 → 900"
     ]
     assert told(run(FOUR, expect=budget), run(FOUR)) == ["weaker: limit changed: `max_duration_ms`: 100 → none"]
-    unchecked = run([], case={"outcome": Wanted.ANY}, validity=None)
+    unchecked = run([], case={"outcome": ExpectedOutcome.ANY}, validity=None)
     assert [text.partition(":")[0] for text in told(run(FOUR), unchecked)] == ["weaker"] * 3, "nothing is left to judge"
     assert told(run(FOUR), run(FOUR, case={"retries": 3})) == ["weaker: limit changed: `retries`: none → 3"]
     in_part = told(run(FOUR), run(FOUR, case={"threshold": 0.5}))
@@ -142,7 +142,7 @@ def test_a_test_that_was_never_judged_still_shows_what_it_demanded() -> None:
     case = Case(
         id="", name="adds", kind=TestKind.TOOL, body=ORDINARY, server="calc", servers=(), method="tools/call",
         params={"name": "add", "arguments": {"a": 2, "b": 2}}, expect={"assertions": FOUR}, timeout_seconds=0.5,
-        file="m.yml", line=1, tool="add", outcome=Wanted.SUCCESS,
+        file="m.yml", line=1, tool="add", outcome=ExpectedOutcome.SUCCESS,
     )  # fmt: skip
     before = _result(case, lost, None)
     assert told(before, run([row(SUM, type="number")])) == [

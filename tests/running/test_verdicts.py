@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from mcptest_engine.core.enums import ExpectedOutcome, TestKind, Verdict
 from mcptest_engine.core.errors import AnswerLost, AuthFailed, NotReady, ProtocolBroken
-from mcptest_engine.core.kinds import TestKind, Verdict, Wanted
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.core.results import Failure, FailureKind, Part, TestResult
 from mcptest_engine.running.cases import ORDINARY, Case
@@ -29,11 +29,11 @@ CASE = Case(
     file="m.yml",
     line=1,
     tool="t",
-    outcome=Wanted.SUCCESS,
+    outcome=ExpectedOutcome.SUCCESS,
 )
 
 
-def case_of(*assertions: dict[str, Any], outcome: Wanted = Wanted.ANY) -> Case:
+def case_of(*assertions: dict[str, Any], outcome: ExpectedOutcome = ExpectedOutcome.ANY) -> Case:
     return CASE._replace(expect={"assertions": list(assertions)}, outcome=outcome)
 
 
@@ -206,8 +206,8 @@ def test_a_refusal_that_a_test_asks_for_passes_unless_it_wants_success(matcher: 
     expected = judged({"http": http}, assertion)
     as_judged = Verdict.FAIL if "length" in matcher else Verdict.PASS
     assert refused(case_of(assertion), outcome, expected).verdict is as_judged
-    assert refused(case_of(assertion, outcome=Wanted.ERROR), outcome, expected).verdict is as_judged
-    assert refused(case_of(assertion, outcome=Wanted.SUCCESS), outcome, expected).verdict is Verdict.FAIL
+    assert refused(case_of(assertion, outcome=ExpectedOutcome.ERROR), outcome, expected).verdict is as_judged
+    assert refused(case_of(assertion, outcome=ExpectedOutcome.SUCCESS), outcome, expected).verdict is Verdict.FAIL
 
 
 @pytest.mark.parametrize("repeated", [False, True])

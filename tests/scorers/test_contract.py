@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core.kinds import Verdict
+from mcptest_engine.core.enums import Verdict
 from mcptest_engine.judging.scorers.exec import request_bytes
 from mcptest_engine.judging.scorers.values import Scorer
 from tests.processes import is_running, until

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcptest_engine.core.kinds import Verdict
+from mcptest_engine.core.enums import Verdict
 from mcptest_engine.judging.scorers.values import ScorerFault
 from mcptest_engine.judging.scorers.verdicts import FIELDS, BadVerdict, read_verdict
 

@@ -63,7 +63,7 @@ def _write_event(event: Event) -> None:
 
 
 def _settings(told: Mapping[str, Any]) -> Any:
-    from mcptest_engine.core.kinds import Verdict
+    from mcptest_engine.core.enums import Verdict
     from mcptest_engine.running.settings import RunSettings, Selection
 
     selection = told["selection"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.enums import Verdict
 from mcptest_engine.core.events import CaseFinished, PlannedTest, RunFinished, RunStarted
-from mcptest_engine.core.kinds import Verdict
 from mcptest_engine.core.results import TestResult
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ def run_batch(asked: dict[str, Any], stop: str) -> dict[str, Any]:
     assert child.stdin is not None
     child.stdin.write(json.dumps(asked).encode() + b"\n")
     child.stdin.flush()
-    done, telling = threading.Event(), _Telling(stop)
+    done, telling = threading.Event(), _ProgressSender(stop)
     watcher = threading.Thread(target=_watch, args=(child, stop, done, telling, _client()), daemon=True)
     watcher.start()
     out, err = _outputs(child, telling)
@@ -55,7 +55,7 @@ def run_batch(asked: dict[str, Any], stop: str) -> dict[str, Any]:
     return told
 
 
-class _Telling:
+class _ProgressSender:
     """What is to be told of the tests of a batch, sent on from time to time; nothing hangs on it."""
 
     def __init__(self, topic: str) -> None:
@@ -78,7 +78,7 @@ class _Telling:
                 self._worker.log_event(self._topic, cases)
 
 
-def _outputs(child: subprocess.Popen[bytes], telling: _Telling) -> tuple[bytes, bytes]:
+def _outputs(child: subprocess.Popen[bytes], telling: _ProgressSender) -> tuple[bytes, bytes]:
     """The child's last line and its stderr, once both streams have ended; stdin is left open."""
     assert child.stdout is not None
     assert child.stderr is not None
@@ -102,7 +102,9 @@ def _client() -> Any:
     return import_module("distributed").get_client()
 
 
-def _watch(child: subprocess.Popen[bytes], stop: str, done: threading.Event, telling: _Telling, client: Any) -> None:
+def _watch(
+    child: subprocess.Popen[bytes], stop: str, done: threading.Event, telling: _ProgressSender, client: Any
+) -> None:
     """Send on what the child tells, and end its lifeline when the run was called off, or nobody is left to call it off."""
     from importlib import import_module
 

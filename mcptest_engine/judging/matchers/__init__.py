@@ -11,8 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
+from mcptest_engine.core.enums import Strength
 from mcptest_engine.core.errors import did_you_mean
-from mcptest_engine.core.kinds import Strength
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:

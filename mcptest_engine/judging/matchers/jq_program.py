@@ -25,7 +25,7 @@ def truthy(program: str, _: Context) -> Judge:
             outputs = run_program(program, actual)
         except (JqProgramError, JqRunError) as wrong:
             timed_out = isinstance(wrong, JqRunError) and wrong.timed_out
-            return unjudged(f"{name} {failure_words(wrong)}", timed_out=timed_out)
+            return unjudged(f"{name} {program_failure_text(wrong)}", timed_out=timed_out)
         if not outputs:
             return because(f"{name} gave no output")
         last = outputs[-1]
@@ -36,7 +36,7 @@ def truthy(program: str, _: Context) -> Judge:
     return judge
 
 
-def failure_words(wrong: JqProgramError | JqRunError) -> str:
+def program_failure_text(wrong: JqProgramError | JqRunError) -> str:
     """How a program failed, to stand after its name."""
     if isinstance(wrong, JqRunError) and wrong.timed_out:
         return f"was {show_text(wrong.message)}"

@@ -28,7 +28,7 @@ def matches_schema(schema: Any, _: Context) -> Judge:
     except SchemaError as wrong:
         message = f"the schema cannot be used: {wrong}"
         return lambda _: unjudged(message)
-    is_too_heavy = _weighing(schema)
+    is_too_heavy = _weight_check(schema)
 
     def judge(actual: object) -> Reason | None:
         lacking = absent_entry(actual)
@@ -43,13 +43,13 @@ def matches_schema(schema: Any, _: Context) -> Judge:
     return judge
 
 
-def _weighing(schema: Any) -> Callable[[Any], bool] | None:
-    """As `schema_weight.weighing`, which is imported only where a schema refers to another."""
+def _weight_check(schema: Any) -> Callable[[Any], bool] | None:
+    """As `schema_weight.weight_check`, which is imported only where a schema refers to another."""
     if not refers(schema):
         return None
-    from mcptest_engine.core.schema_weight import weighing
+    from mcptest_engine.core.schema_weight import weight_check
 
-    return weighing(schema)
+    return weight_check(schema)
 
 
 def _judged(validator: Validator, actual: object) -> Reason | None:

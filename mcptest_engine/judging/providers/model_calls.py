@@ -189,7 +189,9 @@ class ModelCalls:
         began = self._clock()
         try:
             async with asyncio.timeout(request.timeout_seconds):
-                said = await self._asked(provider, request, endpoint, call, until=began + request.timeout_seconds)
+                said = await self._answer_with_retries(
+                    provider, request, endpoint, call, until=began + request.timeout_seconds
+                )
         except TimeoutError:
             raise ModelError(
                 ModelFault.TIMEOUT,
@@ -212,7 +214,7 @@ class ModelCalls:
             thinking=said.thinking,
         )
 
-    async def _asked(
+    async def _answer_with_retries(
         self, provider: Any, request: ModelRequest, endpoint: Endpoint, call: Reservation, *, until: float
     ) -> Said:
         """Asked as often as it is worth it. Raises: ModelError."""

@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine import __version__
-from mcptest_engine.core.kinds import Verdict
+from mcptest_engine.core.enums import Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.judging.scorers.exec import grade_by_program, request_bytes
 from mcptest_engine.judging.scorers.values import ScorerError, ScorerFault, ScorerVerdict
@@ -78,7 +78,7 @@ class Scorers:
         """What a scorer says of `output`. Raises: ScorerError; Capped, when nothing more may be spent."""
         request = request_bytes(prompt=prompt, output=output, criteria=criteria, metadata=metadata)
         if self._cache is None:
-            return Graded(await self._asked(scorer, request))
+            return Graded(await self._run_scorer(scorer, request))
         version = self._version(scorer)
         key = _key(scorer, version, request)
         if key in self._flights:
@@ -91,12 +91,12 @@ class Scorers:
         stored = self._find(key)
         if stored is not None:
             return Graded(stored, kept=True)
-        said = await self._asked(scorer, request)
+        said = await self._run_scorer(scorer, request)
         if scorer_version(scorer, self._environ, self._declared) == version:
             self._keep(key, scorer, said)
         return Graded(said)
 
-    async def _asked(self, scorer: Scorer, request: bytes) -> ScorerVerdict:
+    async def _run_scorer(self, scorer: Scorer, request: bytes) -> ScorerVerdict:
         """The verdict of a program that is started now. Secrets are out of it."""
         async with self._budget.reserve(payer_of(scorer)) as call, self._limit(scorer):
             try:

@@ -10,7 +10,7 @@ from mcptest_engine.core.errors import McptestError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcptest_engine.core.kinds import Verdict
+    from mcptest_engine.core.enums import Verdict
 
 EXEC = "exec"
 DEFAULT_TIMEOUT_MS = 30_000

@@ -10,8 +10,8 @@ import math
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 from mcptest_engine.core.clipping import compact
+from mcptest_engine.core.enums import Verdict
 from mcptest_engine.core.errors import did_you_mean
-from mcptest_engine.core.kinds import Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.judging.scorers.values import ScorerFault, ScorerVerdict
 from mcptest_engine.servers.wire import Unreadable, json_type, parse

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.kinds import Verdict
+from mcptest_engine.core.enums import Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.html.details import details_of

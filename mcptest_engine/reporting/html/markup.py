@@ -14,7 +14,7 @@ from mcptest_engine.core.sanitise import one_line, sanitise
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from mcptest_engine.core.kinds import Verdict
+    from mcptest_engine.core.enums import Verdict
 
 _CLOSED = frozenset({"rect", "path"})
 _MARKS = {"pass": "✓", "fail": "✗", "inconclusive": "?", "skip": "\u2013"}

@@ -154,7 +154,7 @@ def _why_failed(test: TestResult) -> Iterator[Html]:
     if lines := facts.stderr_lines(test):
         yield tag("p", f"stderr of {facts.failed_server(test)}:", class_="about")
         yield block_of("\n".join(lines))
-    if test.failure is not None and test.failure.rerun_words:
-        yield tag("p", test.failure.rerun_words, class_="about")
+    if test.failure is not None and test.failure.rerun_text:
+        yield tag("p", test.failure.rerun_text, class_="about")
     if test.failure is not None and test.failure.hint:
         yield tag("p", tag("strong", "Hint: "), worded(test.failure.hint), class_="hint")

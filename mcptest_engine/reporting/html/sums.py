@@ -204,5 +204,5 @@ def _spending(record: RunRecord) -> Html | None:
         "spending",
         "Spending",
         table,
-        note=f"Together {compositions.spent_text(spending)}, as the calls reported.",
+        note=f"Together {compositions.spending_text(spending)}, as the calls reported.",
     )

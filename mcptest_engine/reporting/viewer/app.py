@@ -18,7 +18,7 @@ from mcptest_engine.reporting.registry import render
 from mcptest_engine.reporting.viewer.compare_page import compare_page, pick_page
 from mcptest_engine.reporting.viewer.frame import Page, failed, report_page, run_bar
 from mcptest_engine.reporting.viewer.guard import HEADERS, NOTHING, refusal
-from mcptest_engine.reporting.viewer.list_page import Wanted, list_page
+from mcptest_engine.reporting.viewer.list_page import RunFilter, list_page
 from mcptest_engine.reporting.viewer.run_index import NoSuchRun
 from mcptest_engine.reporting.viewer.session_page import by_lineage, by_session, session_page, sessions_page
 from mcptest_engine.reporting.viewer.suite_page import suite_page, test_page
@@ -69,7 +69,7 @@ class Viewer:
         """The list."""
         shelf = self._shelf
         rows = shelf.rows()
-        wanted = Wanted.of(request.query_params)
+        wanted = RunFilter.of(request.query_params)
         return _sent(list_page(rows, shelf.active_runs(time.time()), wanted, str(shelf.workspace.root)))
 
     def run(self, request: Request) -> Response:

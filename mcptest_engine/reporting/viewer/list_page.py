@@ -33,7 +33,7 @@ SPARKED = 30
 VERDICTS = ("pass", "fail", "inconclusive", "damaged")
 
 
-class Wanted(NamedTuple):
+class RunFilter(NamedTuple):
     """Which runs are asked for; "" is any, and pages count from 1."""
 
     suite: str = ""
@@ -41,7 +41,7 @@ class Wanted(NamedTuple):
     page: int = 1
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> Wanted:
+    def of(cls, query: Mapping[str, str]) -> RunFilter:
         """What an address asks for; a page that is no number is the first."""
         page = query.get("page", "")
         number = int(page) if page.isascii() and page.isdigit() and len(page) < 7 else 1
@@ -54,7 +54,7 @@ class Wanted(NamedTuple):
         return not self.verdict or self.verdict == ("damaged" if row.damaged else row.status)
 
 
-def list_page(rows: Sequence[RunRow], active_runs: Sequence[ActiveRun], wanted: Wanted, place: str) -> Page:
+def list_page(rows: Sequence[RunRow], active_runs: Sequence[ActiveRun], wanted: RunFilter, place: str) -> Page:
     """`place` is the folder of the workspace, as it is shown."""
     suites = by_suite(rows)
     title = tag("h1", "Runs")
@@ -130,7 +130,7 @@ def _sparked(
     return tag("p", tag("span", now), line, class_="sparked")
 
 
-def _runs(rows: Sequence[RunRow], suites: Mapping[str, Sequence[RunRow]], wanted: Wanted) -> Html:
+def _runs(rows: Sequence[RunRow], suites: Mapping[str, Sequence[RunRow]], wanted: RunFilter) -> Html:
     taken = [row for row in rows if wanted.takes(row)]
     pages = max(-(-len(taken) // A_PAGE), 1)
     at = min(wanted.page, pages)
@@ -160,7 +160,7 @@ def _runs(rows: Sequence[RunRow], suites: Mapping[str, Sequence[RunRow]], wanted
     return section("runs", "All runs", filters, form, _pages(wanted, at, pages, len(taken)))
 
 
-def _filters(suites: Mapping[str, Sequence[RunRow]], wanted: Wanted) -> Html:
+def _filters(suites: Mapping[str, Sequence[RunRow]], wanted: RunFilter) -> Html:
     names = [(key, rows[0].suite) for key, rows in suites.items()]
     options = [(key, f"{name} ({key})" if name != key else name) for key, name in names]
     if wanted.suite and wanted.suite not in suites:
@@ -228,7 +228,7 @@ def _source(row: RunRow) -> Html:
     return joined([part for part in (name_text(row.branch) or None, commit) if part], " ")
 
 
-def _pages(wanted: Wanted, at: int, pages: int, count: int) -> Html:
+def _pages(wanted: RunFilter, at: int, pages: int, count: int) -> Html:
     def link(page: int, word: str) -> Html:
         asked = "" if page == 1 else str(page)
         return tag("a", word, href=address("/", suite=wanted.suite, verdict=wanted.verdict, page=asked))

@@ -10,7 +10,7 @@ from mcptest_tui.state.conversation_rows import entries_of, live_entries, missin
 from mcptest_tui.state.judged_rows import answer_lines, cost_lines, gate_lines, judgement_lines, shown_as, trial_lines
 from mcptest_tui.state.matrix_rows import Several, matrix_of
 from mcptest_tui.state.result_rows import outcome_lines
-from mcptest_tui.state.spending import Spent
+from mcptest_tui.state.spending import RunCost
 from mcptest_tui.state.store import Store
 from tests.tui.state.making import PATH, document, finished, id_of, item, started
 
@@ -49,7 +49,7 @@ def test_a_record_of_any_shape_is_shown_as_far_as_it_goes(odd: Any) -> None:
 
 
 def test_a_price_that_is_not_known_is_told_beside_what_is() -> None:
-    spent = Spent()
+    spent = RunCost()
     assert spent.text == ""
     spent.apply({"event": "agent.turn", "id": "a", "tokens": 5, "cost_usd": 0.001})
     assert spent.text == "$0.0010"

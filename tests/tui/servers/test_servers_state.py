@@ -8,7 +8,7 @@ from mcptest_engine.running.documents import document_of
 from mcptest_tui.state.about import consent_lines, item_lines, server_lines
 from mcptest_tui.state.catalog import Item
 from mcptest_tui.state.processes import processes_of
-from mcptest_tui.state.servers import Heading, Server, Servers, state_words
+from mcptest_tui.state.servers import Heading, Server, Servers, state_text
 from mcptest_tui.widgets.server_list import ServerList
 
 
@@ -100,20 +100,20 @@ def test_states_follow_the_engine():
     servers = Servers()
     server = typed_in(servers, "x")
     servers.apply([state(server.key, "starting")], 10.0)
-    assert state_words(server, 13.2) == "starting 3 s"
+    assert state_text(server, 13.2) == "starting 3 s"
     servers.apply([state(server.key, "ready", server_info={"name": "n", "version": 1}, protocol="2025-11-25")], 11.0)
-    assert (state_words(server, 0), server.own_name) == ("connected", "n 1")
+    assert (state_text(server, 0), server.own_name) == ("connected", "n 1")
     server.catalog = {"tools": [{}, {}]}
-    assert state_words(server, 0) == "connected, 2 tools"
+    assert state_text(server, 0) == "connected, 2 tools"
     gone = state(server.key, "failed", message="it exited with code 3", short="exited 3", hint="look", stderr="a\nb\n")
     servers.apply([gone, state(server.key, "closed")], 12.0)
-    assert (server.state, state_words(server, 0), server.catalog) == ("failed", "exited 3", None)
+    assert (server.state, state_text(server, 0), server.catalog) == ("failed", "exited 3", None)
     said = text_of(server_lines(server, 0.0, []))
     assert "it exited with code 3" in said
     assert "look" in said
     assert "b" in said
     servers.apply([state(server.key, "ready"), state(server.key, "closed")], 13.0)
-    assert state_words(server, 0) == "not started"
+    assert state_text(server, 0) == "not started"
 
 
 def test_commands_that_others_wrote_are_asked_about_once():

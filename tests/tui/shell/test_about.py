@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcptest_tui.screens.about import About, key_told
+from mcptest_tui.screens.about import About, key_text
 from tests.tui.pictures import text_of
 from tests.tui.waiting import until
 
@@ -37,4 +37,4 @@ async def test_about_names_versions_files_and_keys(workbench, demo):
 )
 def test_a_key_is_named_as_the_keymap_wants_it(key, character, said):
     """And who has it."""
-    assert key_told(key, character).plain == said
+    assert key_text(key, character).plain == said

@@ -9,10 +9,10 @@ from rich.cells import cell_len
 
 from mcptest_engine.suite.completion import Help
 from mcptest_tui.actions import by_id
-from mcptest_tui.base_app import idle_words
-from mcptest_tui.safe import told_apart
+from mcptest_tui.base_app import idle_text
+from mcptest_tui.safe import shortened_name
 from mcptest_tui.screens.edit_help import problem_help
-from mcptest_tui.screens.review import empty_hints, empty_words
+from mcptest_tui.screens.review import empty_hints, empty_text
 from mcptest_tui.widgets.status_bar import Status, laid_out
 from mcptest_tui.words import took_shown
 
@@ -45,19 +45,19 @@ def test_the_bar_is_never_wider_than_its_row(message, running, tiny, width):
 
 def test_a_name_that_is_too_long_keeps_what_tells_it_from_others():
     long = "look_up_everything_there_is_to_know_about_a_customer"
-    assert told_apart(f"{long}: valid arguments", 40) == "look_up_everything_the…: valid arguments"
-    assert told_apart(long, 20) == "look_up_everything_…"
+    assert shortened_name(f"{long}: valid arguments", 40) == "look_up_everything_the…: valid arguments"
+    assert shortened_name(long, 20) == "look_up_everything_…"
 
 
 @given(st.text(max_size=80), st.integers(6, 60))
 def test_a_name_is_no_wider_than_its_column(name, width):
-    assert cell_len(told_apart(name, width)) <= width
+    assert cell_len(shortened_name(name, width)) <= width
 
 
 def test_a_key_that_has_nothing_to_do_says_what_it_is_for():
-    assert idle_words("x", by_id()["run.stop"][1]) == "nothing is running"
-    assert idle_words("f9", by_id()["edit.fix"][1]) == "no automatic fix for this problem"
-    assert idle_words("percent_sign", by_id()["app.jump"][1]) == "% does nothing here: jump"
+    assert idle_text("x", by_id()["run.stop"][1]) == "nothing is running"
+    assert idle_text("f9", by_id()["edit.fix"][1]) == "no automatic fix for this problem"
+    assert idle_text("percent_sign", by_id()["app.jump"][1]) == "% does nothing here: jump"
 
 
 def test_a_problem_is_explained_whole_and_so_is_its_word():
@@ -71,11 +71,11 @@ def test_a_problem_is_explained_whole_and_so_is_its_word():
 
 
 def test_an_empty_review_says_why_when_tests_have_failed():
-    assert empty_words(0, "")[1] == empty_hints()
-    lines, hints = empty_words(2, "")
+    assert empty_text(0, "")[1] == empty_hints()
+    lines, hints = empty_text(2, "")
     assert lines[-1].startswith("2 tests failed, but")
     assert hints[0] == ("1", "n goes to what failed, ⏎ shows why, e opens the test in the editor")
-    assert empty_words(2, "no engine")[0][-1] == "It could not be read: no engine"
+    assert empty_text(2, "no engine")[0][-1] == "It could not be read: no engine"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from mcptest_tui.state.result_rows import (
     summary_lines,
 )
 from mcptest_tui.state.run_view import RunView, ServerView, repro_command
-from mcptest_tui.words import took_told
+from mcptest_tui.words import took_text
 from tests.tui.state.making import document, ended, finished, id_of, item, problem, ran, started, store_of
 
 EVIL = "[bold red]x[/] \x1b]2;owned\x07\x1b[2J \u202e end\r\n\x9b31m\ttab"
@@ -288,7 +288,7 @@ def test_what_waited_for_another_call_is_no_slow_test_and_its_tool_no_slow_tool(
     headline = text(result_lines(store.rows[b], result, None, "")).partition("\n")[0]
     assert headline.startswith("✓ passed   919 ms, 906 ms of it behind a")
     assert headline.endswith(", 13 ms its own")  # the time in the list
-    assert took_told(7.0, {"ms": 6.5, "tool": "a"}) == "<1 ms", "that of the list, though a short wait is not told"
+    assert took_text(7.0, {"ms": 6.5, "tool": "a"}) == "<1 ms", "that of the list, though a short wait is not told"
     past = {"run_id": "1", "started_at": "2026-11-01T10:00:00Z", **result}
     assert "919 ms  906 ms of it behind a" in text(history_lines([past]))
     later = store_of(item("b"))

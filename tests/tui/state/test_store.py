@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcptest_tui.state.filters import parse_filter
-from mcptest_tui.state.result_rows import busy_words
+from mcptest_tui.state.result_rows import busy_text
 from mcptest_tui.state.tree_rows import TreeRows
 from mcptest_tui.widgets.row_list import RowList
 from mcptest_tui.words import strength_shown
@@ -299,8 +299,8 @@ def test_the_call_that_hangs_is_shown_as_running_and_not_the_one_that_was_answer
     store.apply_many([{"event": "case.answered", "run": "u1", "id": id_of("quick"), "waits_for": "list"}])
     assert statuses(store) == {"quick": "queued", "hangs": "running", "waits": "queued"}
     quick = store.rows[id_of("quick")]
-    assert busy_words(quick) == f"answered, waits for the server's list of {quick.block}"
-    assert busy_words(store.rows[id_of("waits")]) == "waiting"
+    assert busy_text(quick) == f"answered, waits for the server's list of {quick.block}"
+    assert busy_text(store.rows[id_of("waits")]) == "waiting"
     assert RowList(TreeRows())._badges(quick) == f" waits for {quick.block}/list"
     assert parse_filter("is:waiting").select(store.rows.values()) == [quick]
     store.apply_many([finished("u1", id_of("quick"))])
@@ -308,7 +308,7 @@ def test_the_call_that_hangs_is_shown_as_running_and_not_the_one_that_was_answer
     store.apply_many([{"event": "case.answered", "run": "u1", "id": id_of("hangs"), "waits_for": "alone"}])
     assert statuses(store) == {"quick": "pass", "hangs": "queued", "waits": "running"}
     hangs = store.rows[id_of("hangs")]
-    assert "to be run again alone" in busy_words(hangs)
+    assert "to be run again alone" in busy_text(hangs)
     assert RowList(TreeRows())._badges(hangs) == " runs again alone"
 
 

@@ -19,7 +19,7 @@ from mcptest_engine.safety.tool_classes import ToolClass
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mcptest_engine.running.kinds.agent.toolbox import Offered
+    from mcptest_engine.running.kinds.agent.toolbox import ListedTool
 
 
 LISTS = ("allow", "deny", "dry")
@@ -36,7 +36,7 @@ class Ruling(NamedTuple):
     why: str = ""
 
 
-def decide_call(lists: Mapping[str, Sequence[str]], tool: Offered, servers: Sequence[str]) -> Ruling:
+def decide_call(lists: Mapping[str, Sequence[str]], tool: ListedTool, servers: Sequence[str]) -> Ruling:
     """What becomes of a call. `lists` is `tools:` as written; `servers` are those whose tools are offered.
 
     Of a tool that its server does not list any more nothing says what it would do.
@@ -61,7 +61,7 @@ def decide_call(lists: Mapping[str, Sequence[str]], tool: Offered, servers: Sequ
 
 
 def unknown_names(
-    lists: Mapping[str, Sequence[str]], tools: Sequence[Offered], servers: Sequence[str]
+    lists: Mapping[str, Sequence[str]], tools: Sequence[ListedTool], servers: Sequence[str]
 ) -> Iterator[str]:
     """What is to be warned of: names and patterns in `tools:` that no listed tool goes by."""
     known = [join_name(tool.server, tool.name, servers) for tool in tools]
@@ -92,7 +92,7 @@ def stub_result(tool: Mapping[str, Any]) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": STUB_TEXT}]}
 
 
-def _is_named(key: str, lists: Mapping[str, Sequence[str]], tool: Offered, servers: Sequence[str]) -> bool:
+def _is_named(key: str, lists: Mapping[str, Sequence[str]], tool: ListedTool, servers: Sequence[str]) -> bool:
     """Whether a pattern of the list names the tool.
 
     Of several servers, one that begins with `server__` means tools of that server alone: others name their tools as they like.
@@ -101,7 +101,7 @@ def _is_named(key: str, lists: Mapping[str, Sequence[str]], tool: Offered, serve
     return any(_names(pattern, tool, servers, bare=key != "allow") for pattern in lists.get(key, ()))
 
 
-def _names(pattern: str, tool: Offered, servers: Sequence[str], *, bare: bool) -> bool:
+def _names(pattern: str, tool: ListedTool, servers: Sequence[str], *, bare: bool) -> bool:
     if (bare or len(servers) < 2) and fnmatchcase(tool.name, pattern):
         return True
     prefixes = (join_name(server, "", servers) for server in servers)

@@ -33,7 +33,7 @@ _DIGEST = 8
 _ANY_OBJECT: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 
-class Offered(NamedTuple):
+class ListedTool(NamedTuple):
     """A tool of a server under the name that the model is told. A `distractor` is on no server.
 
     `tool_class` is the most dangerous one where the server lists the name several times.
@@ -71,13 +71,13 @@ class Toolbox:
         joined = [join_name(server, name, self.servers) for server, name, _, _ in found]
         joined = [next(iter(redact({name: None}))) for name in joined]  # the name of a member: one that is a word stays
         told = provider_names([(words, f"{one[0]}\0{one[1]}") for words, one in zip(joined, found, strict=True)])
-        tools = [Offered(as_told, *one) for as_told, one in zip(told, found, strict=True)]
+        tools = [ListedTool(as_told, *one) for as_told, one in zip(told, found, strict=True)]
         self._by_name = {tool.told: tool for tool in tools}
         for server, descriptors in listed.items():
             self.relist(server, descriptors)
         self.offers = tuple(_offer(tool) for tool in tools)
 
-    def get(self, told: str) -> Offered | None:
+    def get(self, told: str) -> ListedTool | None:
         """The tool that the model means."""
         return self._by_name.get(told)
 
@@ -93,7 +93,7 @@ class Toolbox:
                 self._by_name[told] = tool._replace(descriptor=now[0], tool_class=class_of(now), is_listed=True)
 
     @property
-    def tools(self) -> list[Offered]:
+    def tools(self) -> list[ListedTool]:
         """The real tools."""
         return [tool for tool in self._by_name.values() if not tool.distractor]
 
@@ -151,7 +151,7 @@ def _is_usual(name: str) -> bool:
     return 0 < len(name) <= LONGEST_NAME and _UNUSUAL.search(name) is None
 
 
-def _offer(tool: Offered) -> ToolOffer:
+def _offer(tool: ListedTool) -> ToolOffer:
     description = next(
         (text for key in ("description", "title") if isinstance(text := tool.descriptor.get(key), str)), ""
     )

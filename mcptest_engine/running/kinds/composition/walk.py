@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _LONG_TEXT = 4096
 
 
-class World(Protocol):
+class WalkEnvironment(Protocol):
     """What a walk needs of the outside."""
 
     async def call(
@@ -119,7 +119,7 @@ class _Failed(Exception):
 class Walk:
     """One walk. Whoever cancels `run` ends every call that is under way; nothing goes on after it."""
 
-    def __init__(self, row: Row, world: World) -> None:
+    def __init__(self, row: Row, world: WalkEnvironment) -> None:
         self._program, self._variables = row.program, row.variables
         self._world = world
         self._nodes = [NodeTrace(plan) for plan in row.program.nodes]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.judging.scorers.juries import seat_of, seats_of, why_no_verdict
 from mcptest_engine.judging.scorers.values import DEFAULT_TIMEOUT_MS as DEFAULT_SCORER_TIMEOUT_MS
 from mcptest_engine.judging.scorers.values import Scorer
-from mcptest_engine.running.ids import askings_of_eval, asks_model, graders_of, jurors_of, name_of_grading
+from mcptest_engine.running.ids import askings_of_eval, graders_of, jurors_of, name_of_grading, needs_model
 from mcptest_engine.running.kinds.agent.plan import AgentProgram, program_of
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def rows_of(
 def _candidate(data: Mapping[str, Any], key: str, server: str, asking: Asking, budget: Mapping[str, Any]) -> Candidate:
     """Where the answer comes from: the literal, the call, or the model."""
     prompt = data.get("prompt", "")
-    if asks_model(data):
+    if needs_model(data):
         return Candidate(key, prompt, agent=program_of(data, server, asking, budget))
     if "output" in data:
         output = data["output"]

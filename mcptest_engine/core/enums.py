@@ -45,7 +45,7 @@ class NotRun(StrEnum):
     HUNG = "hung"
 
 
-class Wanted(StrEnum):
+class ExpectedOutcome(StrEnum):
     """The `outcome` that a test wants of its call: a result that is no error, an error, or either."""
 
     SUCCESS = "success"
