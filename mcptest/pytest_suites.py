@@ -125,7 +125,10 @@ class SuiteItem(pytest.Item):
 
 
 class _SuiteRun:
-    """A run of the engine, which goes on while a test is asked for and stands still in between."""
+    """A run of the engine, which goes on while a test is asked for and stands still in between.
+
+    What `asyncio.Runner` runs gives nothing back: each time it writes out the result, as part of an error that nobody sees.
+    """
 
     def __init__(self, file: SuiteFile, wanted: frozenset[str]) -> None:
         from mcptest_engine.running.launch import launch
@@ -161,24 +164,24 @@ class _SuiteRun:
         self.begun.add(case_id)
         self._latest = max(self._latest, self._order[case_id])
         self._asked.put_nowait(case_id)
-        self._runner.run(self._until(case_id))  # which returns nothing: asyncio writes out the result of such a task
+        self._runner.run(self._until(case_id))
         return self._results[case_id]
 
     def end(self, *, keep: bool) -> RunRecord | None:
         """Let the run come to its end, and close its servers. Its record is saved and returned with `keep`."""
         self._asked.put_nowait(None)
         try:
-            record = self._runner.run(self._rest())
+            self._runner.run(self._rest())
         finally:
             self._runner.close()
+        record = None if self._task.cancelled() or self._task.exception() is not None else self._task.result()
         if record is None or not keep:
             return None
         self._workspace.save_run(record.to_json(streamed=True))
         return record
 
-    async def _rest(self) -> RunRecord | None:
-        (outcome,) = await asyncio.gather(self._task, return_exceptions=True)
-        return None if isinstance(outcome, BaseException) else outcome
+    async def _rest(self) -> None:
+        await asyncio.gather(self._task, return_exceptions=True)
 
     async def _until(self, case_id: str) -> None:
         """Go on until this test has its result. Raises: what the run raised."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.cli.common import load, note_stray, save_record, show_problems, suite_path
 from mcptest_engine.cli.selection import with_last_failed
 from mcptest_engine.core.errors import ExitCode, SuiteError, UsageError
+from mcptest_engine.core.lazy_patterns import lazily_compiled
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
@@ -107,7 +108,8 @@ def select_all(
 
     Raises: UsageError for a selection that makes no sense in any of them.
     """
-    from mcptest_engine.running.plan import plan_of
+    with lazily_compiled():
+        from mcptest_engine.running.plan import plan_of
 
     chosen = [(suite, with_last_failed(settings, suite, workspace, wanted=False)) for suite in suites]
     if last_failed:

@@ -90,8 +90,8 @@ def _sink(text: str) -> Sink:
 
 def live_progress(sinks: Sequence[Sink]) -> Progress | None:
     """Progress on stderr while a person waits at a terminal; nothing otherwise."""
-    person = is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
-    if not person or not any(sink.path is None and sink.format in _WATCHED for sink in sinks):
+    watched = any(sink.path is None and sink.format in _WATCHED for sink in sinks)
+    if not watched or os.environ.get("TERM") == "dumb" or not is_terminal(sys.stderr):
         return None
     from mcptest_engine.reporting.progress import Progress
 

@@ -119,11 +119,10 @@ class CoverageExtension(Extension):
             row.name: row
             for row in coverage_of(offered, map(_request_facts, record.tests), redact=redact, several=several)
         }
-        floors = self.floors or {}
-        for name in floors.keys() - rows.keys():
-            rows[name] = Dimension(name=name, unknown=self._unknown or "its lists are unknown")
-        floored = (replace(rows[name], floor=floors.get(name)) for name in DIMENSIONS if name in rows)
-        return tuple(replace(row, judged=self.judges and row.floor is not None) for row in floored)
+        for name, floor in (self.floors or {}).items():
+            row = rows.get(name) or Dimension(name=name, unknown=self._unknown or "its lists are unknown")
+            rows[name] = replace(row, floor=floor, judged=self.judges)
+        return tuple(rows[name] for name in DIMENSIONS if name in rows)
 
 
 def _request_facts(test: TestResult) -> Mapping[str, Any]:

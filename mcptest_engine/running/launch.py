@@ -142,11 +142,12 @@ async def launch(
     observer: AnswerObserver | None = None,
     admit: Callable[[Case], Awaitable[bool]] | None = None,
     source: Source | None = None,
+    needed: Sequence[str] | None = None,
 ) -> RunRecord:
     """Run a suite and return its record, which `emit` gets as well, in the closing `RunFinished`.
 
     `observer` is given every answer that is judged. With one worker, `admit` decides when each test is begun, and whether.
-    `source` is the state of the checkout, where somebody has asked for it already.
+    `source` is the state of the checkout and `needed` what `needed_servers` gives, where somebody has asked for it already.
 
     Cancelling the task ends the run early, with its record. Raises UsageError for a selection that makes no sense.
     """
@@ -155,7 +156,7 @@ async def launch(
     pool.emit = emit
     interrupted = False
     try:
-        pool.warm(needed_servers(suite, settings, pool))
+        pool.warm(needed_servers(suite, settings, pool) if needed is None else needed)
         try:
             for _ in range(TURNS_TO_SPAWN):
                 await asyncio.sleep(0)
@@ -200,20 +201,23 @@ async def launch_suites(
     try:
         for suite, settings in chosen:
             pools.append(open_pool(suite, settings, workspace, shared=shared))
+        needed = [needed_servers(*one, pool) for one, pool in zip(chosen, pools, strict=True)]
         commands: set[tuple[str, ...] | None] = {None}
         for (suite, settings), pool in zip(chosen, pools, strict=True):
             own = settings if settings.bail is None else settings._replace(bail=settings.bail - failed)
             with listen() as emit:
                 pool.emit = emit
-                pool.warm(needed_servers(suite, own, pool))
+                pool.warm(needed[begun])
                 commands.update(spec.command for spec in pool.specs.values())
                 if (own.workers or suite.run_options.get("concurrency")) != 1:
                     for later in range(max(begun + 1, ahead), min(begun + 1 + SUITES_AHEAD, len(pools))):
-                        _start_ahead(*chosen[later], pools[later], commands)
+                        _start_ahead(needed[later], pools[later], commands)
                         ahead = later + 1
                 source = source or Source(workspace.root)
                 begun += 1
-                record = await launch(suite, own, workspace=workspace, emit=emit, pool=pool, source=source)
+                record = await launch(
+                    suite, own, workspace=workspace, emit=emit, pool=pool, source=source, needed=needed[begun - 1]
+                )
             done(record)
             failed += record.totals.failed
             if record.interrupted or (settings.bail is not None and failed >= settings.bail):
@@ -222,12 +226,12 @@ async def launch_suites(
         await asyncio.gather(*(pool.close() for pool in pools[begun:]))
 
 
-def _start_ahead(suite: LoadedSuite, settings: RunSettings, pool: Pool, commands: set[tuple[str, ...] | None]) -> None:
+def _start_ahead(needed: Sequence[str], pool: Pool, commands: set[tuple[str, ...] | None]) -> None:
     """Begin to start the servers of a suite that comes later, but nothing that may be in the way of what runs.
 
     That is another process of one of `commands`, which have been started already, or a program that has one port.
     """
-    for name in needed_servers(suite, settings, pool):
+    for name in needed:
         spec = pool.specs.get(name)
         if spec is not None and spec.command not in commands and not spec.has_fixed_port:
             commands.add(spec.command)

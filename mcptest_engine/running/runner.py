@@ -25,6 +25,7 @@ from mcptest_engine.core.events import (
     Warned,
 )
 from mcptest_engine.core.results import Failure, FailureKind, NotRun, TestResult, Verdict
+from mcptest_engine.core.run_record import Totals
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.circumstances import call_error_text
@@ -532,7 +533,9 @@ class Run:
         hooked = () if self.hooks is None else tuple(self.hooks.warnings)
         judged = _warnings_once(told for index in sorted(self._warnings) for told in self._warnings[index])
         record = replace(
-            self.blank.with_tests(tests),
+            self.blank,
+            tests=tests,
+            totals=Totals.of(tests),
             duration_ms=round(duration_ms, 3),
             interrupted=interrupted,
             servers=self.pool.records(),

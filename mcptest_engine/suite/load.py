@@ -242,10 +242,10 @@ class _Load:
             suite=suite, problems=problems, files=files, merged=merged, places=places, secrets=frozenset(secrets)
         )
 
-    def _with_dotenv(self, directory: Path) -> dict[str, str]:
+    def _with_dotenv(self, directory: Path) -> Mapping[str, str]:
         """The environment with `.env` of the directory behind it."""
         path = directory / ".env"
-        environ = dict(self._options.environ)
+        environ = self._options.environ
         if not os.path.isfile(path):  # many keep a virtual environment in a directory of that name  # noqa: PTH113 - never raises
             return environ
         if self._options.only_own_files and not leads_inside(path, self._options.workspace_root):

@@ -44,9 +44,10 @@ def _at_once(text: str, until: str) -> dict[str, Any] | None:
     """The same where the first member called `until` is the object's own, as in what we write; None for all else.
 
     Five times as quick as one member after the other. Inside a text the name's quotes would be escaped, and what stands before
-    a member of an inner object cannot be closed by one brace.
+    a member of an inner object cannot be closed by one brace. That of a record has an array for its value, and inner ones with
+    its name have numbers.
     """
-    before = text[: max(text.find(f'"{until}":'), 0)].rstrip()
+    before = text[: max(text.find(f'"{until}":['), 0)].rstrip()
     if not before.endswith(","):
         return None
     try:

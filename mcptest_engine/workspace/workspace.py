@@ -97,7 +97,7 @@ class Workspace:
         self.runs_dir = self.data_dir / "runs"
         self.snapshots_dir = self.data_dir / "snapshots"
         self._held: dict[str, int] = {}
-        self._remembered: dict[Path, bytes | None] | None = None
+        self._remembered: dict[str, bytes | None] | None = None
 
     def relative(self, path: Path) -> str:
         """`path` as seen from the root, with `/`; one outside of it begins with `../`."""
@@ -177,8 +177,10 @@ class Workspace:
 
     def runs(self) -> list[Path]:
         """The records saved here, newest first, and last those dated in the future. Links and pipes are none."""
-        ids = newest_first(name[:-5] for name in list_files(self.runs_dir, ".json") if is_ulid(name[:-5]))
-        return [self.runs_dir / f"{run_id}.json" for run_id in ids]
+        return [self.runs_dir / f"{run_id}.json" for run_id in self._run_ids()]
+
+    def _run_ids(self) -> list[str]:
+        return newest_first(name[:-5] for name in list_files(self.runs_dir, ".json") if is_ulid(name[:-5]))
 
     def latest_run(self) -> tuple[Path | None, list[str]]:
         """The newest record, and a line for each file that has the name of a later one but is passed over."""
@@ -246,21 +248,22 @@ class Workspace:
             json.dumps(suite_path, ensure_ascii=ascii_only).encode("utf-8", "replace") for ascii_only in (True, False)
         ]
         remembered = self._remembered
-        for path in self.runs() if remembered is None else tuple(remembered):
+        for run_id in self._run_ids() if remembered is None else remembered:
             with contextlib.suppress(OSError):
-                suite = None if remembered is None else remembered[path]
+                suite = None if remembered is None else remembered[run_id]
                 if suite is None:
+                    path = self.runs_dir / f"{run_id}.json"
                     state = os.lstat(path)
                     suite = _read_suite(path, state.st_ino, state.st_mtime_ns, state.st_size)
                 if remembered is not None:
-                    remembered[path] = suite
+                    remembered[run_id] = suite
                 if any(spelling in suite for spelling in spellings):
-                    yield path
+                    yield self.runs_dir / f"{run_id}.json"
 
     @contextlib.contextmanager
     def remembered_runs(self) -> Iterator[None]:
         """List the saved runs once for all suites of a command: `run_files_of` knows no later ones meanwhile."""
-        self._remembered = dict.fromkeys(self.runs())
+        self._remembered = dict.fromkeys(self._run_ids())
         try:
             yield
         finally:

@@ -30,8 +30,8 @@ def test_the_quick_way_finds_what_the_slow_one_finds(
 
 
 @pytest.mark.parametrize(
-    "text", ['{"a":1 "tests":2}', '{"a":{"b":1,"tests":2}}', '{"a":1,,"tests":2}', '{"a":"x,"tests":2}']
+    "text", ['{"a":1 "tests":[2]}', '{"a":{"b":1,"tests":[2]}}', '{"a":1,,"tests":[2]}', '{"a":"x,"tests":[2]}']
 )
 def test_what_is_torn_has_no_head(text: str) -> None:
     assert _at_once(text, "tests") is None
-    assert _at_once('{"a":1,"tests":', "tests") == {"a": 1}
+    assert _at_once('{"a":1,"tests":[', "tests") == {"a": 1}
