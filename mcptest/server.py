@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest.suites import McptestWarning
-from mcptest_engine.core.errors import McptestError, SuiteError, UsageError, did_you_mean
+from mcptest_engine.core.errors import McptestError, ServerError, SuiteError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -68,6 +68,8 @@ def _with_short_traceback(
         try:
             return await method(server, *args, **keywords)
         except McptestError as wrong:
+            if isinstance(wrong, ServerError) and wrong.stderr_tail:
+                server._note_stderr(wrong)
             raise wrong.with_traceback(None) from None
 
     return call
@@ -291,6 +293,15 @@ class Server:
         envelope = make_envelope(asked, exchange.answer, number=1, duration_ms=exchange.duration_ms, http=exchange.http)
         envelope["notifications"] = list(notifications)
         return Result(envelope, self)
+
+    def _note_stderr(self, wrong: ServerError) -> None:
+        """Let tracebacks show the end of the server's stderr, once."""
+        from mcptest_engine.reporting.facts import STDERR_LINES, last_lines
+
+        lines = last_lines(self._pool.redactor.redact_text(wrong.stderr_tail), STDERR_LINES)
+        note = "\n".join(["stderr of the server:", *(f"  │ {line}" for line in lines)])
+        if note not in getattr(wrong, "__notes__", ()):
+            wrong.add_note(note)
 
     def _redact(self, value: Any) -> Any:
         return self._pool.redactor.redact(value)

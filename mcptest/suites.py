@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import SuiteError, UsageError
+from mcptest_engine.core.words import quoted
 from mcptest_engine.running.settings import RunSettings, Selection
 from mcptest_engine.workspace.workspace import find_workspace
 
@@ -91,6 +92,9 @@ async def run_async(
     from mcptest_engine.reporting.many import ended_suites, invalid_suite, join_records
     from mcptest_engine.running.launch import launch_suites
 
+    for name, words in (("tags", tags), ("skip_tags", skip_tags), ("servers", servers)):
+        if isinstance(words, str):  # would be a tag for each letter
+            raise UsageError(f"`{name}` is a list, found the text {quoted(words)}", hint=f"write `{name}=[{words!r}]`")
     loaded, unread = _load_all(suite, variables, strict=strict)
     settings = RunSettings(
         selection=Selection(

@@ -89,6 +89,8 @@ def test_a_run_takes_what_the_flags_take(suite: Path) -> None:
     assert (record.verdict, len(record.tests), record.exit_code) == ("pass", 1, 0)
     assert type(events[-1]).__name__ == "RunFinished"
     assert not list((suite.parent / ".mcptest").glob("runs/*.json"))
+    with pytest.raises(mcptest.UsageError, match='`tags` is a list, found the text "fast"'):
+        mcptest.run(str(suite), tags="fast")
 
 
 def test_a_loaded_suite_can_be_run_in_a_loop(suite: Path) -> None:
@@ -250,9 +252,12 @@ def test_an_unknown_tool_has_its_nearest_name_in_a_short_traceback() -> None:
         assert "mcptest_engine" not in "".join(str(entry.path) for entry in told.traceback)
 
 
-def test_a_server_that_does_not_start_says_so() -> None:
-    with pytest.raises(mcptest.ServerDidNotStart), mcptest.connect([sys.executable, "-c", "raise SystemExit(3)"]):
+def test_a_server_that_does_not_start_says_so_with_its_stderr_and_without_its_secrets() -> None:
+    program = "import os, sys; sys.exit(f'no shop at {os.environ[\"SHOP_TOKEN\"]}')"
+    server = mcptest.connect([sys.executable, "-c", program], env={"SHOP_TOKEN": "s3cr3t-and-long-enough"})
+    with pytest.raises(mcptest.ServerDidNotStart) as raised, server:
         pass
+    assert raised.value.__notes__[-1] == "stderr of the server:\n  │ no shop at [REDACTED]"
 
 
 def test_a_server_that_has_died_is_started_again(tmp_path: Path) -> None:
@@ -261,6 +266,7 @@ def test_a_server_that_has_died_is_started_again(tmp_path: Path) -> None:
         with pytest.raises(mcptest.ServerDied, match="exited with code 3") as raised:
             server.call("any")
         assert "giving up" in raised.value.stderr_tail
+        assert "stderr of the server:\n  │ giving up" in raised.value.__notes__[-1]
         assert server.call("any").text == "ok"
 
 
