@@ -2,7 +2,7 @@
 
 From it come the nearest name of an unknown tool or prompt, what is odd about arguments, and the `outputSchema` of results. A
 list that cannot be read fails nothing: that an answer could not be checked is a warning. A name counts as unknown only after
-a second look, since a server may list more than it did at first. A list is read again once the server has said that its tools
+a second look, since a server may list more than it did at first. A list is read again once the server has said that it
 changed, and where its server died over it or hung in a call before it.
 """
 
@@ -196,6 +196,11 @@ def find_call_fault(
     return None if fault is None else CallFault(*fault, fails=session.spec.is_strict)
 
 
+def _list_changes(session: Session, what: str) -> int:
+    """How often the server has said that its tools, or its prompts, have changed."""
+    return session.tool_list_changes if what == "tools" else session.prompt_list_changes
+
+
 class RunCatalogs:
     """The lists of a run's servers. `listed` is given each server's tools; `redact` takes secrets out of what is quoted."""
 
@@ -229,9 +234,9 @@ class RunCatalogs:
         return task is not None and not task.done()
 
     def _has_changed(self, key: tuple[str, str], session: Session) -> bool:
-        """Whether the server has said so since the list was asked for. Only tools count: a prompt is looked for twice."""
+        """Whether the server has said so since the list was asked for."""
         reader, changes = self._changes[key]
-        return key[1] == "tools" and session.tool_list_changes != (changes if reader is session else 0)
+        return _list_changes(session, key[1]) != (changes if reader is session else 0)
 
     async def find(
         self,
@@ -298,7 +303,7 @@ class RunCatalogs:
     def _start(self, session: Session, what: str) -> asyncio.Task[Listing | None]:
         loop, key = asyncio.get_running_loop(), (session.spec.name, what)
         self._began[key] = loop.time()
-        self._changes[key] = session, session.tool_list_changes
+        self._changes[key] = session, _list_changes(session, what)
         self._listings[key] = task = loop.create_task(self._read(session, what))
         return task
 
@@ -351,7 +356,7 @@ class RunCatalogs:
             found = session.lists.get(what)
             if found is None:
                 found = await list_all(session, what)
-                if session.tool_list_changes == self._changes[key][1]:
+                if _list_changes(session, what) == self._changes[key][1]:
                     session.lists[what] = found
         except ServerError as error:
             self._unread[key] = self._redact(error.message)

@@ -116,7 +116,8 @@ class Session:
     clears it.
     `noise_count` is how many lines were no message. `ending` is set once the connection is gone. `heard`, where set, is told
     every exchange as it ends, and None before a request that is sent while none waits; it must be quick and not raise. `gate`,
-    where set, decides about every `tools/call`; `tool_list_changes` is how often the server has said that its tools changed.
+    where set, decides about every `tools/call`; `tool_list_changes` and `prompt_list_changes` are how often the server has said
+    that these changed.
     `lists` are the lists that a run has read, "tools" or "prompts", for the next run over this session.
     """
 
@@ -166,7 +167,7 @@ class Session:
         self._closing: asyncio.Task[None] | None = None
         self.heard: Callable[[Exchange | None], None] | None = None
         self.gate: Gate | None = None
-        self.tool_list_changes = 0
+        self.tool_list_changes = self.prompt_list_changes = 0
         self.lists: dict[str, list[dict[str, Any]]] = {}
         self._answered_at = self._served_at = 0.0
         self._silent_since = 0.0
@@ -342,7 +343,7 @@ class Session:
         self.traffic = Traffic()
         self.heard = self._client = self._last_call = None
         self._told_repeated.clear()
-        self.tool_list_changes = 0
+        self.tool_list_changes = self.prompt_list_changes = 0
         self._began_at = self._ready_at = monotonic()
 
     @property
@@ -741,6 +742,7 @@ class Session:
             self.tool_list_changes += 1
             self.lists.pop("tools", None)
         elif message["method"] == "notifications/prompts/list_changed":
+            self.prompt_list_changes += 1
             self.lists.pop("prompts", None)
         if self._has_room_for(size):
             self.notifications.append(message)

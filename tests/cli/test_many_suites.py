@@ -312,3 +312,40 @@ def test_suites_that_share_a_server_list_its_tools_once_until_it_says_that_they_
     assert record.effects is not None
     classes = {call.server: call.tool_class for call in record.effects.calls if call.tool == "look"}
     assert classes == {"scripted (d.yml)": "read_only", "scripted (e.yml)": "read_only_presumed"}
+
+
+LATE_NEWS = """
+import minimcp
+
+asked = []
+
+def handle(method, params, message):
+    if method != "prompts/list":
+        return {"messages": [{"role": "user", "content": {"type": "text", "text": "hello"}}]}
+    asked.append(method)
+    listed = {"prompts": [{"name": "greet", "arguments": [{"name": "old" if len(asked) == 1 else "new"}]}]}
+    if len(asked) == 1:
+        minimcp.send({"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"})
+    return listed
+
+minimcp.serve(handle, capabilities={"prompts": {"listChanged": True}})
+"""
+
+
+def test_a_list_of_prompts_that_changes_while_it_is_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer that was under way when the server said so is not what the next test, or the next suite, is held to."""
+    monkeypatch.chdir(tmp_path)
+    Path("late_news.py").write_text(LATE_NEWS, encoding="utf-8")
+    server = {"command": [sys.executable, "late_news.py"], "env": {"PYTHONPATH": str(SERVERS)}}
+    expect = {"text": "hello"}
+    first, second = (
+        {"name": name, "prompt": "greet", "args": {name: "x"}, "expect": expect} for name in ("old", "new")
+    )
+    for name, prompts in (("one", [first, second]), ("a", [first]), ("b", [second])):
+        Path(f"{name}.yml").write_text(json.dumps({"servers": {"s": server}, "prompts": prompts}), encoding="utf-8")
+    for suites in (["one.yml"], ["a.yml", "b.yml"]):
+        ran = invoke(run.command, *suites, "--workers", "1", "--reporter", "json")
+        record = RunRecord.from_json(json.loads(ran.stdout))
+        assert (record.totals.passed, record.warnings) == (2, ()), suites
