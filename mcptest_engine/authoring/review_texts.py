@@ -7,6 +7,7 @@ surprising thing is that nothing here needs to be right about YAML: whoever puts
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import McptestError, SuiteError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.yaml import Pointer, Tree
 
 _LARGEST = 32 * 1024 * 1024
+_IN_JSON = re.compile(r"\s*\{\s*\"")
 
 
 class Unreadable(McptestError):
@@ -33,7 +35,7 @@ class Piece(NamedTuple):
     """One node, or one `key: value`, of a text: where it stands, in which column, and its lines without indentation.
 
     `inner` leads from the piece, read by itself, to the place asked for. `is_item` says that it is an item of a list, shown
-    with its dash.
+    with its dash. `in_json`: what is written into it is JSON, as the whole text is.
     """
 
     start: int
@@ -42,6 +44,7 @@ class Piece(NamedTuple):
     text: str
     inner: Pointer
     is_item: bool
+    in_json: bool
 
     @property
     def shown(self) -> str:
@@ -53,7 +56,11 @@ class Piece(NamedTuple):
 
     def with_value(self, value: Any) -> str:
         """The piece's text with another value at the place asked for; comments and spelling stay. Raises: EditRefused."""
-        return apply(self.text, set_value(self.text, self.inner, value))
+        if not self.in_json:
+            return apply(self.text, set_value(self.text, self.inner, value))
+        first, last, path = ("[", "]", (0, *self.inner)) if self.is_item else ("{", "}", self.inner)
+        whole = first + self.text + last  # so the edit sees that it is in JSON
+        return apply(whole, set_value(whole, path, value)).removeprefix(first).removesuffix(last)
 
 
 class SuiteText:
@@ -151,7 +158,7 @@ class SuiteText:
         if any(line[:column].strip() for line in rest):
             return None
         text = "\n".join((first, *(line[column:] for line in rest)))
-        piece = Piece(start, end, column, text, inner, is_item)
+        piece = Piece(start, end, column, text, inner, is_item, in_json=_IN_JSON.match(self.text) is not None)
         return piece if self.put(piece, text).text == written else None
 
     def _test_node(self, block: str, index: int) -> tuple[Node | None, int]:

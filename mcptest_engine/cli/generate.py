@@ -385,6 +385,10 @@ class _Destination:
             raise UsageError(
                 "both --into and --output are given", hint="--into changes that suite; --output writes a new one"
             )
+        if output is not None and form != "json" and Path(output).suffix == ".json":
+            raise UsageError(
+                f"--output `{output}`: a suite is written in YAML", hint=f"name it `{Path(output).stem}.yml`"
+            )
         if output is not None and Path(output).exists() and not force:
             raise UsageError(f"`{output}` exists", hint="--force overwrites it; --into adds the tests to it")
         before = None if into is None else _suite_text(into)

@@ -414,6 +414,8 @@ def _taken(output: Path) -> bool:
 def _check_free(output: Path, *, force: bool) -> None:
     if output.is_dir():
         raise UsageError(f"--output `{output}` is a directory", hint="name a file in it, such as mcptest.yml")
+    if output.suffix == ".json":
+        raise UsageError(f"--output `{output}`: a suite is written in YAML", hint=f"name it `{output.stem}.yml`")
     if force or not _taken(output):
         return
     there = output if os.path.lexists(output) else next(name for name in SUITE_FILES if os.path.lexists(name))

@@ -22,7 +22,7 @@ from mcptest_engine.suite.short_assertions import (
     short_target,
     with_long_assertions,
 )
-from mcptest_engine.suite.splice import newline_of
+from mcptest_engine.suite.splice import is_json, newline_of
 from mcptest_engine.suite.text_edits import EditRefused, TextEdit, apply
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_nodes import Kind, Node, compose
@@ -59,6 +59,7 @@ class _Site(NamedTuple):
 
     path: Pointer
     block: str
+    in_json: bool = False
 
 
 class _Stays(Exception):
@@ -83,7 +84,8 @@ def with_assertions(text: str, *, short: bool, test: Pointer = ()) -> Converted:
         place = tree.span_of(tree.index(site.path, key=True, nearest=True) or 0)
         left.append(Left(place.line, reason))
 
-    for site in _sites(tree.value):
+    in_json = is_json(body, root)
+    for site in (one._replace(in_json=in_json) for one in _sites(tree.value)):
         if site.path[: len(test)] != test:
             continue
         try:
@@ -212,7 +214,7 @@ def _to_short(text: str, pair: tuple[Node, Node], site: _Site) -> list[TextEdit]
         if row.key in keys[:number] and keys[number - 1] != row.key:
             raise _Stays(f"other assertions stand between those on `{row.key}`")
     if listed.flow:
-        return _flow_to_short(text, node, holder, listed, rows)
+        return _flow_to_short(text, node, holder, listed, rows, in_json=site.in_json)
     return _block_to_short(text, node, holder, listed, rows)
 
 
@@ -232,13 +234,14 @@ def _row(text: str, item: Node, block: str, *, flow: bool) -> _Row:
     return _Row(start, item.end, short_target(target.key, block), matcher)
 
 
-def _spelt(key: str, *, flow: bool) -> str:
-    return key if (_PLAIN_IN_FLOW if flow else _PLAIN).fullmatch(key) else json.dumps(key, ensure_ascii=False)
+def _spelt(key: str, *, flow: bool, in_json: bool = False) -> str:
+    is_plain = not in_json and (_PLAIN_IN_FLOW if flow else _PLAIN).fullmatch(key)
+    return key if is_plain else json.dumps(key, ensure_ascii=False)
 
 
-def _together(text: str, rows: Sequence[_Row], column: int, *, flow: bool) -> str:
+def _together(text: str, rows: Sequence[_Row], column: int, *, flow: bool, in_json: bool = False) -> str:
     """The key of the short form for assertions on one target, which stands in `column`."""
-    key, matcher = _spelt(rows[0].key, flow=flow), rows[0].matcher
+    key, matcher = _spelt(rows[0].key, flow=flow, in_json=in_json), rows[0].matcher
     if len(rows) > 1:
         if not all(row.matcher.flow for row in rows):
             raise _Stays(f"several matchers for `{rows[0].key}` do not stand on one line each")
@@ -299,12 +302,14 @@ def _block_to_short(text: str, node: Node, holder: Node, listed: Node, rows: Seq
     return [TextEdit(begin, at, _moved(out, shift, first=True) if shift else out)]
 
 
-def _flow_to_short(text: str, node: Node, holder: Node, listed: Node, rows: Sequence[_Row]) -> list[TextEdit]:
+def _flow_to_short(
+    text: str, node: Node, holder: Node, listed: Node, rows: Sequence[_Row], *, in_json: bool
+) -> list[TextEdit]:
     out, at = "", listed.body + 1
     for group in _groups(rows):
         if any("#" in text[one.end : other.start] for one, other in pairwise(group)):
             raise _Stays("a comment between assertions on one target would be lost")
-        out += text[at : group[0].start] + _together(text, group, 0, flow=True)
+        out += text[at : group[0].start] + _together(text, group, 0, flow=True, in_json=in_json)
         at = group[-1].end
     out += text[at : listed.end - 1]
     if node is listed:
@@ -339,13 +344,14 @@ def _to_long(text: str, pair: tuple[Node, Node], site: _Site) -> list[TextEdit]:
     is_list = len(written) == len(node.pairs)
     if node.flow:
         items = "".join(
-            text[before : name.start] + ", ".join(_items(text, name, value, site.block, 0, flow=True))
+            text[before : name.start] + ", ".join(_items(text, name, value, site, 0, flow=True))
             for before, (name, value) in zip(
                 [written[0][0].start, *(value.end for _, value in written)], written, strict=False
             )
         )
         if not is_list:
-            return [TextEdit(written[0][0].start, written[-1][1].end, f"assertions: [{items}]")]
+            key = _spelt("assertions", flow=True, in_json=site.in_json)
+            return [TextEdit(written[0][0].start, written[-1][1].end, f"{key}: [{items}]")]
         head, tail = text[node.body + 1 : written[0][0].start], text[written[-1][1].end : node.end - 1]
         return [TextEdit(node.body, node.end, f"[{_unpadded(head)}{items}{_unpadded(tail)}]")]
     column, start = _column(text, written[0][0].start), _line_start(text, written[0][0].start)
@@ -354,7 +360,7 @@ def _to_long(text: str, pair: tuple[Node, Node], site: _Site) -> list[TextEdit]:
     newline = newline_of(text)
     out, at = "", start
     for name, value in written:
-        rows = _items(text, name, value, site.block, column, flow=False)
+        rows = _items(text, name, value, site, column, flow=False)
         out += text[at : name.start] + f"{newline}{' ' * column}".join(f"- {row}" for row in rows)
         at = value.end
     if not is_list:
@@ -362,9 +368,9 @@ def _to_long(text: str, pair: tuple[Node, Node], site: _Site) -> list[TextEdit]:
     return [TextEdit(start, at, out)]
 
 
-def _items(text: str, name: Node, value: Node, block: str, column: int, *, flow: bool) -> list[str]:
+def _items(text: str, name: Node, value: Node, site: _Site, column: int, *, flow: bool) -> list[str]:
     """What stands behind the dashes of the assertions that one key of the short form stands for."""
-    target = long_target(name.key, block)
+    target = long_target(name.key, site.block)
     if target is None:
         raise _Stays(f"`{name.key}` is no target")
     between = text[name.end : value.start]
@@ -375,6 +381,12 @@ def _items(text: str, name: Node, value: Node, block: str, column: int, *, flow:
     )
     if value.kind is Kind.MAPPING and "#" in _without_values(text, value):
         raise _Stays("a comment in an assertion would be lost")
+    if site.in_json:
+        return [
+            f'{{ "target": {json.dumps(target, ensure_ascii=False)}, "matcher": '
+            f"{{ {json.dumps(matcher, ensure_ascii=False)}: {text[operand.start : operand.end]} }} }}"
+            for matcher, operand in matchers
+        ]
     return [_item(text, target, matcher, operand, column, flow=flow) for matcher, operand in matchers]
 
 

@@ -35,7 +35,7 @@ class Splicer:
 
     def __init__(self, text: str, root: Node | None, newline: str) -> None:
         self.text, self.root, self.newline = text, root, newline
-        self._as_json = _is_json(text, root)
+        self._as_json = is_json(text, root)
 
     def begin(self, key: str, value: Any, *, spread: bool = False, lines: list[str] | None = None) -> Iterator[str]:
         """The first key of a file that has none, behind its comments."""
@@ -429,7 +429,8 @@ def _wider(lines: Sequence[str], offset: int) -> list[str]:
     return [first, *(" " * shift + line if shift > 0 else line for line in lines[1:])]
 
 
-def _is_json(text: str, root: Node | None) -> bool:
+def is_json(text: str, root: Node | None) -> bool:
+    """Whether a text is written as JSON: in brackets, with quotes around its first key."""
     if root is None or not root.flow:
         return False
     first = root.pairs[0][0] if root.pairs else root

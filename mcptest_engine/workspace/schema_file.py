@@ -1,7 +1,7 @@
 """The JSON Schema of suites as a file of the workspace, which editors read without a network.
 
-A suite names it in a comment, the schema line. Only the file of the suite's own workspace is written, and only for a suite that
-names it, so that a suite of somebody else's has nothing written anywhere else.
+A suite names it in a comment, the schema line, or in JSON by the key `$schema`. Only the file of the suite's own workspace is
+written, and only for a suite that names it, so that a suite of somebody else's has nothing written anywhere else.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SCHEMA_LINE = f"{COMMENT}{DATA_DIR}/{SCHEMA_FILE}"
 """The schema line of a suite in the top folder of its workspace."""
 _FORMER_URL = "https://mcptest.sh/schema/"
 """Suites of earlier versions name a schema there."""
-_SCHEMA_LINE = lazy_pattern(rf"^{re.escape(COMMENT)}(\S+)", re.MULTILINE)
+_SCHEMA_LINE = lazy_pattern(rf'(?:^{re.escape(COMMENT)}|"\$schema"\s*:\s*")([^\s"]+)', re.MULTILINE)
 _HEAD = 512
 
 
@@ -35,7 +35,7 @@ def with_schema_line(text: str, path: Path) -> str:
     if found is None:
         return text
     place = os.environ.get(URL_VARIABLE) or _relative_place(path)
-    return f"{text[: found.start()]}{COMMENT}{place}{text[found.end() :]}"
+    return f"{text[: found.start(1)]}{place}{text[found.end(1) :]}"
 
 
 def with_mended_schema_line(text: str, path: Path) -> str:

@@ -190,6 +190,16 @@ def test_accepting_changes_the_one_value_and_no_other_byte(bench: Bench, written
     assert not check_suite(path, LoadOptions(environ={}, workspace_root=bench.root)).errors
 
 
+def test_an_accepted_object_is_json_in_a_suite_that_is(bench: Bench) -> None:
+    test = {"name": "forecast", "tool": "forecast", "expect": {"result.content[0]": {"exact": 1}}}
+    written = {"servers": {"mock": {"command": ["true"]}}, "tools": [test]}
+    path = bench.suite(json.dumps(written))
+    bench.ran({"forecast": text_result("sun shine")})
+    assert accept(bench, *look(bench.workspace).items).refused == ()
+    expect = json.loads(path.read_text(encoding="utf-8"))["tools"][0]["expect"]
+    assert expect == {"result.content[0]": {"exact": {"type": "text", "text": "sun shine"}}}
+
+
 def test_assertions_in_the_short_form_stay_in_it_and_change_one_by_one(bench: Bench) -> None:
     def suite(price: str, name: str, whole: str, text: str, tags: str, number: str) -> str:
         return f"""{HEAD}tools:

@@ -361,6 +361,7 @@ def test_a_server_that_offers_nothing_gets_no_suite(mcptest: Run, tmp_path: Path
         (("--command", "a", "--run", "--no-run"), "--run runs the suite and --no-run does not"),
         (("--from-config", "nope"), "no coding agent's settings here name a server `nope`"),
         (("--command", "a", "--output", "."), "is a directory"),
+        (("--command", "a", "--output", "s.json"), "a suite is written in YAML"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -216,3 +217,15 @@ def test_one_test_alone_can_be_converted() -> None:
         "      max_duration_ms: 5\n      assertions:\n        - { target: result.isError, matcher: { exact: true } }\n"
     )
     assert found.text == SHORT.replace("      max_duration_ms: 5\n      result.isError: true\n", changed)
+
+
+def test_a_suite_in_json_stays_json() -> None:
+    test = {"name": "a", "tool": "t", "expect": [{"target": "result.content[0].text", "matcher": {"contains": "x"}}]}
+    budget = {"max_duration_ms": 5, "assertions": [{"target": "result.a b", "matcher": {"exact": 1}}]}
+    text = json.dumps({"tools": [test, {"name": "b", "tool": "t", "expect": budget}]}, indent=2)
+    short = with_assertions(text, short=True).text
+    assert [one["expect"] for one in json.loads(short)["tools"]] == [
+        {"text": {"contains": "x"}},
+        {"max_duration_ms": 5, "result.a b": 1},
+    ]
+    assert json.loads(with_assertions(short, short=False).text) == json.loads(text)

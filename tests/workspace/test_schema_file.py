@@ -111,6 +111,21 @@ def test_the_schema_line_of_a_copied_or_earlier_suite_is_corrected(here: Path, l
     assert after == f"# yaml-language-server: $schema=../.mcptest/suite.schema.json\r\n\n{BODY}"
 
 
+def test_a_suite_in_json_names_its_schema_by_a_key(here: Path) -> None:
+    suite = (
+        '{ "$schema": "PLACE", "servers": { "s": { "command": ["true"] } }, "tools": [{ "name": "a", "tool": "a" }] }'
+    )
+    path = here / "tests" / "shop.json"
+    path.parent.mkdir()
+    path.write_text(
+        with_mended_schema_line(suite.replace("PLACE", "schemas/suite.schema.json"), path), encoding="utf-8"
+    )
+    assert path.read_text(encoding="utf-8") == suite.replace("PLACE", "../.mcptest/suite.schema.json")
+    (here / ".mcptest").mkdir()
+    assert check(path, find_workspace(here), {}).suite is not None
+    assert (here / ".mcptest" / "suite.schema.json").read_text(encoding="utf-8") == schema_text()
+
+
 def test_a_schema_line_that_is_right_stays(here: Path) -> None:
     """A file that is there, and a URL of somebody's own."""
     path = suite_in(here, "# yaml-language-server: $schema=own/suite.schema.json")

@@ -250,6 +250,13 @@ class Suite(Part):
     description: str | None = Field(
         default=None, description="A description for people.", json_schema_extra=hints("desc")
     )
+    schema_path: Text | None = Field(
+        default=None,
+        alias="$schema",
+        description="The path or URL of the JSON Schema of suites, for editors. Only a suite in JSON needs it: in YAML, the "
+        "first line names the schema.",
+        examples=[".mcptest/suite.schema.json"],
+    )
     servers: dict[str, Server] = Field(
         default={},
         description="The servers under test, by the names that tests use.",
