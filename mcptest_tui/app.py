@@ -13,7 +13,7 @@ from textual import events
 from textual.actions import parse
 from textual.errors import NoWidget
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.workspace.workspace import find_workspace
 from mcptest_tui.actions import id_of
 from mcptest_tui.agents import Agents

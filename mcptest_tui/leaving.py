@@ -13,7 +13,7 @@ from functools import partial
 from queue import Empty, Queue
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual._compositor import Compositor
 from textual.content import Content
 from textual.screen import Screen
 
-from mcptest_tui.compositor import SparingCompositor
 from mcptest_tui.problems import Sturdy
 from mcptest_tui.styles.sheet import state_of
 
@@ -15,9 +15,42 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from textual import events
+    from textual._compositor import ChopsUpdate
+    from textual.geometry import Region
+    from textual.widget import Widget
 
     from mcptest_tui.state.catalog import Item
     from mcptest_tui.widgets.status_bar import Status
+
+
+class SparingCompositor(Compositor):
+    """Renders the widgets that lie where something has changed. What is drawn is the same."""
+
+    _changed: tuple[Region, ...] = ()
+
+    @property
+    def visible_widgets(self) -> dict[Widget, tuple[Region, Region]]:
+        """All of them; while a part is drawn, those that are seen in it: what lies behind a widget in front is not."""
+        found = super().visible_widgets
+        changed = self._changed
+        if not changed:
+            return found
+        seen = {}
+        for widget, (region, clip) in found.items():  # the foremost first
+            visible = region.intersection(clip)
+            if any(one.overlaps(visible) for one in changed):
+                seen[widget] = region, clip
+                changed = tuple(one for one in changed if not visible.contains_region(one))
+        return seen
+
+    def render_partial_update(self) -> ChopsUpdate | None:
+        """As the base class, of what has changed; of all, in a Textual that calls these by other names."""
+        _ = getattr(self, "cuts", None)  # which are made of all widgets, and kept
+        self._changed = tuple(getattr(self, "_dirty_regions", ()))
+        try:
+            return super().render_partial_update()
+        finally:
+            self._changed = ()
 
 
 class ModeScreen(Sturdy, Screen[None]):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.sanitise import one_line, sanitise
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.workspace.suite_file import demo_suite
 from mcptest_engine.workspace.workspace import find_workspace
 from mcptest_tui.actions import by_id

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.state.reviewing import ACCEPT, REJECT, Reviewing, item_of
 from mcptest_tui.words import MARKS, key_of

@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.running.watch import WRITTEN_WITHIN_SECONDS, WrittenFiles
 from mcptest_tui.state.progress import CANCELLED, Progress
 from mcptest_tui.words import MARKS, key_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_tui.state.processes import count_text
 from mcptest_tui.widgets.mode_bar import MODES
 from mcptest_tui.widgets.status_bar import COUNTED, Status

@@ -7,27 +7,66 @@ at that time.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine import __version__
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.shipped import PACKAGE
-from mcptest_engine.running.documents import watched_by
+from mcptest_engine.running.documents import Document, watched_by
 from mcptest_engine.running.watch import state_of
+from mcptest_engine.workspace.files import make_directory, read_file
 from mcptest_engine.workspace.workspace import SUITE_FILES
-from mcptest_tui.document_cache import DocumentCache
+from mcptest_tui.places import cache_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcptest_tui.base_app import BaseApp
 
 MOST_LOOKED = 200
 """So many folders and entries of one are looked at before the first screen is shown."""
-
-if TYPE_CHECKING:
-    from mcptest_engine.running.documents import Document
-    from mcptest_tui.base_app import BaseApp
-
+MOST_CACHE_BYTES = 4 * 1024 * 1024
 SHOWN = 60
 AWAY_SECONDS = 0.3
 _NOT_THERE = (FileNotFoundError, NotADirectoryError, ValueError)
+
+
+class DocumentCache:
+    """The suites of a workspace as they were read last, in one file: names and places of tests, no texts of servers.
+
+    Reading a suite takes as long as starting the workbench, so the first paint comes from here, and a moment later from the
+    suite itself. A cache that is broken, or of another version, is as good as none.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.path = cache_dir(root) / "documents.json"
+        self._written = ""
+
+    def load(self) -> dict[str, Document]:
+        """The documents by path."""
+        try:
+            text = read_file(self.path, largest=MOST_CACHE_BYTES).decode()
+            value = json.loads(text)
+            if value["version"] != __version__:
+                return {}
+            found = {item["path"]: Document.from_json(item) for item in value["documents"]}
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return {}
+        self._written = text
+        return found
+
+    def save(self, documents: Iterable[Document]) -> None:
+        """Keep them, if they are other than those that are kept. Raises: OSError."""
+        text = json.dumps({"version": __version__, "documents": [document.to_json() for document in documents]})
+        if text != self._written and len(text) <= MOST_CACHE_BYTES:
+            from mcptest_engine.workspace.atomic import write_atomic
+
+            make_directory(self.path.parent)
+            write_atomic(self.path, text.encode())
+            self._written = text
 
 
 class Suites:

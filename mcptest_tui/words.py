@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import LONG_WAIT_MS
+from mcptest_engine.core.text import LONG_WAIT_MS
 from mcptest_tui.actions import by_id
 
 if TYPE_CHECKING:

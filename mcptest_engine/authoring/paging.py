@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.authoring.catalog_texts import nameable_tools
 from mcptest_engine.core.errors import UsageError, did_you_mean
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.text import counted
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.core.words import counted
 from mcptest_engine.safety.execution_policy import MANY_TOOLS, ExecutionPolicy
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from mcptest_engine.core.errors import McptestError, RecordError
 from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import Absent, Spread, TargetSyntaxError, parse_target, render, resolve_answer
-from mcptest_engine.core.words import time_shown
+from mcptest_engine.core.text import time_shown
 from mcptest_engine.suite.short_assertions import block_of_step, written_assertions
 from mcptest_engine.suite.templates import DATA_MATCHERS, LITERAL_KEYS
 from mcptest_engine.suite.text_edits import EditRefused

@@ -13,7 +13,7 @@ import click
 
 from mcptest_engine.cli.common import find_here, json_text
 from mcptest_engine.core.errors import McptestError
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 
 if TYPE_CHECKING:
     from mcptest_engine.workspace.result_cache import CacheSize, ResultCache

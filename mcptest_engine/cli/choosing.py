@@ -204,7 +204,7 @@ def _with_extras(chosen: Chosen, flags: Mapping[str, Any]) -> Chosen:
 
 
 def _duration(text: str) -> str:
-    from mcptest_engine.core.durations import seconds_of
+    from mcptest_engine.core.text import seconds_of
 
     try:
         seconds_of(text)

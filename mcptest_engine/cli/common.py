@@ -13,7 +13,7 @@ import click
 
 from mcptest_engine.core.ci import is_ci
 from mcptest_engine.core.errors import McptestError, PolicyDenied, Problem, Severity, SuiteError, UsageError
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:

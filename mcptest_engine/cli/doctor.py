@@ -207,7 +207,7 @@ def _of_machine(config: str | None, form: str) -> Report:
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.judging.providers.checking import check_models
     from mcptest_engine.servers.diagnosis.checks import Report
-    from mcptest_engine.servers.diagnosis.here import check_here
+    from mcptest_engine.servers.diagnosis.project import check_here
     from mcptest_engine.suite.load import check_suite
 
     workspace, environ = find_here(), dict(os.environ)
@@ -330,7 +330,7 @@ class _Printer:
 
     def conclude(self, report: Report, quality: Quality | None = None) -> None:
         """The last line: how it stands, and which layer failed, or what the descriptions lack."""
-        from mcptest_engine.core.words import counted
+        from mcptest_engine.core.text import counted
         from mcptest_engine.servers.diagnosis.checks import Status
 
         warnings = report.count(Status.WARNING)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mcptest_engine.cli.common import json_text
 from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,7 @@ import click
 from mcptest_engine.cli.common import suite_path
 from mcptest_engine.core.errors import ExitCode, UsageError
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 
 
 @click.command()

@@ -12,8 +12,8 @@ from mcptest_engine.cli.common import announce_new_folder, json_text, read_json
 from mcptest_engine.cli.policy_flags import allowing_options, check_allowed, take_policy
 from mcptest_engine.cli.target import declared_target, target_options, target_spec, with_session
 from mcptest_engine.core.errors import McptestError, UsageError, did_you_mean
+from mcptest_engine.core.text import counted
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.core.words import counted
 from mcptest_engine.safety.tool_classes import ToolClass, classify
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from mcptest_engine.cli.common import announce_new_folder, find_here, is_termina
 from mcptest_engine.cli.policy_flags import allowing_options, check_allowed, policy_options, take_policy
 from mcptest_engine.core.enums import ExpectedOutcome, Verdict
 from mcptest_engine.core.errors import AuthFailed, ExitCode, McptestError, ServerError, UsageError
+from mcptest_engine.core.text import counted
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.core.words import counted
 from mcptest_engine.safety.tool_classes import ToolClass
 from mcptest_engine.workspace.workspace import SUITE_FILES
 

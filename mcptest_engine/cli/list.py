@@ -12,7 +12,7 @@ from mcptest_engine.cli.selection import models_of, models_option, selection_of,
 from mcptest_engine.core.enums import TestKind, is_weak
 from mcptest_engine.core.errors import ExitCode, UsageError
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.running.cases import Check, Request
 
 if TYPE_CHECKING:

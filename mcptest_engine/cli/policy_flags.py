@@ -85,7 +85,7 @@ def check_allowed(policy: ExecutionPolicy, known: Collection[str]) -> None:
 
 def _seconds(ctx: click.Context, param: click.Parameter, value: str) -> float:
     """A duration as in suites; a bare number is milliseconds."""
-    from mcptest_engine.core.durations import seconds_of
+    from mcptest_engine.core.text import seconds_of
 
     text = f"{value}ms" if value.replace(".", "", 1).isdigit() else value
     try:

@@ -26,8 +26,8 @@ from mcptest_engine.cli.common import (
 from mcptest_engine.cli.policy_flags import policy_options, take_policy
 from mcptest_engine.cli.target import declared_target, target_options, target_spec, with_session
 from mcptest_engine.core.errors import McptestError
+from mcptest_engine.core.text import counted
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,7 +12,7 @@ from mcptest_engine.cli.common import colours, find_here, is_terminal, json_text
 from mcptest_engine.cli.review_text import item_headline, item_lines, short_ids, write_outcome
 from mcptest_engine.core.errors import ExitCode, UsageError, did_you_mean
 from mcptest_engine.core.sanitise import one_line, sanitise
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -21,7 +21,7 @@ from mcptest_engine.cli.keys import END, ESCAPE, Keys, keys
 from mcptest_engine.cli.review_text import diff_lines, item_headline, item_notes, short_ids, write_outcome
 from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.sanitise import one_line, sanitise
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -484,7 +484,7 @@ def _check_cache(flags: dict[str, Any]) -> None:
 def _duration(text: str | None) -> float | None:
     if text is None:
         return None
-    from mcptest_engine.core.durations import seconds_of
+    from mcptest_engine.core.text import seconds_of
 
     try:
         return seconds_of(text)

@@ -14,8 +14,8 @@ from mcptest_engine.cli.common import colours, find_here, json_text, read_json, 
 from mcptest_engine.cli.target import listed_surface, target_options
 from mcptest_engine.core.errors import ExitCode, McptestError, UsageError
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.text import counted
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

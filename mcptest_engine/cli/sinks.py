@@ -191,7 +191,33 @@ def annotate_invalid(suites: Sequence[SuiteNotRun], sinks: Sequence[Sink], works
 
 
 def _summarise(record: RunRecord, *, config: str, default_config: bool) -> None:
-    from mcptest_engine.cli.job_summary import add_to_summary
     from mcptest_engine.reporting.registry import RenderOptions, render
 
     add_to_summary(render("md", record, RenderOptions(config=config, default_config=default_config)).text)
+
+
+SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
+MOST_SUMMARY_BYTES = 1024 * 1024
+
+
+def add_to_summary(text: str) -> None:
+    """Append Markdown to the summary of a GitHub job, where there is one. What keeps it out costs a warning and nothing else.
+
+    GitHub takes at most 1 MiB of each step and drops all of a larger one, so that is not written.
+    """
+    named = os.environ.get(SUMMARY_VARIABLE)
+    if not named:
+        return
+    data = f"{text}\n".encode()
+    try:
+        with Path(named).open("ab") as file:
+            if file.tell() + len(data) > MOST_SUMMARY_BYTES:
+                _warn_of_summary("it would be larger than the 1 MiB that GitHub shows of a step")
+                return
+            file.write(data)
+    except OSError as wrong:
+        _warn_of_summary(wrong.strerror or str(wrong))
+
+
+def _warn_of_summary(why: str) -> None:
+    sys.stderr.write(f"warning: the job summary was not written: {why}\n")

@@ -10,7 +10,7 @@ import click
 from mcptest_engine.cli.common import check, find_here, json_text, parse_variables, show_problems, suite_path
 from mcptest_engine.core.errors import ExitCode, Problem, Severity, UsageError
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import did_you_mean
-from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.schema_document import OPAQUE, Document
+from mcptest_engine.core.text import pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

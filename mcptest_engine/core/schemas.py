@@ -97,7 +97,7 @@ def _layers_deeper_than(value: Any, levels: int) -> bool:
 def _compiled(schema: Any) -> Validator:
     import jsonschema_rs
 
-    from mcptest_engine.core.pointers import pointer
+    from mcptest_engine.core.text import pointer
 
     try:
         return jsonschema_rs.validator_for(schema, validate_formats=True, retriever=refuse_to_fetch)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from mcptest_engine.core.secret_names import is_secret_name
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.engine_process.protocol import Refused
 
 if TYPE_CHECKING:

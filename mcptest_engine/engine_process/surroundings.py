@@ -81,7 +81,7 @@ class Surroundings:
         checked = self.check(path, variables)
         if checked.suite is not None:
             return checked.suite
-        from mcptest_engine.core.words import counted
+        from mcptest_engine.core.text import counted
         from mcptest_engine.running.documents import problems_shown
 
         problems = [item.to_json() for item in problems_shown(checked, path)]

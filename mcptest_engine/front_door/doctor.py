@@ -20,7 +20,7 @@ async def report(request: Request) -> dict[str, Any]:
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.judging.providers.checking import check_models
     from mcptest_engine.servers.diagnosis.checks import Report
-    from mcptest_engine.servers.diagnosis.here import check_here
+    from mcptest_engine.servers.diagnosis.project import check_here
     from mcptest_engine.suite.load import LoadOptions, check_suite
 
     environ, root = request.door.environ, request.workspace.root

@@ -136,7 +136,7 @@ def _operation(tree: Any, op: str, pointer: str, value: Any) -> tuple[Path, Any]
 def _key(holder: Any, part: str, path: Path) -> Any:
     """The key or index that a part of a pointer means. Raises: UsageError with the nearest one."""
     from mcptest_engine.core.errors import did_you_mean
-    from mcptest_engine.core.pointers import pointer
+    from mcptest_engine.core.text import pointer
 
     place = f"`{pointer(path)}`" if path else "the suite"
     if isinstance(holder, dict):

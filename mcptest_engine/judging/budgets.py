@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.results import Failure, FailureKind
-from mcptest_engine.core.tokens import estimate_tokens
+from mcptest_engine.core.text import estimate_tokens
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.templates import as_text
 

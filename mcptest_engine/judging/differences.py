@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from mcptest_engine.core.clipping import compact, show
-from mcptest_engine.core.pointers import pointer
+from mcptest_engine.core.text import pointer
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from mcptest_engine.core.enums import Verdict
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 
 HALF = 0.5
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 80.0, 99.0

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from mcptest_engine.core.errors import Problem, Span, SuiteError, did_you_mean
-from mcptest_engine.core.pointers import pointer
+from mcptest_engine.core.text import pointer
 from mcptest_engine.mock.fields import ON_THE_WIRE, SPELLINGS, Fields, kind_of
 from mcptest_engine.mock.manifest import (
     DEFAULT_NAME,

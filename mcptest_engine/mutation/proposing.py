@@ -15,7 +15,7 @@ from mcptest_engine.authoring.review_memory import rejected_ids
 from mcptest_engine.authoring.review_sources import path_of, proposal_id
 from mcptest_engine.authoring.review_texts import SuiteText, Unreadable
 from mcptest_engine.core.enums import ExpectedOutcome, TestKind
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.mutation.expectations import MOST_SHAPES, expectations
 from mcptest_engine.mutation.killing import Killer, can_be_written, holds
 from mcptest_engine.mutation.operators import apply, is_under, show_path

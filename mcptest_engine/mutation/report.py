@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.authoring.block_text import spell_unsafe
 from mcptest_engine.core.clipping import show
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.mutation.killing import assertion_text
 from mcptest_engine.mutation.operators import BY_NAME, MISSING, show_path
 from mcptest_engine.mutation.replay import Score, Status, score_together

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.enums import Strength
 from mcptest_engine.core.results import ERROR_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.tokens import CHARACTERS_PER_TOKEN
+from mcptest_engine.core.text import CHARACTERS_PER_TOKEN, counted
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import facts, hook_facts
 from mcptest_engine.reporting.agents import conversation_lines
 from mcptest_engine.reporting.compositions import graph_lines

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.results import FailureKind, TestKind, Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.reporting.facts import cost_text, value_text
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.reporting.layout import escape_markdown
 from mcptest_engine.safety.changes.change import Change, Impact
 from mcptest_engine.safety.findings import warning_json

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.costs import GOLDEN, compositions_of
 from mcptest_engine.core.results import FailureKind, Part, Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.layout import Ink, columns, pad, word_of
 

@@ -14,7 +14,7 @@ from mcptest_engine.core.enums import Strength, is_weak
 from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.results import JUDGED_FAILURES, FailureKind, Part, Verdict
 from mcptest_engine.core.sanitise import one_line, sanitise
-from mcptest_engine.core.words import LONG_WAIT_MS, counted, number_text
+from mcptest_engine.core.text import LONG_WAIT_MS, counted, number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

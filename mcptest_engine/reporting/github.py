@@ -1,7 +1,7 @@
 """`github`: GitHub Actions annotations. A failure is an `::error` at the test's line, what is doubtful a `::warning`.
 
 GitHub shows the first ten errors and the first ten warnings of a step as annotations, so what failed the run as a whole comes
-first, and a line says when there are more. The job summary beside them is `md`, and written by `cli/job_summary.py`.
+first, and a line says when there are more. The job summary beside them is `md`, and written by `cli/sinks.py`.
 
 The escapes are the runner's: `%`, carriage return and newline in a message, and `:` and `,` besides in a property.
 Paths are relative to the workspace, which GitHub takes for the repository's root. Source: actions/toolkit,

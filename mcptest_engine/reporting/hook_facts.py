@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.results import FailureKind
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.reporting import facts
 
 if TYPE_CHECKING:

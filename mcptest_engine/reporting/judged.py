@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import number_text
+from mcptest_engine.core.text import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.costs import CompositionSum, composition_name
 from mcptest_engine.core.results import JUDGED_FAILURES, FailureKind, TestKind, Verdict
 from mcptest_engine.core.sanitise import one_line, sanitise
-from mcptest_engine.core.words import number_text
+from mcptest_engine.core.text import number_text
 from mcptest_engine.reporting import compositions, facts, hook_facts
 from mcptest_engine.reporting.agents import calls_total
 from mcptest_engine.reporting.failure_text import failure_text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcptest_engine.core.enums import Strength, Verdict
 from mcptest_engine.core.ledger import LedgerTool, ToolStatus, TurnCause
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

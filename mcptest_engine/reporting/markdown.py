@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted, number_text
+from mcptest_engine.core.text import counted, number_text
 from mcptest_engine.reporting import compositions, facts, hook_facts
 from mcptest_engine.reporting.failure_text import failure_text
 from mcptest_engine.reporting.grid import NO_MODEL, grid_of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted, number_text
+from mcptest_engine.core.text import counted, number_text
 from mcptest_engine.reporting import facts, hook_facts
 from mcptest_engine.reporting.compositions import model_rows
 from mcptest_engine.reporting.facts import cost_text

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.compositions import spending_text
 from mcptest_engine.reporting.registry import Rendered

@@ -8,7 +8,7 @@ from mcptest_engine.core.effects import CLASSES, UNLISTED, CallDecision
 from mcptest_engine.core.enums import Strength
 from mcptest_engine.core.results import TestKind, Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.ledger import change_lines, turn_text
 from mcptest_engine.suite.items import is_about_error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import TestKind, Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted, number_text
+from mcptest_engine.core.text import counted, number_text
 from mcptest_engine.reporting import agents, compositions, facts, hook_facts, judged
 from mcptest_engine.reporting.layout import WORDS, Ink, columns, fold, pad, word_of
 

@@ -26,8 +26,8 @@ def record_fault(data: object) -> str | None:
     """What is wrong with a record's JSON values, and where; None when they are as the schema says."""
     import jsonschema_rs
 
-    from mcptest_engine.core.pointers import pointer
     from mcptest_engine.core.sanitise import one_line
+    from mcptest_engine.core.text import pointer
 
     try:
         if not _shallow().is_valid(data):

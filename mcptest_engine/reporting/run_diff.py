@@ -6,7 +6,7 @@ import html
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import number_text
+from mcptest_engine.core.text import number_text
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.compositions import tokens_text
 from mcptest_engine.reporting.layout import escape_markdown

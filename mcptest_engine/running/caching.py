@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import truncate_deep_members
 from mcptest_engine.core.enums import FAILS_ALONE, JUDGED_FAILURES, FailureKind, Verdict
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.judging.validity import Validity
 from mcptest_engine.running.attempts import Decision
 from mcptest_engine.running.cache_keys import Keys, forbids_storing, histories, is_cacheable, may_leave_traces

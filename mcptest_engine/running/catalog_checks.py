@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.enums import ExpectedOutcome, TestKind
 from mcptest_engine.core.errors import Severity, did_you_mean
 from mcptest_engine.core.redaction import Redactor
-from mcptest_engine.core.words import quoted
+from mcptest_engine.core.text import quoted
 from mcptest_engine.running.catalogs import ArgumentFault, Entry, Listing
 from mcptest_engine.running.diagnostics import Fix, Insert, diagnostics_of
 from mcptest_engine.running.strength import required_outcome

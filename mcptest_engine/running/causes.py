@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.enums import FAILS_ALONE, TestKind
 from mcptest_engine.core.results import Cause, FailureKind, Verdict
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.running.attempts import Decision, decide
 from mcptest_engine.running.verdicts import ERROR_HINT
 from mcptest_engine.safety.tool_classes import classify

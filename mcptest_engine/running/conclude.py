@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

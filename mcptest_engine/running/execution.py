@@ -12,7 +12,7 @@ from mcptest_engine import __version__
 from mcptest_engine.core.ci import is_ci
 from mcptest_engine.core.enums import TestKind, Verdict
 from mcptest_engine.core.run_record import RunRecord, SuiteInfo
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.judging.matchers import Context, preload
 from mcptest_engine.judging.snapshots import SnapshotStore
 from mcptest_engine.judging.validity import preload as preload_validity

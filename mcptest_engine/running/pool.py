@@ -17,8 +17,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import CallTimeout, NotReady, ServerDied, ServerError, ServerHung
+from mcptest_engine.core.text import counted
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping

@@ -26,8 +26,8 @@ from mcptest_engine.core.events import (
 )
 from mcptest_engine.core.results import Failure, FailureKind, NotRun, TestResult, Verdict
 from mcptest_engine.core.run_record import Totals
+from mcptest_engine.core.text import counted
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.core.words import counted
 from mcptest_engine.judging.circumstances import call_error_text
 from mcptest_engine.running.attempts import Decision, decide, stopped_by, with_models
 from mcptest_engine.running.calling import Caller, call_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, assert_never
 from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.errors import UsageError, did_you_mean
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.running.cases import Check, Request
 from mcptest_engine.suite.items import uses_matcher
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import hashlib
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.running.inotify import open_folders
 from mcptest_engine.running.server_sources import NOT_SOURCES
 from mcptest_engine.workspace.files import read_file
 
@@ -305,3 +305,21 @@ class WrittenFiles:
             return False
         self.given_up.add(path)
         return True
+
+
+_CHANGES = 0xFCE
+"""Written, closed after it, made, moved, removed, other attributes: all of inotify(7) but that something was opened or read."""
+
+
+def open_folders(folders: Iterable[Path]) -> int:
+    """Open a descriptor that can be read whenever something in these folders has changed. Raises: OSError, AttributeError."""
+    library = ctypes.CDLL(None, use_errno=True)
+    descriptor: int = library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+    if descriptor < 0:
+        raise OSError(ctypes.get_errno(), "inotify_init1")
+    for folder in folders:
+        if library.inotify_add_watch(descriptor, os.fsencode(folder), _CHANGES) < 0:
+            error = ctypes.get_errno()
+            os.close(descriptor)
+            raise OSError(error, "inotify_add_watch")
+    return descriptor

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, SuiteError, did_you_mean
-from mcptest_engine.core.pointers import pointer
+from mcptest_engine.core.text import pointer
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.findings import RULES
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from mcptest_engine.core.errors import ServerDidNotStart
-from mcptest_engine.core.words import quoted
+from mcptest_engine.core.text import quoted
 from mcptest_engine.servers.child import Child
 from mcptest_engine.servers.failures import Ending, duration, start_hint
 from mcptest_engine.servers.listeners import ports_of_session, process_of, process_on_port

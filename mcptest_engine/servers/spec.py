@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from mcptest_engine.core.durations import seconds_of
 from mcptest_engine.core.errors import Problem, SuiteError
-from mcptest_engine.core.pointers import pointer
+from mcptest_engine.core.text import pointer, seconds_of
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.servers.wire import as_it_is
 

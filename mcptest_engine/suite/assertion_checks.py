@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.errors import Suggestion, did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.targets import TargetSyntaxError, parse_target
-from mcptest_engine.core.words import quoted
+from mcptest_engine.core.text import quoted
 from mcptest_engine.suite.items import ASSERT_SET
 from mcptest_engine.suite.places import MOST_PROBLEMS
 from mcptest_engine.suite.target_roots import AGENT_GATES, AGENT_ROOTS, ROOTS

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import did_you_mean
-from mcptest_engine.core.pointers import pointer
-from mcptest_engine.core.words import quoted
+from mcptest_engine.core.text import pointer, quoted
 from mcptest_engine.suite.case_rows import FILLED, WITH_CASES, fill_in
 from mcptest_engine.suite.places import FOCUSED, check_name
 from mcptest_engine.suite.problems import structural_problems

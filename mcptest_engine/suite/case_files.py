@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, Severity, Span, SuiteError
-from mcptest_engine.core.words import counted, quoted
+from mcptest_engine.core.text import counted, quoted
 from mcptest_engine.suite.references import CASE_NAMES, VARIABLE_PATTERN, escaped
 from mcptest_engine.suite.yaml import Tree, decode, read_tree
 

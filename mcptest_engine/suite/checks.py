@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
-from mcptest_engine.core.words import quoted
+from mcptest_engine.core.text import quoted
 from mcptest_engine.suite.assertion_checks import AssertionChecks
 from mcptest_engine.suite.compliance import HANDSHAKE_REVISIONS, STATELESS_REVISION
 from mcptest_engine.suite.items import ASSERT_SET, WITHOUT_DEFAULTS, assertions_in

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.errors import Severity, Suggestion, did_you_mean
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import TargetSyntaxError, parse_target
-from mcptest_engine.core.words import quoted
+from mcptest_engine.core.text import quoted
 from mcptest_engine.suite.case_checks import ESCAPE_HINT, CaseChecks, among, wrong_variable
 from mcptest_engine.suite.graph import Parent, cycles, parents_of
 from mcptest_engine.suite.items import assertions_in

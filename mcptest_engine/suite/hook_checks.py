@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.lazy_patterns import lazy_pattern
-from mcptest_engine.core.words import quoted
+from mcptest_engine.core.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

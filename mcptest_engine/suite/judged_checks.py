@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.targets import TargetSyntaxError, parse_target
-from mcptest_engine.core.words import counted, quoted
+from mcptest_engine.core.text import counted, quoted
 from mcptest_engine.suite.items import assertions_in
 from mcptest_engine.suite.score_checks import ScoreChecks
 from mcptest_engine.suite.target_roots import AGENT_GATES, AGENT_ROOTS

@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.ci import is_ci
 from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.errors import Problem, Severity, Span, SuiteError, did_you_mean
-from mcptest_engine.core.pointers import pointer
+from mcptest_engine.core.text import pointer, quoted
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.core.words import quoted
 from mcptest_engine.suite.checks import check_merged
 from mcptest_engine.suite.items import WITHOUT_DEFAULTS, with_defaults
 from mcptest_engine.suite.merge import Merged, PlacedTest, merge, merge_variables, whole_document

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.errors import did_you_mean
-from mcptest_engine.core.words import quoted
+from mcptest_engine.core.text import quoted
 from mcptest_engine.suite.compliance import (
     CHECKS,
     HANDSHAKE_REVISIONS,

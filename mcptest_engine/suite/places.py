@@ -10,8 +10,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, Severity
-from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.sanitise import first_control, replace_unsafe
+from mcptest_engine.core.text import pointer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, Span, Suggestion, did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
-from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.schemas import refuse_to_fetch
+from mcptest_engine.core.text import pointer
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.places import MOST_PROBLEMS, TooManyProblems
 from mcptest_engine.suite.schema import messages_of, strict_schema

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mcptest_engine.core.durations import DURATION_PATTERN
+from mcptest_engine.core.text import DURATION_PATTERN
 
 SCHEMA_PATH = Path(__file__).with_name("suite.schema.json")
 MESSAGES_PATH = Path(__file__).with_name("suite.messages.json")

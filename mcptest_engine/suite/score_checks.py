@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import did_you_mean
-from mcptest_engine.core.words import quoted
+from mcptest_engine.core.text import quoted
 from mcptest_engine.suite.items import ASSERT_SET, METRICS
 
 if TYPE_CHECKING:

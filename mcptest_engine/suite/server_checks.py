@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from mcptest_engine.core.errors import Suggestion, SuiteError, did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
+from mcptest_engine.core.text import quoted
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.core.words import quoted
 from mcptest_engine.suite.compliance import HANDSHAKE_REVISIONS, STATELESS_REVISION
 from mcptest_engine.suite.secrets import USERINFO_HINT, USERINFO_MESSAGE, has_userinfo
 

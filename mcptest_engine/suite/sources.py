@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, SuiteError
-from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.text import pointer
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.case_rows import WITH_CASES
 from mcptest_engine.suite.short_assertions import with_long_assertions, with_long_cases

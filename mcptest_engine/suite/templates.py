@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.secret_names import is_secret_name
+from mcptest_engine.core.text import quoted
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.core.words import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

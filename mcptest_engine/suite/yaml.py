@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from mcptest_engine.core.errors import Problem, Span, SuiteError
 from mcptest_engine.core.lazy_patterns import lazily_compiled, lazy_pattern
-from mcptest_engine.core.pointers import pointer
+from mcptest_engine.core.text import pointer
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.yaml_scalars import MAYBE_NO_TEXT, resolve
 

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import McptestError
-from mcptest_engine.core.words import time_shown
+from mcptest_engine.core.text import time_shown
 from mcptest_engine.workspace.atomic import write_atomic
 from mcptest_engine.workspace.files import make_directory, read_file
 

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.places import path_here
 from mcptest_tui.screens.base import Controller

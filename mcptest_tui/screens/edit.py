@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_tui.debounce import Debounce
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.screens.base import WorkScreen

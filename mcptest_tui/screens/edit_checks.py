@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.content import Content
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_tui.actions import by_id
 from mcptest_tui.config import config_file, diagnose_config
 from mcptest_tui.debounce import Debounce

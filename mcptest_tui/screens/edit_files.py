@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_tui.config import TEMPLATE as CONFIG_TEMPLATE
 from mcptest_tui.config import config_file
 from mcptest_tui.keymap import keymap_file, keymap_template

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_tui.places import path_here
 from mcptest_tui.screens.edit_files import FileController, OpenFiles
 from mcptest_tui.state.editor_model import CannotSave, EditorFile, digest_of, look, open_file, reason

@@ -6,7 +6,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.safe import one_line
 from mcptest_tui.screens.base import Controller, WorkScreen

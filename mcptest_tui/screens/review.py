@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.places import path_here

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_tui.screens.base import Controller, WorkScreen
 from mcptest_tui.screens.detail import place_of
 from mcptest_tui.state.matrix_rows import Several

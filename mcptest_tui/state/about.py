@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from mcptest_engine.core.clipping import compact
 from mcptest_engine.core.sanitise import one_line, sanitise
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_tui.places import path_here
 from mcptest_tui.state.schema_rows import describes, rows_of
 from mcptest_tui.state.servers import state_mark, state_text

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.reporting.repro import inline_repro
 from mcptest_tui.state.agents import INLINE, PROPOSAL, RUN
 from mcptest_tui.state.hook_rows import hook_lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import compact
 from mcptest_engine.core.costs import is_amount
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_tui.state.json_rows import is_cut
 from mcptest_tui.state.judged_rows import is_number, shown_as
 from mcptest_tui.state.spending import cost_of, usd

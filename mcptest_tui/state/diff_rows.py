@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import compact
 from mcptest_engine.core.targets import render
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.judging.differences import NOTHING, align, equal
 from mcptest_tui.state.json_rows import readable
 

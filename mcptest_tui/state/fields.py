@@ -17,7 +17,7 @@ from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.lenient_json import LenientError, loads
 from mcptest_engine.core.sanitise import one_line, sanitise
 from mcptest_engine.core.targets import render
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.servers.signatures import arguments_of, resolved, type_of
 from mcptest_tui.state.schema_rows import facts_of
 

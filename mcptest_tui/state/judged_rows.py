@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from mcptest_engine.core.costs import is_amount
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_tui.state.score_rows import bar, number
 from mcptest_tui.state.spending import model_rows, usd
 from mcptest_tui.state.text_lines import BLANK, TextLine, line, readable_text, safe, safe_lines

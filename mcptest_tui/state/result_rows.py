@@ -19,7 +19,7 @@ from mcptest_engine.core.clipping import compact
 from mcptest_engine.core.enums import FAILS_ALONE, FAILS_ALONE_WORDS
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import render, render_pointer
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.judging.differences import NOTHING
 from mcptest_tui.state.diff_rows import EQUALITY, differences, expected_of, matcher_name
 from mcptest_tui.state.hook_rows import hook_lines

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_tui.words import MARKS
 
 if TYPE_CHECKING:

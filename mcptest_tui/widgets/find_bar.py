@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 from textual.widgets.text_area import Selection
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import shown
 from mcptest_tui.state.finding import Hit, find_all, next_of, replacement

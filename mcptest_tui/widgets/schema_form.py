@@ -19,7 +19,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from mcptest_engine.core.sanitise import one_line as sanitised_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.problems import Sturdy
 from mcptest_tui.safe import one_line, shown

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from mcptest_engine.authoring.catalog_texts import OTHER_REQUESTS, nameable_tools
 from mcptest_engine.authoring.conformance import scaffold_conformance
 from mcptest_engine.authoring.evals import scaffold_eval
-from mcptest_engine.authoring.output_schemas import without_prose
 from mcptest_engine.authoring.redteam import scaffold_redteam
-from mcptest_engine.authoring.scaffold import ScaffoldOptions, scaffold_suite
+from mcptest_engine.authoring.scaffold import ScaffoldOptions, scaffold_suite, without_prose
 from mcptest_engine.authoring.suite_text import MOST_CHARACTERS, Entry, lines_of, plain, proved, told
 from mcptest_engine.authoring.targets import untemplated
 from mcptest_engine.core.errors import Severity

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mcptest_engine.cli.job_summary import MOST_BYTES
 from mcptest_engine.cli.main import main
+from mcptest_engine.cli.sinks import MOST_SUMMARY_BYTES
 from tests.reporting.conftest import make_rich_record
 
 
@@ -45,10 +45,10 @@ def test_no_other_report_writes_a_summary(record, tmp_path, monkeypatch, capsys)
 def test_a_summary_that_github_would_drop_is_not_written(record, tmp_path, monkeypatch, capsys):
     """More than 1 MiB of one step is dropped as a whole, with what stood there before."""
     summary = tmp_path / "summary.md"
-    summary.write_bytes(b"x" * (MOST_BYTES - 100))
+    summary.write_bytes(b"x" * (MOST_SUMMARY_BYTES - 100))
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     assert main(["report", str(record), "--format", "github"]) == 0
-    assert summary.stat().st_size == MOST_BYTES - 100
+    assert summary.stat().st_size == MOST_SUMMARY_BYTES - 100
     assert "warning: the job summary was not written: it would be larger than the 1 MiB" in capsys.readouterr().err
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcptest_engine.core.durations import seconds_of
+from mcptest_engine.core.text import seconds_of
 
 
 @pytest.mark.parametrize(

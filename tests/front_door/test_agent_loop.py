@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcptest_engine.core.errors import UsageError
-from mcptest_engine.core.tokens import estimate_tokens
+from mcptest_engine.core.text import estimate_tokens
 from mcptest_engine.front_door import handles
 from mcptest_engine.front_door.edits import apply_edits
 from mcptest_engine.front_door.handles import Handles

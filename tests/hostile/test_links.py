@@ -19,9 +19,9 @@ from mcptest_engine.workspace.active_runs import ActiveRun, ActiveRunFile
 from mcptest_engine.workspace.inline import save_inline
 from mcptest_engine.workspace.ulid import new_ulid
 from mcptest_engine.workspace.workspace import Workspace
-from mcptest_tui.document_cache import DocumentCache
 from mcptest_tui.session import SessionFile
 from mcptest_tui.state.drafts import Draft, Drafts
+from mcptest_tui.suites import DocumentCache
 from tests.hostile.runs import ECHO, LARGE_AND_SNAPSHOT
 
 if TYPE_CHECKING:

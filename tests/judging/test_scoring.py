@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcptest_engine.core.results import AssertionResult, FailureKind
-from mcptest_engine.core.words import number_text
+from mcptest_engine.core.text import number_text
 from mcptest_engine.judging.assertions import judge_assertions
 from mcptest_engine.judging.scoring import exact, judged_set, score_test, share
 

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from mcptest_engine.core.durations import seconds_of
+from mcptest_engine.core.text import seconds_of
 from mcptest_engine.suite.problems import structural_problems
 from mcptest_engine.suite.schema import strict_schema
 from mcptest_engine.suite.yaml import Tree

@@ -13,8 +13,8 @@ from textual.css import stylesheet
 from textual.css.parse import parse
 from textual.css.stylesheet import Stylesheet
 
-from mcptest_tui import compositor, mode_screen
-from mcptest_tui.compositor import SparingCompositor
+from mcptest_tui import mode_screen
+from mcptest_tui.mode_screen import SparingCompositor
 from mcptest_tui.widgets.modals import Question
 from tests.tui.waiting import draw_every_frame, until
 
@@ -191,8 +191,7 @@ async def test_a_textual_that_calls_its_parts_by_other_names_draws_the_same(
 
         await pictures()  # what is read on the first visit is there on the second
         before = await pictures()
-        for module in (compositor, mode_screen):
-            monkeypatch.setattr(module, "getattr", find_nothing, raising=False)
+        monkeypatch.setattr(mode_screen, "getattr", find_nothing, raising=False)
         assert await pictures() == before
         app.theme = "textual-light"
         app.go("servers")

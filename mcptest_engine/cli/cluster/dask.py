@@ -24,7 +24,7 @@ from mcptest_engine.core.errors import ExitCode, McptestError, UsageError
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.run_record import RunRecord, SuiteInfo
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.running.listening import Listeners
 
 if TYPE_CHECKING:

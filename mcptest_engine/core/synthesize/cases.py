@@ -241,7 +241,7 @@ def all_probes(cases: Cases) -> tuple[ArgumentCase, ...]:
 
 
 def _below(guess: str, given: dict[str, Any]) -> bool:
-    from mcptest_engine.core.pointers import pointer
+    from mcptest_engine.core.text import pointer
 
     return any(guess.startswith(f"{pointer((name,))}/") for name in given)
 

@@ -143,14 +143,14 @@ def _rank(place: Path, fault: Path) -> int:
 
 def guesses(paths: Sequence[Path]) -> tuple[str, ...]:
     """Paths as `Synthesis.guessed` has them."""
-    from mcptest_engine.core.pointers import pointer
+    from mcptest_engine.core.text import pointer
 
     names = [path[0] if len(path) == 1 and isinstance(path[0], str) else pointer(path) for path in paths]
     return tuple(dict.fromkeys(names))
 
 
 def _at(path: Path) -> str:
-    from mcptest_engine.core.pointers import pointer
+    from mcptest_engine.core.text import pointer
 
     return f"at `{one_line(pointer(path), 60)}`: " if path else ""
 

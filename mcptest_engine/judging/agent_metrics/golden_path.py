@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.judging.agent_metrics.trajectory import as_call, fits, in_sequence
 from mcptest_engine.judging.agent_metrics.values import Measured, listed, share
 

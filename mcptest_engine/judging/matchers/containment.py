@@ -103,7 +103,7 @@ def _lacking_pairs(part: Any, actual: dict[str, Any]) -> Reason | None:
 
 
 def _unequal_pair(key: str, value: object, found: object, actual: dict[str, Any]) -> Mismatch:
-    from mcptest_engine.core.pointers import pointer
+    from mcptest_engine.core.text import pointer
 
     pair = f"pair `{show_text(key, 60)}: {show(value)}`"
     if found is NOTHING:

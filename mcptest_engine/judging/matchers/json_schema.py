@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import LIMIT, show
-from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.results import Mismatch
 from mcptest_engine.core.schemas import DEEPEST, SchemaError, compile_schema, nested_deeper_than, refers
+from mcptest_engine.core.text import pointer
 from mcptest_engine.judging.matchers.equality import show_place
 from mcptest_engine.judging.matchers.reasons import absent_entry, unjudged
 

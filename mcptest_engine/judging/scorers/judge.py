@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from mcptest_engine.core.clipping import show_text
 from mcptest_engine.core.costs import added_up, sum_costs
 from mcptest_engine.core.enums import Verdict
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.judging import rubrics
 from mcptest_engine.judging.providers.values import (
     DEFAULT_TIMEOUT_SECONDS,

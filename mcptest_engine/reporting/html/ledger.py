@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.clipping import show_text
 from mcptest_engine.core.ledger import ToolStatus
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.reporting.html.markup import Html, joined, name_text, plain_table, section, tag, worded
 from mcptest_engine.reporting.html.review import diff_block
 from mcptest_engine.reporting.ledger import change_lines, groups_of, tools_text

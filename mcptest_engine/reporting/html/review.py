@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.results import Verdict
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.reporting import compositions, facts, hook_facts, overview
 from mcptest_engine.reporting.html.markup import Html, badge, block_of, joined, name_text, section, tag, worded
 from mcptest_engine.reporting.repro import repro_line

@@ -8,7 +8,7 @@ from mcptest_engine.core.effects import CLASSES
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.run_record import SCHEMA_VERSION
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import number_text
+from mcptest_engine.core.text import number_text
 from mcptest_engine.reporting import compositions, facts, hook_facts
 from mcptest_engine.reporting.html.markup import (
     Html,

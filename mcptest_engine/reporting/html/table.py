@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.words import counted, number_text
+from mcptest_engine.core.text import counted, number_text
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.html.data import note_of
 from mcptest_engine.reporting.html.markup import Html, badge, block_of, joined, name_text, section, tag

@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.html.markup import Html, badge, bar, name_text, section, tag
 

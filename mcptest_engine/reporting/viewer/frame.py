@@ -11,7 +11,7 @@ from string import Template
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.reporting.html import page as report
 from mcptest_engine.reporting.html.markup import Html, badge, joined, name_text, tag
 

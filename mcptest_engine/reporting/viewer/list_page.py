@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.html.markup import Html, bar, joined, name_text, section, tag
 from mcptest_engine.reporting.viewer.frame import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.html.ledger import group_block, names_list, tools_table
 from mcptest_engine.reporting.html.markup import Html, badge, joined, name_text, plain_table, section, tag, worded

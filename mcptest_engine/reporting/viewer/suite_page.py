@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.html.markup import Html, badge, joined, name_text, plain_table, section, tag
 from mcptest_engine.reporting.viewer.frame import Page, address, framed, moment, percent, row_badge, run_address

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcptest_engine import __version__
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.servers.diagnosis.checks import Check, Status
 from mcptest_engine.workspace.files import open_directory
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from mcptest_engine.core.errors import AuthFailed, ServerError
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.servers.auth import check_secrets_may_go
 from mcptest_engine.servers.diagnosis.checks import Check, Status
 from mcptest_engine.servers.failures import duration

@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 
 from mcptest_engine.core.errors import Severity, SuiteError
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.servers.diagnosis.checks import Check, Status
+from mcptest_engine.servers.diagnosis.machine import check_machine, check_programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -230,3 +231,22 @@ def _agent_server(server: FoundServer, environ: Mapping[str, str]) -> Check:
     if fault is not None:
         return done(Status.WARNING, f"{server.shown}: {fault[1]}", fault[2])
     return done(Status.OK, f"{server.shown}, not started")
+
+
+async def check_here(
+    tell: Tell,
+    *,
+    environ: Mapping[str, str],
+    own: str,
+    data_dir: Path,
+    root: Path,
+    path: Path | None,
+    checked: CheckedSuite | None,
+    encoding: str | None,
+) -> None:
+    """Tell each in its turn. `own` is the program that runs; `path` and `checked` are the suite, None without one."""
+    check_machine(tell, environ=environ, own=own, data_dir=data_dir, encoding=encoding)
+    await check_programs(tell, environ)
+    check_suite_here(tell, checked, path, environ)
+    check_tokens(tell)
+    check_agents(tell, root, environ)

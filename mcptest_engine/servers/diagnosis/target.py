@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import AuthFailed, ServerDidNotStart, ServerError
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.servers.catalog import read_catalog
 from mcptest_engine.servers.diagnosis.checks import Check, Status
 from mcptest_engine.servers.diagnosis.network import check_network

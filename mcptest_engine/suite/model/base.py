@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mcptest_engine.core.durations import DURATION_PATTERN
+from mcptest_engine.core.text import DURATION_PATTERN
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.schema import URL_PATTERN
 

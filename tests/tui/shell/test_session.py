@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from mcptest_engine import __version__
 from mcptest_engine.running.documents import document_of
-from mcptest_tui.document_cache import DocumentCache
 from mcptest_tui.places import state_file
 from mcptest_tui.session import Saved, SessionFile, read_state, theme_at_start
+from mcptest_tui.suites import DocumentCache
 from mcptest_tui.themes import ThemeError, read_theme
 
 

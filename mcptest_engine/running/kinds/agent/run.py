@@ -17,8 +17,8 @@ from mcptest_engine.core.events import AgentTurn
 from mcptest_engine.core.results import Failure, FailureKind, NotRun, Part, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.core.tasks import run_together
+from mcptest_engine.core.text import counted
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.core.words import counted
 from mcptest_engine.judging.providers.values import ModelError, ModelFault
 from mcptest_engine.running.kinds.agent import conversation as stops
 from mcptest_engine.running.kinds.agent.conversation import Conversation

@@ -15,7 +15,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import kind_of
-from mcptest_engine.core.tokens import estimate_tokens
+from mcptest_engine.core.text import estimate_tokens
 from mcptest_engine.judging.providers.values import ToolOffer
 from mcptest_engine.running.kinds.agent.distractors import distractors_of, mix_names
 from mcptest_engine.safety.tool_classes import ToolClass, class_of, descriptors_by_name

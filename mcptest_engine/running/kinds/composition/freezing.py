@@ -14,7 +14,7 @@ from mcptest_engine import __version__
 from mcptest_engine.core.errors import McptestError
 from mcptest_engine.core.redaction import Disguise
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.running.cassettes import replace_stand_ins, stand_ins_of
 from mcptest_engine.running.extensions import Extension, with_warnings
 from mcptest_engine.running.kinds.composition.walk import NotFrozen

@@ -16,7 +16,7 @@ from mcptest_engine.core.costs import GOLDEN
 from mcptest_engine.core.events import NodeChanged
 from mcptest_engine.core.results import Failure, FailureKind, NotRun, Part, Verdict
 from mcptest_engine.core.targets import parse_target
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.running.kinds.composition.spending import USAGE
 from mcptest_engine.running.kinds.composition.trace import OK
 from mcptest_engine.running.kinds.composition.walk import ComputeError, NotFrozen, Walk

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.results import FailureKind
 from mcptest_engine.core.targets import EVERY
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted
 from mcptest_engine.running.kinds.composition.spending import total_said, usage_of
 from mcptest_engine.running.kinds.composition.trace import (
     BY_BUDGET,

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.costs import sum_costs
-from mcptest_engine.core.tokens import CHARACTERS_PER_TOKEN
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import CHARACTERS_PER_TOKEN, counted
 from mcptest_engine.judging.rubrics import calls_needed, outline, read_rubric
 from mcptest_engine.judging.scorers.judge_prompts import SYSTEM
 from mcptest_engine.judging.scorers.juries import seats_of, why_no_verdict

@@ -8,8 +8,7 @@ import pytest
 
 from mcptest_engine.core.clipping import told_error
 from mcptest_engine.core.errors import ServerError
-from mcptest_engine.core.pointers import pointer
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.text import counted, pointer
 
 SECRET = "Zq8v-secret-value-0123456"
 
