@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import SuiteError, UsageError
-from mcptest_engine.core.words import quoted
+from mcptest_engine.core.text import quoted
 from mcptest_engine.running.settings import RunSettings, Selection
 from mcptest_engine.workspace.workspace import find_workspace
 
