@@ -172,7 +172,7 @@ class Workbench(AppActions, inherit_bindings=False):
             self.go("home")
         self.themes.register_all()
         self._announce_drafts()
-        await import_all(self._is_in_use)
+        await import_all(self._is_in_use, self.stylesheet.parse_ahead)
 
     def _is_in_use(self) -> bool:
         """Whether a person is typing, so that nothing else should be done now."""

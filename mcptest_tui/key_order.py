@@ -59,6 +59,8 @@ class KeyOrder(App[int]):
 
     async def on_event(self, event: events.Event) -> None:
         """As the base class, but for keys and pasted text, which stand in a queue."""
+        if isinstance(event, (events.Key, events.Paste)) and not self.screen_stack:
+            return  # at the end, when nothing takes keys any more
         if isinstance(event, (events.Key, events.Paste)) and not event.is_forwarded:
             if isinstance(event, events.Key) and event.key.startswith("alt+"):
                 event.character = None  # Textual's fields type whatever has a character
@@ -95,9 +97,9 @@ class KeyOrder(App[int]):
         await self._send_next()
 
     async def _send_next(self) -> None:
-        if not self._typed or self._holding:
+        if not self._typed or self._holding or not self.screen_stack:
             return
-        if self._typed and getattr(self.screen, "holds_keys", False):
+        if getattr(self.screen, "holds_keys", False):
             self._holding = True
             self.set_timer(HELD_SECONDS, self._look_again)
             return

@@ -167,6 +167,10 @@ class ModeScreen(Sturdy, Screen[None]):
         """(suite or "", server, tool) of what can be called by hand right now."""
         return ()
 
+    def connected_catalogs(self) -> Iterable[tuple[str, str, dict[str, Any]]]:
+        """(suite or "", server, what it listed) of the servers that are connected."""
+        return ()
+
     def tests_wait(self) -> None:
         """Some tests wait for a person, or no longer do; called on every screen that exists."""
 

@@ -84,7 +84,7 @@ ACTIONS: tuple[Action, ...] = (
         show=False,
     ),
     Action("edit.wrap", "Wrap lines", "wrap", "files.wrap", "Wrap long lines, or cut them at the edge.", show=False),
-    Action("find.close", "Close", "back", "leave", "Back to the text.", where="find", priority=True, palette=False),
+    Action("find.close", "Close", "back", "app.back", "Back to the text.", where="find", priority=True, palette=False),
     Action("find.replace", "Replace all", "replace", "replace_all", "Replace every hit.", where="find", palette=False),
     *(
         Action(f"find.{name}", title, "", action, does, where="find", palette=False, text_keys=(key,), group=group)

@@ -101,8 +101,7 @@ class Browser(Controller):
 
     def go_to(self, place: str, *, focus: bool = True) -> None:
         """Show a pane, where they are shown one at a time, and type in it."""
-        for name in PLACES:
-            self.screen.set_class(name == place, f"-at-{name}")
+        self.screen.update_classes({f"-at-{name}": name == place for name in PLACES}, animate=False)
         if place != "about" and self.one_pane:
             self.screen.remove_class("-calling")
         if focus:

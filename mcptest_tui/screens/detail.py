@@ -143,14 +143,15 @@ class DetailFeed(Controller):
         starting = f"{counted(len({(row.path, row.server) for row in everything}), 'server')} will start"
         if any(row.kind in ("agent", "composition") for row in everything):
             starting = "their servers will start"  # of what has several, only the first is known here
-        keys = [("r", f"runs {'this' if len(rows) == 1 else 'these'} {counted(len(rows), 'test')}")]
+        keys = [(key_of("run.this"), f"runs {'this' if len(rows) == 1 else 'these'} {counted(len(rows), 'test')}")]
         if len(everything) != len(rows) or not entry.depth:
             shown = "all" if not self._rows.filter else "the"
-            keys.append(("a", f"runs {shown} {len(everything)} ({starting})"))
-        keys += [("f", "runs the failed ones")] if any(row.standing == "fail" for row in everything) else []
+            keys.append((key_of("run.all"), f"runs {shown} {len(everything)} ({starting})"))
+        if any(row.standing == "fail" for row in everything):
+            keys.append((key_of("run.failed"), "runs the failed ones"))
         if any(row.standing in TO_SEE for row in everything):
-            keys.append(("n", "goes to the next test that did not pass"))
-        return [*keys, ("e", "opens the editor here"), ("?", "shows all keys")]
+            keys.append((key_of("fail.next"), "goes to the next test that did not pass"))
+        return [*keys, (key_of("open.edit"), "opens the editor here"), (key_of("app.help"), "shows all keys")]
 
     # A test
 
@@ -168,8 +169,13 @@ class DetailFeed(Controller):
         repro = repro_command(path_here(row.path), row.name)
         result = row.result or self._known(row)
         if row.result is None and row.standing in ("new", "stopped"):
-            keys = [("x", "stops the run")] if row.busy else [("r", "runs it"), ("a", "runs all that is shown")]
-            keys.append(("e", "opens it in the editor"))
+            told = (
+                {"run.stop": "stops the run"}
+                if row.busy
+                else {"run.this": "runs it", "run.all": "runs all that is shown"}
+            )
+            told["open.edit"] = "opens it in the editor"
+            keys = [(key_of(name), words) for name, words in told.items()]
             lines = new_lines(row, place_of(row), keys, repro)
         elif result is None:
             self._fetch(row)

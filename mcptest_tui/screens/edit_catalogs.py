@@ -40,9 +40,11 @@ class Catalogs(FileController):
     def of(self, doc: OpenDoc) -> dict[str, Catalog]:
         """What is known of the servers of a file's suites."""
         found: dict[str, Catalog] = {}
+        connected = [one for screen in self.workbench.work_screens() for one in screen.connected_catalogs()]
         for suite in self.suites_of(doc):
-            for server, catalog in self._connected(suite):
-                found.setdefault(server, catalog)
+            for path, server, catalog in connected:
+                if path == suite:
+                    found.setdefault(server, catalog)
             for (path, server), answer in self._asked.items():
                 if path == suite and isinstance(answer, dict):
                     found.setdefault(server, answer)
@@ -54,18 +56,6 @@ class Catalogs(FileController):
         """The file itself, and the suites that it is a part of."""
         documents = self.workbench.store.documents
         return [doc.file.path, *(document.path for document in doc.owners(documents))]
-
-    def _connected(self, suite: str) -> list[tuple[str, Catalog]]:
-        """What the servers' screen has read already."""
-        screen = next((screen for screen in self.workbench.work_screens() if screen.MODE == "servers"), None)
-        servers = getattr(getattr(screen, "browser", None), "servers", None)
-        by_key = getattr(servers, "by_key", {})
-        known = [
-            server
-            for server in by_key.values()
-            if server.path == suite and server.catalog is not None and server.state == "ready"
-        ]
-        return [(server.name, server.catalog) for server in known]
 
     def _recall(self, doc: OpenDoc, suite: str) -> dict[str, Catalog]:
         """What the servers of a suite listed last, read once from the disk as long as they are the same servers."""

@@ -9,6 +9,8 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
+from textual.widget import Widget
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -33,8 +35,8 @@ def make_screen(mode: str) -> WorkScreen:
     return screen
 
 
-async def import_all(is_busy: Callable[[], bool]) -> None:
-    """Import what the modes are made of, one small module after the other, while no key waits.
+async def import_all(is_busy: Callable[[], bool], use: Callable[[type[Widget]], object]) -> None:
+    """Import what the modes are made of, one small module after the other, while no key waits; `use` is given their widgets.
 
     In a thread, every key waited for the interpreter's lock; two of the screens take as long as all of the start.
     """
@@ -44,7 +46,10 @@ async def import_all(is_busy: Callable[[], bool]) -> None:
         if is_busy():
             continue
         with suppress(Exception):  # said when the mode is opened
-            import_module(left.pop())
+            module = import_module(left.pop())
+            for found in [*vars(module).values()]:
+                if isinstance(found, type) and issubclass(found, Widget):
+                    use(found)
 
 
 def _modules() -> Iterator[str]:

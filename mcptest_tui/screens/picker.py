@@ -130,7 +130,8 @@ class Picker(Modal[str]):
     def on_resize(self) -> None:
         """The right column moves."""
         super().on_resize()
-        self.call_after_refresh(self._fill, self.query_one(Input).value, keep=True)
+        for field in self.query(Input):  # none before it is composed, and after it is closed
+            self.call_after_refresh(self._fill, field.value, keep=True)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Another letter."""

@@ -117,7 +117,7 @@ class Running(Controller):
         failed = (event for event in events if event.get("event") == "case.finished")
         if any(event["result"].get("verdict") == "fail" for event in failed):
             self.workbench.cancel_runs()
-            self.workbench.say("stopped at the first failure; b lets runs go on")
+            self.workbench.say(f"stopped at the first failure; {key_of('run.bail')} lets runs go on")
 
     def _run(self, path: str | None, ids: list[str] | None) -> None:
         self.last_asked, self.stayed_at = (path, ids), None

@@ -86,6 +86,12 @@ class ServersScreen(WorkScreen):
             if server is not None and server.connected:
                 yield from ((server.path, server.name, item) for item in catalog.items["tools"])
 
+    def connected_catalogs(self) -> Iterable[tuple[str, str, dict[str, Any]]]:
+        """As the engine gave them."""
+        for server in self.browser.servers.by_key.values():
+            if server.catalog is not None and server.state == "ready":
+                yield server.path, server.name, server.catalog
+
     # What comes from the app
 
     def engine_events(self, events: list[dict[str, Any]]) -> None:

@@ -11,8 +11,8 @@ from mcptest_tui.state.tree_rows import suite_title
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-OURS = ("guardian", "engine", "workbench")
-"""What goes with the workbench: always there, and last in the list."""
+OURS = ("engine", "workbench", "guardian")
+"""What goes with the workbench: always there, and last in the list; the cursor stands on the first where nothing else runs."""
 ABOUT = {
     "spare": "started ahead, so that the next run need not wait for it; ends after a while without one",
     "jq": "evaluates the jq filters of suites",

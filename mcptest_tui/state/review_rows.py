@@ -88,6 +88,8 @@ def diff_lines(before: str, after: str, around: int | None = None, *, numbered: 
     `around`: so many rows beside a change are shown; None shows all of a short text. `numbered` says where others are left out.
     """
     old, new = _rows(before), _rows(after)
+    if _is_item(old) and _is_item(new):  # its dash would look like the sign of the difference
+        old, new = ([row[2:] for row in rows] for rows in (old, new))
     found: list[TextLine] = []
     if around is None:
         around = CONTEXT if len(old) + len(new) > 60 else MOST_ROWS
@@ -105,6 +107,11 @@ def diff_lines(before: str, after: str, around: int | None = None, *, numbered: 
         if len(found) > MOST_ROWS:
             return [*found[:MOST_ROWS], line(("the rest is left out", "dim"))]
     return found or [_marked(" ", row, 0, 0) for row in new] or [line(("nothing", "dim"))]
+
+
+def _is_item(rows: Sequence[str]) -> bool:
+    """Whether they are one item of a list."""
+    return bool(rows) and rows[0].startswith("- ") and all(row[:2] in ("  ", "") for row in rows[1:])
 
 
 def _paired(old: Sequence[str], new: Sequence[str]) -> list[TextLine]:

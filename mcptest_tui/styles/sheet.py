@@ -8,6 +8,8 @@ about each node below and each component class of it. What comes out is the same
 from __future__ import annotations
 
 from collections import defaultdict
+from inspect import getfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -84,6 +86,19 @@ class Sheet(Stylesheet):
     def reparse(self) -> None:
         """Parse what is not parsed yet. Nothing is changed before all of it is sound."""
         self.parse()
+
+    def parse_ahead(self, widget: type[Widget]) -> None:
+        """Parse what a class of widgets looks like before one is mounted, so that no key waits for it then."""
+        for place, base in enumerate(widget._css_bases(widget)):
+            css = base.__dict__.get("DEFAULT_CSS", "")
+            if css:
+                scope = base._css_type_name if base.__dict__.get("SCOPED_CSS", True) else ""
+                read_from = (getfile(base), f"{base.__name__}.DEFAULT_CSS")
+                self._parse_rules(css, read_from, is_default_rules=True, tie_breaker=-place, scope=scope)
+        sheet = widget.__dict__.get("CSS_PATH")
+        if isinstance(sheet, str):
+            path = Path(getfile(widget)).with_name(sheet)
+            self._parse_rules(path.read_text(encoding="utf-8"), (str(path), ""))
 
     def apply(self, node: DOMNode, *, animate: bool = False, cache: dict[Any, Any] | None = None) -> None:
         """Style a node like the last one in its state, or look at the rules whose last selector may mean it."""

@@ -9,7 +9,7 @@ from rich.cells import cell_len, chop_cells
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, safe_text
 from mcptest_tui.widgets.lines import Lines
-from mcptest_tui.words import MARKS, mark
+from mcptest_tui.words import MARKS, key_of, mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -188,7 +188,7 @@ that run."""
                 if not entry.length:
                     continue
             length = f"{entry.length or len(entry.text):,} characters"
-            self._rows.append((at, -1, one_line(f"{length}; enter shows all of it", room)))
+            self._rows.append((at, -1, one_line(f"{length}; {key_of('conversation.open')} shows all of it", room)))
 
 
 def _wrapped(text: str, width: int) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.cells import cell_len
+from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Region, Size
@@ -148,7 +148,8 @@ class Lines(Sturdy, ScrollView, can_focus=True):
         for text, ink in self._pieces(at, text_width):
             taken = cell_len(text)
             if taken > room:
-                break
+                text = shortened(text, room)
+                taken = cell_len(text)
             if taken:
                 segments.append(Segment(text, self._mixed(base, ink, plain) if ink else base))
             room -= taken
@@ -305,6 +306,15 @@ class Lines(Sturdy, ScrollView, can_focus=True):
     def on_blur(self) -> None:
         """The cursor is drawn in another way."""
         self.refresh_line(self.cursor)
+
+
+def shortened(text: str, room: int) -> str:
+    """A text that is wider than `room`, cut with "…"; spaces at its end are left off first."""
+    bare = text.rstrip()
+    if cell_len(bare) <= room:
+        return bare
+    kept = chop_cells(bare, max(room - 1, 1))
+    return (kept[0] if kept and room > 1 else "") + MARKS["cut"][:1] if room > 0 else ""
 
 
 def _thumb(bar: ScrollBar, position: float) -> float:

@@ -8,8 +8,7 @@ from rich.cells import cell_len, chop_cells
 from textual.geometry import Size
 
 from mcptest_tui.keymap import bindings_for
-from mcptest_tui.widgets.lines import Lines
-from mcptest_tui.words import MARKS
+from mcptest_tui.widgets.lines import Lines, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -167,8 +166,7 @@ def cut(told: TextLine, width: int) -> list[Piece]:
     room = width - at
     for text, ink in told.pieces:
         if cell_len(text) > room:
-            kept = chop_cells(text, max(room - 1, 1))
-            return [*row, ((kept[0] if kept and room > 1 else "") + MARKS["cut"][:1], ink)]
+            return [*row, (shortened(text, room), ink)]
         row.append((text, ink))
         room -= cell_len(text)
     return row

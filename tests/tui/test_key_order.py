@@ -138,3 +138,16 @@ async def test_a_screen_that_is_not_ready_gets_its_keys_later() -> None:
 def test_escape_and_a_digit_that_come_at_once_type_nothing(digit: str) -> None:
     keys = [event for event in XTermParser().feed(f"\x1b{digit}x") if isinstance(event, events.Key)]
     assert [key.character for key in keys if key.is_printable] == ["x"]
+
+
+async def test_a_key_that_waits_when_the_app_ends_goes_nowhere() -> None:
+    """Nothing is shown any more that could take it."""
+    app = Fields()
+    async with app.run_test():
+        app.exit()
+    app._typed.append(events.Key("a", "a"))
+    await app._look_again()
+    event = events.Key("b", "b")
+    event._forwarded = True
+    await app.on_event(event)
+    assert app._typed

@@ -308,6 +308,14 @@ async def a_word_is_explained_in_a_card_that_any_key_closes(pilot: Any, suite: P
     await pilot.press("escape")
     assert not screen.assistance.completing.is_open
     assert pilot.app.current_mode == "edit"
+    await pilot.press("ctrl+f", "ctrl+g")
+    await until(pilot, lambda: screen.assistance.completing.is_open)
+    await pilot.press("escape")
+    assert not screen.assistance.completing.is_open
+    assert screen.query_one("#find-bar").display  # below the card, and closed after it
+    await pilot.press("escape")
+    assert not screen.query_one("#find-bar").display
+    assert screen.current.area.has_focus
 
 
 async def on_a_wide_terminal_outline_and_help_stand_beside_the_text(pilot: Any, suite: Path) -> None:

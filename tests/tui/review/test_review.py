@@ -446,8 +446,9 @@ async def test_without_colours_signs_tell_what_goes_and_comes(workbench, place, 
         await pilot.press("r", "k")
         await until(pilot, lambda: "✗ rejected" in text_of(app))
         text = text_of(app)
-        assert '- - { target: "result' in text
-        assert '+ - { target: "result' in text
+        assert '- { target: "result' in text
+        assert "- - {" not in text
+        assert '+ { target: "result' in text
 
 
 async def nothing_to_review_says_how_there_can_be_something(pilot, place):

@@ -8,6 +8,7 @@ import random
 import pytest
 from textual import events
 from textual.containers import Horizontal, Vertical
+from textual.css import stylesheet
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 
@@ -492,10 +493,36 @@ async def test_a_mode_that_cannot_be_imported_keeps_no_other_from_being_imported
         raise ImportError(name)
 
     monkeypatch.setattr(make, "import_module", import_or_fail)
-    await make.import_all(lambda: False)
+    await make.import_all(lambda: False, asked.append)
     assert {module for module, _ in make.MODES.values()} <= set(asked)
     with pytest.raises(ImportError, match="edit"):
         make.make_screen("edit")
+
+
+async def test_a_list_that_is_closed_while_the_terminal_is_resized_is_not_filled(workbench, demo):
+    """It raised an error, which was shown."""
+    async with workbench() as pilot:
+        await pilot.press("ctrl+p")
+        palette = pilot.app.screen
+        await until(pilot, lambda: palette.query(OptionList))
+        await palette.query("*").remove()
+        palette.on_resize()
+        await pilot.pause()
+        assert not pilot.app.problems.count
+
+
+async def test_what_a_mode_looks_like_is_parsed_before_it_is_opened(workbench, demo, monkeypatch):
+    """Its first visit waited for it."""
+    monkeypatch.setattr(make, "STEP_SECONDS", 0)
+    async with workbench() as pilot:
+        await make.import_all(lambda: False, pilot.app.stylesheet.parse_ahead)
+        parsed = []
+        parse = stylesheet.parse
+        monkeypatch.setattr(stylesheet, "parse", lambda *told, **named: parsed.append(told) or parse(*told, **named))
+        for mode in ("servers", "traffic"):
+            pilot.app.go(mode)
+            await until(pilot, lambda mode=mode: pilot.app.current_mode == mode and pilot.app.screen.is_mounted)
+        assert not parsed
 
 
 async def test_modes_are_imported_in_pieces_and_none_while_a_person_types(monkeypatch):
@@ -508,7 +535,7 @@ async def test_modes_are_imported_in_pieces_and_none_while_a_person_types(monkey
         assert not (busy and asked), "imported while a person types"
         return bool(busy) and busy.pop(0)
 
-    await make.import_all(is_busy)
+    await make.import_all(is_busy, asked.append)
     assert not busy
     assert len(asked) > 50
     assert asked.index("mcptest_tui.widgets.call_pane") < asked.index("mcptest_tui.screens.servers")

@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from mcptest_tui.keymap import keymap_file
 from tests.conftest import SERVERS
 from tests.tui.pictures import assert_picture, rows_of, text_of
 from tests.tui.tests_screen.conftest import MIXED, from_the_list, on, ran, row
@@ -170,13 +171,33 @@ async def test_b_stops_a_run_at_its_first_failure(workbench, place):
     (place / "mcptest.yml").write_text(
         MIXED.split("tools:")[0] + "run_options: { concurrency: 1 }\ntools:\n" + first + many, encoding="utf-8"
     )
+    file = keymap_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("run.bail: alt+b\nrun.this: alt+z\n", encoding="utf-8")
     async with workbench() as pilot:
-        await pilot.press("b")
+        await until(pilot, lambda: "alt+z  runs these 41 tests" in text_of(pilot.app), what="a key of one's own")
+        await pilot.press("alt+b")
         assert "stops at the first failure" in text_of(pilot.app)
         await ran(pilot, "a")
         statuses = verdicts(pilot)
         assert statuses["broken"] == "fail"
         assert statuses["39"] == "stopped"
+        assert "stopped at the first failure; alt+b lets runs go on" in pilot.app.message[0]
+
+
+async def a_row_that_is_too_long_is_cut(pilot):
+    """Its last piece was left out whole."""
+    rows = pilot.app.screen.test_list
+    rows.pieces = lambda at, width: (
+        [("mark ", ""), ("a" * (width - 5) + "   ", ""), ("", "")] if at else [("b" * 300, "")]
+    )
+    try:
+        first, second = rows.render_line(0).text.rstrip(), rows.render_line(1).text.rstrip()
+    finally:
+        del rows.pieces
+    assert first.endswith("bbb…")
+    assert second.endswith("aaa")
+    assert len(first) == len(second)
 
 
 def hanging():
@@ -297,6 +318,7 @@ async def test_before_a_run(workbench, mixed):
             groups_fold_by_key_and_by_mouse,
             a_click_selects_and_two_open_the_detail,
             marked_tests_are_what_r_runs,
+            a_row_that_is_too_long_is_cut,
         ):
             await from_the_list(pilot, check)
             await pilot.resize_terminal(120, 40)
