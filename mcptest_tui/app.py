@@ -68,6 +68,7 @@ class Workbench(AppActions, inherit_bindings=False):
     ENABLE_COMMAND_PALETTE = True
     CLOSE_TIMEOUT = 1.0
     ESCAPE_TO_MINIMIZE = False
+    stylesheet: Sheet
 
     def __init__(self, paths: list[str] | None = None) -> None:
         self.config = load_config()

@@ -377,10 +377,12 @@ class TestsScreen(WorkScreen):
         self.apply_filter(toggled(self.rows.filter.text, FAILURES))
 
     def action_order(self) -> None:
-        """Another order."""
+        """Another order, from its first row, as far as the test under the cursor stays in view."""
         rows = self.rows
         rows.order = ORDERS[(ORDERS.index(rows.order) + 1) % len(ORDERS)]
         self.rebuild()
+        self.test_list.changed(top=0)
+        self.test_list.show_row(self.test_list.cursor)
         self.workbench.say(ORDER_WORDS[rows.order])
 
     def action_follow(self) -> None:

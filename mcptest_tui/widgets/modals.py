@@ -168,7 +168,7 @@ class Ask(Modal[str]):
                 enter="take",
                 entered=self._entered,
                 suggester=None if self._suggest is None else _Suggesting(self._suggest),
-                select_on_focus=True,
+                select_on_focus=self._value not in self._entered,  # what was entered before is corrected
             )
             yield Static(shown(self._hint, style="$muted"), id="ask-hint")
 

@@ -8,7 +8,6 @@ import random
 import pytest
 from textual import events
 from textual.containers import Horizontal, Vertical
-from textual.css import stylesheet
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 
@@ -493,7 +492,7 @@ async def test_a_mode_that_cannot_be_imported_keeps_no_other_from_being_imported
         raise ImportError(name)
 
     monkeypatch.setattr(make, "import_module", import_or_fail)
-    await make.import_all(lambda: False, asked.append)
+    await make.import_all(lambda: False, lambda _: None)
     assert {module for module, _ in make.MODES.values()} <= set(asked)
     with pytest.raises(ImportError, match="edit"):
         make.make_screen("edit")
@@ -516,13 +515,11 @@ async def test_what_a_mode_looks_like_is_parsed_before_it_is_opened(workbench, d
     monkeypatch.setattr(make, "STEP_SECONDS", 0)
     async with workbench() as pilot:
         await make.import_all(lambda: False, pilot.app.stylesheet.parse_ahead)
-        parsed = []
-        parse = stylesheet.parse
-        monkeypatch.setattr(stylesheet, "parse", lambda *told, **named: parsed.append(told) or parse(*told, **named))
+        parsed = len(pilot.app.stylesheet._parse_cache)
         for mode in ("servers", "traffic"):
             pilot.app.go(mode)
-            await until(pilot, lambda mode=mode: pilot.app.current_mode == mode and pilot.app.screen.is_mounted)
-        assert not parsed
+            await until_mode(pilot, mode)
+        assert len(pilot.app.stylesheet._parse_cache) == parsed
 
 
 async def test_modes_are_imported_in_pieces_and_none_while_a_person_types(monkeypatch):
@@ -535,7 +532,7 @@ async def test_modes_are_imported_in_pieces_and_none_while_a_person_types(monkey
         assert not (busy and asked), "imported while a person types"
         return bool(busy) and busy.pop(0)
 
-    await make.import_all(is_busy, asked.append)
+    await make.import_all(is_busy, lambda _: None)
     assert not busy
     assert len(asked) > 50
     assert asked.index("mcptest_tui.widgets.call_pane") < asked.index("mcptest_tui.screens.servers")

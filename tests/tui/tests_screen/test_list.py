@@ -156,8 +156,11 @@ async def a_click_selects_and_two_open_the_detail(pilot):
 
 
 async def slowest_first_is_another_order_and_back(pilot):
-    await pilot.press("o")
+    await pilot.resize_terminal(80, 20)
+    await pilot.press("G", "o")
     assert "slowest first" in text_of(pilot.app)
+    shown = pilot.app.screen.test_list
+    assert shown.scroll_offset.y == max(shown.cursor - shown.page + 1, 0)  # the slowest are in view, where they can be
     rows = pilot.app.screen.rows.entries
     times = [entry.own_ms for entry in rows]
     assert times == sorted(times, reverse=True)
