@@ -174,12 +174,12 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
             if isinstance(self.screen, Modal):
                 self.screen.show_keys()
 
-    def clear_notices(self, *, errors: bool = False) -> None:
-        """Take away what was told of the screen before: notifications, and the status bar's message."""
+    def clear_notices(self) -> None:
+        """Remove the notifications and the status bar's message of the screen before, except errors."""
         for notice in list(self._notifications):
-            if errors or notice.severity != "error":
+            if notice.severity != "error":
                 self._unnotify(notice)
-        if errors or self.message[1] != "error":
+        if self.message[1] != "error":
             self.message = ("", "information")
 
     def _refresh_notifications(self) -> None:

@@ -22,7 +22,6 @@ from mcptest_engine.reporting import facts, hook_facts
 from mcptest_engine.reporting.agents import conversation_lines
 from mcptest_engine.reporting.compositions import graph_lines
 from mcptest_engine.reporting.ledger import ledger_lines
-from mcptest_engine.reporting.registry import RenderOptions
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.core.run_record import HookResult, RunRecord
+    from mcptest_engine.reporting.registry import RenderOptions
 
 ASSERT_LIMIT = 600
 ACTUAL_LIMIT = 300
@@ -68,12 +68,6 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     if len(blocks) == len(failures):
         return _with_undecided(head + "".join(blocks), undecided, options.agent_budget)
     return _shortened(head, blocks, len(failures), options.agent_budget)
-
-
-def agent_failures(record: RunRecord, options: RenderOptions | None = None) -> list[AgentFailure]:
-    """Every failed test in declared order, whatever the budget."""
-    options = options or RenderOptions()
-    return [agent_failure(record, test, options) for test in facts.tests_with(record, Verdict.FAIL)]
 
 
 def agent_failure(record: RunRecord, test: TestResult, options: RenderOptions) -> AgentFailure:

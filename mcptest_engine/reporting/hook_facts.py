@@ -82,9 +82,9 @@ def _around(hooks: list[HookResult], names: Mapping[str, str], kept: int) -> str
     return f" (around {name})" if len(hooks) == 1 else f" (around {len(hooks)} tests, {name} first)"
 
 
-def output_lines(hook: HookResult, limit: int = OUTPUT_LINES) -> list[str]:
+def output_lines(hook: HookResult) -> list[str]:
     """The last lines of what a command wrote."""
-    return facts.last_lines(hook.output, limit)
+    return facts.last_lines(hook.output, OUTPUT_LINES)
 
 
 def other_warnings(record: RunRecord) -> tuple[str, ...]:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from mcptest_tui.state.store import TestRow
     from mcptest_tui.state.text_lines import Piece
 
+MOST_EFFECTS = 10
 STDERR_SHOWN = 3
 """How the `skip:` of a generated test begins that a person should check."""
 MOST_CAUSES, NAMED = 12, 3
@@ -442,7 +443,7 @@ def summary_lines(summary: Summary, failing: Sequence[TestRow] = ()) -> list[Tex
     return lines
 
 
-def _effect_lines(rows: Sequence[Mapping[str, Any]], most: int = 10) -> list[TextLine]:
+def _effect_lines(rows: Sequence[Mapping[str, Any]]) -> list[TextLine]:
     """The calls of a run by tool: first those that changed something or could have, and those that were not executed."""
     if not rows:
         return []
@@ -452,15 +453,15 @@ def _effect_lines(rows: Sequence[Mapping[str, Any]], most: int = 10) -> list[Tex
         return not changing and row.get("decision") not in ("dry", "denied")
 
     lines = [BLANK, line(("effects", "bold"))]
-    for row in sorted(rows, key=is_plain)[:most]:
+    for row in sorted(rows, key=is_plain)[:MOST_EFFECTS]:
         tool_class = f"{row['limited_as']} by its name" if row.get("limited_as") else row.get("class")
         words = (tool_class, row.get("decision"), f"by {row.get('decided_by')}")
         told = ", ".join(safe(str(word).replace("_", " ")) for word in words)
         lines.append(
             line(f"{safe(row.get('tool'))}  ", f"{counted(int(row.get('count') or 0), 'call')}  ", (told, "dim"), at=2)
         )
-    if len(rows) > most:
-        lines.append(line((f"and {len(rows) - most} more", "dim"), at=4))
+    if len(rows) > MOST_EFFECTS:
+        lines.append(line((f"and {len(rows) - MOST_EFFECTS} more", "dim"), at=4))
     return lines
 
 

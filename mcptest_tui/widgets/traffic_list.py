@@ -105,11 +105,6 @@ class TrafficList(Lines):
             self.move_to(at, centre=True)
         return at is not None
 
-    @property
-    def follows(self) -> bool:
-        """Whether the cursor goes along with what comes."""
-        return self._follows
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's
         """Only a message can be opened."""
         return None if action == "open" and not self.traffic.shown else True

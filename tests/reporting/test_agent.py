@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcptest_engine.core.enums import Strength
-from mcptest_engine.core.results import Failure, FailureKind
-from mcptest_engine.reporting.agent import agent_failures
+from mcptest_engine.core.results import Failure, FailureKind, Verdict
+from mcptest_engine.reporting.agent import agent_failure
 from mcptest_engine.reporting.registry import RenderOptions, render
 
 FIELDS = ("VERDICT ", "REASON ", "STRENGTH ", "INCONCLUSIVE ", "FAIL ", "assert: ", "actual: ", "repro: ", "OMITTED ")
@@ -18,6 +18,10 @@ FIELDS = ("VERDICT ", "REASON ", "STRENGTH ", "INCONCLUSIVE ", "FAIL ", "assert:
 
 def text_of(record, **options):
     return render("agent", record, RenderOptions(**options)).stdout
+
+
+def failures_of(record):
+    return [agent_failure(record, test, RenderOptions()) for test in record.tests if test.verdict is Verdict.FAIL]
 
 
 def test_the_shape_is_that_of_the_document(build):
@@ -100,7 +104,7 @@ def test_nothing_is_omitted_when_everything_fits_to_the_token(build):
 def test_a_large_actual_is_clipped_and_says_so(build):
     """Truncated to a field budget, so that one large value cannot dominate."""
     row = build.assertion(actual="x" * 5000)
-    (failure,) = agent_failures(build.record(build.test("a", "fail", assertions=(row,))))
+    (failure,) = failures_of(build.record(build.test("a", "fail", assertions=(row,))))
     assert failure.clipped
     assert failure.actual == "x" * 299 + "…"
 
@@ -110,7 +114,7 @@ def test_a_large_actual_is_clipped_and_says_so(build):
 )
 def test_an_actual_is_text_as_it_is_or_json(actual, text, build):
     """`"actual": "status: degraded"`."""
-    (failure,) = agent_failures(build.record(build.test("a", "fail", assertions=(build.assertion(actual=actual),))))
+    (failure,) = failures_of(build.record(build.test("a", "fail", assertions=(build.assertion(actual=actual),))))
     assert (failure.actual, failure.clipped) == (text, False)
 
 
@@ -119,7 +123,7 @@ def test_where_nothing_came_there_is_no_actual(build):
     absent = build.assertion(absent=True, actual=None)
     budget = Failure(kind=FailureKind.BUDGET, message="took 31ms")
     record = build.record(build.test("a", "fail", assertions=(absent,)), build.test("b", "fail", failure=budget))
-    assert [failure.actual for failure in agent_failures(record)] == [None, None]
+    assert [failure.actual for failure in failures_of(record)] == [None, None]
     assert "actual:" not in text_of(record)
 
 
@@ -128,7 +132,7 @@ def test_a_server_that_died_shows_its_last_words_and_the_hint(build):
     failure = Failure(
         kind=FailureKind.SERVER, message="exited with code 1", hint="try x", stderr_tail="a" * 900 + "\nboom\n"
     )
-    (shown,) = agent_failures(build.record(build.test("a", "fail", failure=failure)))
+    (shown,) = failures_of(build.record(build.test("a", "fail", failure=failure)))
     assert shown.assert_ == "exited with code 1 (hint: try x)"
     assert shown.actual is not None
     assert shown.actual.startswith("stderr: …a")
