@@ -60,6 +60,7 @@ _NOT_IMPORTED = ("__main__", "anthropic_", "jq_worker", "openai_")
 _INSTALLED = str(Path(sys.executable).with_name("mcptest"))
 _WAYS = ("search", "match", "fullmatch", "finditer", "findall", "sub")
 _MOST_DESCRIPTORS = 256
+_MADV_COLLAPSE, _LARGE_PAGE = 25, 1 << 21
 _READ_BY_THE_INTERPRETER = ("PYTHON", "LC_", "LANG")
 _LEFT_OUT = ("LC_", "LANG")
 """What a server may lack and the starter have: without a language UTF-8 is taken, as with one."""
@@ -294,6 +295,7 @@ def _serve(asked: socket.socket, listening: socket.socket, servers: Sequence[str
     _make_ready()
     gc.collect()
     gc.freeze()
+    _use_large_pages()
     ended, wake = os.pipe()
     for end in (ended, wake):
         os.set_blocking(end, False)
@@ -311,6 +313,20 @@ def _serve(asked: socket.socket, listening: socket.socket, servers: Sequence[str
         if listening in ready:
             with listening.accept()[0] as connection:
                 _fork(connection, told_of)
+
+
+def _use_large_pages() -> None:
+    """Where Linux has them: a fork copies a table of this process's pages, which is shorter for large ones."""
+    if sys.platform != "linux":
+        return
+    madvise = ctypes.CDLL(None).madvise  # one that knows nothing of this refuses, and all stays as it is
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        span, rights, _, _, file, *_ = line.split()
+        if rights == "rw-p" and file == "0":
+            first, end = (int(one, 16) for one in span.split("-"))
+            first, end = -(-first // _LARGE_PAGE) * _LARGE_PAGE, end // _LARGE_PAGE * _LARGE_PAGE
+            if first < end:
+                madvise(ctypes.c_void_p(first), ctypes.c_size_t(end - first), _MADV_COLLAPSE)
 
 
 def _fork(asked: socket.socket, told_of: dict[int, int]) -> bool:
@@ -349,7 +365,9 @@ def _tell_of_ended(told_of: dict[int, int]) -> None:
 
 
 def _make_ready() -> None:
-    """Do here what else would wait for its first use in each process: patterns, making values, what the detector reads."""
+    """Do here what else would wait for its first use in each process: patterns, making values, schemas, what the detector
+    reads.
+    """
     modules = [module for name, module in sys.modules.items() if name.startswith("mcptest_engine")]
     for one in [one for module in modules for one in vars(module).values()]:
         if isinstance(one, type) and is_dataclass(one):
@@ -358,14 +376,23 @@ def _make_ready() -> None:
         elif type(one) is LazyPattern:
             for way in _WAYS:
                 getattr(one, way)
+    from mcptest_engine.judging.validity import Validity, find_invalidity
     from mcptest_engine.mock.presets import load_preset
     from mcptest_engine.safety.learned.judge import learned_weights
     from mcptest_engine.safety.learned.lexicon import lexicon
     from mcptest_engine.safety.poisoning import description_warnings
+    from mcptest_engine.suite.compliance import HANDSHAKE_REVISIONS, STATELESS_REVISION
+    from mcptest_engine.suite.load import LoadOptions, check_text
+    from mcptest_engine.suite.schema import messages
 
     description_warnings([tool.descriptor for tool in load_preset("demo").tools or ()])
     learned_weights()
     lexicon()
+    for revision, opening in ((HANDSHAKE_REVISIONS[-1], "initialize"), (STATELESS_REVISION, "server/discover")):
+        for method in (opening, "tools/list", "tools/call", "resources/read", "prompts/get"):
+            find_invalidity(method, {"result": {}}, Validity(revision, fails=True), str)
+    check_text("name: nothing\n", LoadOptions(environ={}, workspace_root=ROOT), base_dir=ROOT)
+    messages()
 
 
 def _exactly(asked: socket.socket, size: int) -> bytes:
