@@ -301,7 +301,8 @@ class Workbench(AppActions, inherit_bindings=False):
             with self.problems.kept("a screen's news"):
                 screen.caught_up()
             self.refresh_status()
-            if screen.MODE in TIPS:
+            is_empty = {"edit": not self.store.documents, "review": not self.reviews.state.items}
+            if screen.MODE in TIPS and not is_empty.get(screen.MODE):
                 self.tips.tell(screen.MODE)
 
     def _parse_action(

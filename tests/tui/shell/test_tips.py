@@ -12,7 +12,7 @@ from mcptest_tui.places import state_file
 from mcptest_tui.tips import TIPS, TipLine
 from mcptest_tui.widgets.status_bar import StatusBar
 from tests.tui.pictures import rows_of
-from tests.tui.waiting import until
+from tests.tui.waiting import until, until_mode
 
 pytestmark = pytest.mark.anyio
 
@@ -60,6 +60,16 @@ async def test_a_mode_has_its_tip_at_the_first_look(workbench, demo, none_told):
         pilot.app.go("edit")
         await pilot.pause()
         assert not told(pilot.app)
+
+
+async def test_no_tip_is_told_of_what_is_not_there_yet(workbench, place, none_told):
+    """Each is told once: here neither a file is open nor anything proposed."""
+    async with workbench(ready=False) as pilot:
+        for mode in ("edit", "review"):
+            pilot.app.go(mode)
+            await until_mode(pilot, mode)
+            await pilot.pause()
+            assert not told(pilot.app)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (50, 14)], ids=str)
