@@ -210,7 +210,7 @@ def _unwritable(one: TestText) -> str | None:
     if not _is_finite(test):
         return "it contains a number that JSON cannot express"
     if _has_template_key(test.get("args")):
-        return "the name of an argument holds `${`, which a suite would take for a template"
+        return "the name of an argument contains `${`, which a suite would read as a template"
     size = sum(map(len, one.lines))
     return f"it has {size:,} characters, too many for a suite" if size > MOST_CHARACTERS else None
 

@@ -50,7 +50,7 @@ class ending_on_signals:  # noqa: N801 - reads as what it does, in a `with` stat
             self._ending = True
             self._task.cancel()
             if not self._quietly:
-                _write_stderr("\ninterrupted: ending the run (once more to kill)\n")
+                _write_stderr("\ninterrupted: ending the run (Ctrl-C again kills everything)\n")
 
     @staticmethod
     def _kill() -> None:

@@ -52,9 +52,9 @@ def command(
         _install(root, file, enable_writes=enable_writes, allow_env=allow_env)
         return
     if sys.stdin is None:
-        raise UsageError("stdin is closed: `mcptest mcp-server` speaks MCP on stdin and stdout; an agent starts it")
+        raise UsageError("stdin is closed: `mcptest mcp-server` needs stdin and stdout for MCP; an agent starts it")
     if sys.stdin.isatty():
-        sys.stderr.write("mcptest mcp-server speaks MCP on stdin and stdout; an agent starts it. ctrl+d ends it\n")
+        sys.stderr.write("mcptest mcp-server uses stdin and stdout for MCP; an agent starts it. Ctrl-D ends it\n")
     _serve(str(root), enable_writes=enable_writes, allowed_env=frozenset(allow_env))
 
 

@@ -54,7 +54,7 @@ def json_fault(wrong: Exception) -> JsonFault:
             return JsonFault("it takes more memory than there is")
         case ValueError() if "int_max_str_digits" in str(wrong):
             limit = sys.get_int_max_str_digits()
-            return JsonFault(f"it holds an integer of more than {limit:,} digits, which is not read")
+            return JsonFault(f"it contains an integer of more than {limit:,} digits, too many to read")
     return JsonFault(f"it could not be read: {_first_line(wrong) or type(wrong).__name__}")
 
 
@@ -63,13 +63,13 @@ def _first_line(wrong: Exception) -> str:
 
 
 def _refuse_constant(name: str) -> Never:
-    raise JsonFault(f"{name} is no JSON value", syntax=True)
+    raise JsonFault(f"{name} is not a JSON value", syntax=True)
 
 
 def _finite_number(text: str) -> float:
     value = float(text)
     if value - value:  # infinity less infinity is NaN, which counts as true; any other number gives 0.0
-        raise JsonFault(f"it holds a number that is too large to be read: {text[:40]}")
+        raise JsonFault(f"it contains a number that is too large to read: {text[:40]}")
     return value
 
 

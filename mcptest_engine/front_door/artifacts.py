@@ -91,7 +91,7 @@ def _render_report(request: Request) -> dict[str, Any]:
         return {**answer, "text": text}
     if not request.door.writes_enabled:
         hint = f"mcptest report {run_id} --format {form} --output FILE writes it; so does this with --enable-writes"
-        raise UsageError(f"the {form} report has {answer['bytes']:,} bytes, which no answer holds", hint=hint)
+        raise UsageError(f"the {form} report has {answer['bytes']:,} bytes, too many for an answer", hint=hint)
     check_places(workspace)
     return {**answer, "file": workspace.relative(save_report(workspace, run_id, form, text))}
 

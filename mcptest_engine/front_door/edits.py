@@ -45,7 +45,10 @@ async def edit_suite(request: Request) -> Answer:
         shown, more = _shown(lines, request.arguments["lines"])
         answer["text"] = shown
         if more is not None:
-            answer["notes"] = [*answer.get("notes", ()), f"lines {more} and later are not shown: ask for them"]
+            answer["notes"] = [
+                *answer.get("notes", ()),
+                f"lines {more} and later are not shown; request them with `lines`",
+            ]
     return answer
 
 
@@ -113,7 +116,7 @@ def _operation(tree: Any, op: str, pointer: str, value: Any) -> tuple[Path, Any]
             raise UsageError("the whole suite cannot be removed")
         return (), value
     if not pointer.startswith("/"):
-        raise UsageError(f"the path `{pointer[:_SHOWN]}` is no JSON Pointer", hint="such as /tools/0/expect")
+        raise UsageError(f"the path `{pointer[:_SHOWN]}` is not a JSON Pointer", hint="such as /tools/0/expect")
     holder: Any = tree
     path: Path = ()
     *above, last = (part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/"))

@@ -69,7 +69,7 @@ def with_member(text: str, path: Sequence[str], value: Any) -> str:
     """
     before = loads(text) if text.strip() else {}
     if not isinstance(before, dict):
-        raise NotEditable("it holds something else than an object")
+        raise NotEditable("its content is not an object")
     wanted = _put(before, tuple(path), value)
     if not text.strip():
         return json.dumps(wanted, indent=2, ensure_ascii=False) + "\n"

@@ -50,7 +50,7 @@ def presentable(value: Any, deepest: int = DEEPEST) -> Any:
         case str():
             return value if value.isascii() else HALF_CHARACTERS.sub("\ufffd", value)
         case dict() | list() | tuple() if deepest <= 0:
-            return "… nested deeper than an answer holds"
+            return "… nested too deeply for an answer"
         case dict():
             return {presentable(str(key)): presentable(part, deepest - 1) for key, part in value.items()}
         case list() | tuple():
@@ -103,7 +103,7 @@ def too_large(entry: Any, length: int) -> dict[str, Any]:
     """What stands in place of an entry that no client would take."""
     named = entry if isinstance(entry, dict) else {}
     names = {key: str(named[key])[:120] for key in ("name", "id", "uri", "run_id", "verdict") if key in named}
-    return {**names, "omitted": f"{length:,} bytes of JSON are more than an answer holds"}
+    return {**names, "omitted": f"{length:,} bytes of JSON are too many for an answer"}
 
 
 def shortened(value: Any, room: int = LARGEST_PAGE) -> Any:

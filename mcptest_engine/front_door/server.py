@@ -332,7 +332,7 @@ async def _called(
     size = weight(answer)
     if size > LARGEST_ANSWER:
         told = f"the answer of `{verb.name}` has {size:,} bytes, which is more than a client takes"
-        return _refused(f"{told}\nask for less at once, such as fewer `tools`, or use the command line: mcptest --help")
+        return _refused(f"{told}\nrequest less at once, such as fewer `tools`, or use the command line: mcptest --help")
     return {"content": [{"type": "text", "text": json_of(answer)}], "structuredContent": answer, "isError": False}
 
 

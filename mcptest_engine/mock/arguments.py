@@ -38,7 +38,7 @@ def compile_check(schema: Any) -> Callable[[Mapping[str, Any]], str | None]:
                 return None
             faults = [_spell(fault) for fault in validator.iter_errors(arguments)]
         except UnicodeEncodeError:
-            return "the arguments hold half a character (a lone surrogate)"
+            return "the arguments contain half a character (a lone surrogate)"
         more = f"; and {len(faults) - MAX_FAULTS} more" if len(faults) > MAX_FAULTS else ""
         return "; ".join(faults[:MAX_FAULTS]) + more
 

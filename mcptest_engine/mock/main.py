@@ -54,7 +54,7 @@ def _serve(options: MockOptions, environ: Mapping[str, str]) -> int:
         from mcptest_engine.mock.stdio import serve_stdio
 
         if sys.stdin is None:
-            raise UsageError("stdin is closed: without --http the mock speaks MCP on stdin and stdout")
+            raise UsageError("stdin is closed: without --http, the mock server needs stdin and stdout for MCP")
         code = serve_stdio(Session(manifest, faults), log)
         sys.stderr.flush()
         os._exit(code)  # the client waits for us, and the interpreter would tidy up for another 10 ms

@@ -71,7 +71,7 @@ def load_manifest(path: pathlib.Path) -> Manifest:
         tree = read_file(path, file=str(path))
     except SuiteError as unreadable:
         if any(problem.message == EMPTY for problem in unreadable.problems):
-            _refuse(str(path), EMPTY, hint="a manifest holds one `mock_server:` key", span=Span(1, 1))
+            _refuse(str(path), EMPTY, hint="a manifest has exactly one key, `mock_server:`", span=Span(1, 1))
         raise
     return read_manifest(tree)
 

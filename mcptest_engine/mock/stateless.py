@@ -70,7 +70,7 @@ def opened(
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
     if not isinstance(meta, dict):
-        invalid(f"Invalid params: `_meta` must hold `{META}protocolVersion` and `{META}clientCapabilities`")
+        invalid(f"Invalid params: `_meta` must contain `{META}protocolVersion` and `{META}clientCapabilities`")
     for key in ("protocolVersion", "clientCapabilities"):
         if META + key not in meta:
             invalid(f"Invalid params: `_meta` lacks `{META}{key}`")
@@ -125,7 +125,7 @@ def input_given(tool: Tool, params: Mapping[str, Any]) -> Any:
     if params.get("requestState") != f"mock:{tool.name}":
         raise RpcError(INVALID_PARAMS, "Invalid params: `requestState` is not as it was sent")
     if not isinstance(responses, dict) or not isinstance(responses.get(ASKED), dict):
-        invalid(f"Invalid params: `inputResponses` must hold an object `{ASKED}`")
+        invalid(f"Invalid params: `inputResponses` must contain an object `{ASKED}`")
     return responses[ASKED]
 
 

@@ -50,7 +50,7 @@ def serve_stdio(session: Served, log: Log) -> int:
     except _Stopped:
         log.info("stopped by a signal")
     except BrokenPipeError:
-        log.info("nobody reads stdout any more")
+        log.info("stdout was closed by its reader")
     return 0
 
 

@@ -333,7 +333,7 @@ def _group_lines(group: Group, ink: Ink, width: int) -> Iterator[str]:
     yield clip(f"  • {one_line(group.test, 60)}{where}: {first['operator']}{more}", room)
     yield clip(f"      {one_line(first['path'], 200)}: {one_line(first['change'], 200)}", room)
     if group.assertion is None:
-        yield ink.dim("      no assertion tells them apart without a value that is secret or changes")
+        yield ink.dim("      only an assertion on a secret or changing value could notice it")
     else:
         yield f"      {ink.green(one_assertion(group.assertion))}"
 

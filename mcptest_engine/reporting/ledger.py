@@ -52,7 +52,7 @@ def groups_of(turns: Iterable[Turn]) -> tuple[Group, ...]:
         Group(
             "replaced",
             "Passes because something else answers",
-            "Another command, URL or cassette stands in the place of the server that failed.",
+            "Another command, URL or cassette has replaced the server that failed.",
             tuple(turn for turn in turns if turn.cause is TurnCause.REPLACED),
             needs_review=True,
         ),

@@ -275,7 +275,7 @@ def _findings(
     elif _PLACEHOLDER.search(text):
         yield "DESC-009", "its description is a placeholder"
     elif words < 2:
-        yield "DESC-001", "its description is one word" if words else "its description holds no word"
+        yield "DESC-001", "its description is one word" if words else "its description has no words"
     elif words < _FEW_WORDS or len(text) < SHORTEST:
         yield "DESC-005", f"its description has {len(text)} characters"
     if _repeats(tool, text):

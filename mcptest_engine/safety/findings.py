@@ -195,7 +195,7 @@ RULES: dict[str, Rule] = {
             name="duplicate-tool-name",
             severity=Level.MEDIUM,
             says="{} is listed more than once",
-            advice="give each tool a name of its own: it is unclear which one a call reaches",
+            advice="give each tool a different name: it is unclear which one a call reaches",
         ),
         Rule(
             id="SCH-007",

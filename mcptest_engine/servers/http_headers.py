@@ -116,7 +116,7 @@ def header_fault(headers: Mapping[str, str]) -> str | None:
         if not _VALUE.fullmatch(value):
             what = "a line break" if "\n" in value or "\r" in value else "a control character"
             what = what if value == value.strip(" \t") else "a blank at its start or end"
-            return f"the value of the header `{name}` holds {what}"
+            return f"the value of the header `{name}` contains {what}"
     return None
 
 

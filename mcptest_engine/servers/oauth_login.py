@@ -288,7 +288,7 @@ async def _bounded(url: str, timeout_seconds: float, steps: Callable[[], Awaitab
         async with asyncio.timeout(timeout_seconds):
             return await steps()
     except TimeoutError:
-        message = f"login at {shown} failed: nobody logged in within {duration(timeout_seconds)}"
+        message = f"login at {shown} failed: there was no login within {duration(timeout_seconds)}"
         raise AuthFailed(message, server=shown, hint="give it more time with --timeout") from None
     except OAuthTrouble as wrong:
         raise AuthFailed(f"login at {shown} failed: {wrong.message}", server=shown, hint=wrong.hint) from wrong

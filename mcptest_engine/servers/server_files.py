@@ -114,7 +114,7 @@ def unpack_bundle(path: Path, folder: Path) -> None:
     with zipfile.ZipFile(path) as bundle:
         entries = bundle.infolist()
         if len(entries) > MOST_UNPACKED_FILES or sum(one.file_size for one in entries) > MOST_UNPACKED_BYTES:
-            raise UsageError(f"`{path}` is not unpacked: it holds more than 50,000 files or 1 GiB")
+            raise UsageError(f"`{path}` is not unpacked: it contains more than 50,000 files or 1 GiB")
         left = MOST_UNPACKED_BYTES
         for entry in entries:
             inside = PurePosixPath(entry.filename.replace("\\", "/"))
@@ -132,7 +132,7 @@ def unpack_bundle(path: Path, folder: Path) -> None:
                 while chunk := packed.read(1024 * 1024):  # what it says of its size may not be true
                     left -= len(chunk)
                     if left < 0:
-                        raise UsageError(f"`{path}` is not unpacked: it holds more than 1 GiB")
+                        raise UsageError(f"`{path}` is not unpacked: it contains more than 1 GiB")
                     out.write(chunk)
             if (entry.external_attr >> 16) & 0o100:
                 target.chmod(0o755)

@@ -222,7 +222,9 @@ def _row(text: str, item: Node, block: str, *, flow: bool) -> _Row:
     parts = {name.key: value for name, value in item.pairs}
     if item.kind is not Kind.MAPPING or parts.keys() != {"target", "matcher"}:
         others = ", ".join(f"`{name}`" for name in parts if name not in ("target", "matcher"))
-        raise _Stays(f"an assertion has {others}, which the short form lacks" if others else "an item is no assertion")
+        raise _Stays(
+            f"an assertion has {others}, which the short form lacks" if others else "an item is not an assertion"
+        )
     target, matcher = parts["target"], parts["matcher"]
     start = item.start if flow else text.rfind("-", 0, item.start)
     first, second = sorted((target, matcher), key=lambda node: node.start)
@@ -372,7 +374,7 @@ def _items(text: str, name: Node, value: Node, site: _Site, column: int, *, flow
     """What stands behind the dashes of the assertions that one key of the short form stands for."""
     target = long_target(name.key, site.block)
     if target is None:
-        raise _Stays(f"`{name.key}` is no target")
+        raise _Stays(f"`{name.key}` is not a target")
     between = text[name.end : value.start]
     if re.search(r"[#&*!]", between) or value.kind is Kind.ALIAS:
         raise _Stays("a comment, an anchor or a tag in an assertion would be lost")

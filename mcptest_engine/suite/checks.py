@@ -272,7 +272,10 @@ class _TestChecks:
         if self._uses_scores(entry):
             self._score_checks().check(entry, file, path)
         self._check_outcome(entry, file, path)
-        lost = "fault" in entry and self._check_fault(entry, silent, file, path)
+        fault = entry.get("fault")
+        lost = (type(fault) is str and fault not in _LOSSES) or (
+            fault is not None and self._check_fault(entry, silent, file, path)
+        )
         if silent and not lost and not entry.get("verify") and not {"outcome", "threshold"} & entry.keys():
             message = "the test has no assertion: it passes if the server answers without an error"
             self._places.warn(file, path, message, "add `expect:` with at least one assertion")

@@ -174,4 +174,4 @@ def check_name(name: Any, whose: str, file: int, path: tuple[str | int, ...], pl
     at = replace_unsafe(name, lambda _: "\0").find("\0")
     if at >= 0:
         message = f"{whose} must not contain invisible characters: U+{ord(name[at]):04X} is character {at + 1}"
-        places.tell(file, path, message, "nobody could type the name to select the test: remove it")
+        places.tell(file, path, message, "the name could not be typed to select the test: remove it")

@@ -336,7 +336,9 @@ class _Walk:
             hint = "a set contains assertions and no other set: put it beside this one" if inside else None
             return hint or Suggestion(key, "assert-set"), ""
         if name == "Assertion" and _is_short(key, place):
-            return f"the short form has no `- `: write `{_plain(key)}:` under `expect:`", ""
+            meant = self._assertion_meant(key, value, properties, place)
+            shown = meant.meant if isinstance(meant, Suggestion) else _plain(key)
+            return f"the short form has no `- `: write `{shown}:` under `expect:`", ""
         if name in _EXPECTS and (meant := self._assertion_meant(key, value, properties, place)):
             return meant, ""
         aliases = messages_of(name).get("aliases", {})
@@ -494,7 +496,7 @@ def _is_short(key: str, place: _Place) -> bool:
     """Whether a key of an assertion in a list is a target, which only the short form has as a key."""
     from mcptest_engine.suite.short_assertions import long_target
 
-    return long_target(key[:100], str(place.path[0]) if place.path else "") is not None
+    return "." in key or long_target(key[:100], str(place.path[0]) if place.path else "") is not None
 
 
 _TOKEN = lazy_pattern(r"[^\s,\[\]{}#]+|[\[{].?")

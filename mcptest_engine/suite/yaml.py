@@ -140,7 +140,7 @@ def file_bytes(path: Path, *, file: str) -> bytes:
         _refuse(file, "there is no such file")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        hint = "if it holds no suites, name the folders that do" if what == "folder" else None
+        hint = "if it contains no suites, name the folders that do" if what == "folder" else None
         _refuse(file, f"the {what} cannot be read: {reason[:1].lower()}{reason[1:]}", hint=hint)
     if len(data) > MAX_BYTES:
         _refuse(file, f"the file is too large: at most {MAX_BYTES // (1024 * 1024)} MiB are read")

@@ -78,7 +78,7 @@ def _below(folder: Path, skipped: Collection[str]) -> Iterator[str]:
             continue
         seen += len(entries)
         if seen > MOST_FILES:
-            raise TooMuchError(f"{folder} holds more than {MOST_FILES} files")
+            raise TooMuchError(f"{folder} contains more than {MOST_FILES} files")
         for entry in entries:
             if entry.name.startswith(".") or entry.name in skipped:
                 continue

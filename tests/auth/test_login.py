@@ -130,7 +130,7 @@ def test_an_answer_to_another_login_is_turned_away_and_changes_nothing(
 
 def test_an_answer_to_another_login_alone_is_none(make_realm: MakeRealm) -> None:
     realm = make_realm(authorize={"state": "forged"})
-    assert "nobody logged in within 500 ms" in failure(realm, timeout_seconds=0.5).message
+    assert "there was no login within 500 ms" in failure(realm, timeout_seconds=0.5).message
     assert realm.seen("token") == []
 
 
@@ -205,7 +205,7 @@ def test_a_registration_that_is_no_client_is_told_in_a_line_without_what_it_hold
 
 def test_a_login_that_nobody_finishes_ends_with_its_time(make_realm: MakeRealm) -> None:
     told = failure(make_realm(), open_url=lambda _: None, timeout_seconds=0.5)
-    assert told.message.endswith("failed: nobody logged in within 500 ms")
+    assert told.message.endswith("failed: there was no login within 500 ms")
 
 
 def test_a_server_in_the_clear_is_not_asked() -> None:

@@ -154,8 +154,8 @@ def test_what_is_told_of_a_text_is_one_safe_line(text: str) -> None:
     ("arguments", "why"),
     [
         ({"k" * 2000: 1}, "reads back the same"),
-        ({"${HOME}": 1}, "the name of an argument holds `${`"),
-        ({"a": {"${x}": 1}}, "the name of an argument holds `${`"),
+        ({"${HOME}": 1}, "the name of an argument contains `${`"),
+        ({"a": {"${x}": 1}}, "the name of an argument contains `${`"),
         ({"a": math.inf}, "a number that JSON cannot express"),
         ({"a": "\ud800"}, "a lone surrogate"),
         ({"a": "x" * MOST_CHARACTERS}, "characters"),

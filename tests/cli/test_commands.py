@@ -193,9 +193,12 @@ def test_call_prints_the_result(mcptest: Command, write: Write) -> None:
     assert mcptest("call", "get_status", "--args", "[1]").returncode == 2
     for args, told in (
         ("[" * 50_000, "--args: it is nested too deeply to be read"),
-        ('{"n": %s}' % ("9" * 5000), "--args: it holds an integer of more than 4,300 digits, which is not read"),
-        ('{"n": 1e999}', "--args: it holds a number that is too large to be read: 1e999"),
-        ('{"n": NaN}', "--args: it is not JSON: NaN is no JSON value"),
+        (
+            '{"n": %s}' % ("9" * 5000),
+            "--args: it contains an integer of more than 4,300 digits, too many to read",
+        ),
+        ('{"n": 1e999}', "--args: it contains a number that is too large to read: 1e999"),
+        ('{"n": NaN}', "--args: it is not JSON: NaN is not a JSON value"),
     ):
         refused = mcptest("call", "get_status", "--args", args)
         assert (refused.returncode, refused.stderr.startswith(f"error: {told}")) == (2, True), refused.stderr[:300]

@@ -85,7 +85,10 @@ def test_a_saved_catalog_is_compared_with_a_server(capsys):
         (["old.json"], "only one catalog is named"),
         (["old.json", "nowhere.json"], "`nowhere.json` cannot be read: No such file or directory"),
         (["old.json", "bad.json"], "bad.json:1:2: it is not JSON"),
-        (["old.json", "digits.json"], "digits.json: it holds an integer of more than 4,300 digits, which is not read"),
+        (
+            ["old.json", "digits.json"],
+            "digits.json: it contains an integer of more than 4,300 digits, too many to read",
+        ),
         (["old.json", "deep.json"], "`deep.json` is nested too deeply to be compared"),
         (["deep.json", "old.json"], "`deep.json` is nested too deeply to be compared"),
         (["old.json", "number.json"], "`number.json` has no list `tools`"),

@@ -541,7 +541,7 @@ def test_of_two_tests_of_the_call_the_one_named_like_a_proposal_is_taken_and_tha
 def test_a_number_that_json_does_not_have_is_refused(propose: Mcptest, server: Scripted, number: str) -> None:
     done = propose("get_status", "--args", f'{{"a": {number}}}')
     assert (done.returncode, done.stdout, server.called) == (2, "", [])
-    assert f"--args: it is not JSON: {number} is no JSON value" in done.stderr
+    assert f"--args: it is not JSON: {number} is not a JSON value" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x", ".", "suite.yml.bak", "x.json"])

@@ -126,7 +126,10 @@ def test_a_server_is_listed_and_none_of_its_tools_is_called(mcptest: Command, tm
         (["bad.json"], "error: bad.json:2:1: it is not JSON: "),
         (["empty.json"], "error: `empty.json` has no list `tools`"),
         (["bytes.json"], "error: bytes.json: it is not UTF-8"),
-        (["digits.json"], "error: digits.json: it holds an integer of more than 4,300 digits, which is not read"),
+        (
+            ["digits.json"],
+            "error: digits.json: it contains an integer of more than 4,300 digits, too many to read",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_exit_2_with_its_reason(

@@ -170,4 +170,4 @@ def test_a_fan_out_of_far_too_many_combinations_fails_before_it_begins() -> None
     thousand = {"id": "a", "tool": "t", "mock": {"result": list(range(1001))}}
     fan = {"id": "b", "tool": "t", "needs": ["a"], "for_each": {"x": "${a}", "y": "${a}"}, "mock": {"result": 1}}
     trace, _ = walked({"nodes": [thousand, fan]}, answering(0))
-    assert trace.nodes[1].reason == "`for_each` comes to 1001 x 1001 = 1002001 combinations, over 1000000"
+    assert trace.nodes[1].reason == "`for_each` has 1001 x 1001 = 1002001 combinations, over 1000000"

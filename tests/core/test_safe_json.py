@@ -77,11 +77,11 @@ def test_a_ci_command_is_written_as_an_escape_and_reads_the_same(indent: int | N
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"9" * 5000, "it holds an integer of more than 4,300 digits, which is not read"),
+        (b"9" * 5000, "it contains an integer of more than 4,300 digits, too many to read"),
         (b"[" * 100_000, "it is nested too deeply to be read"),
-        (b"[NaN]", "it is not JSON: NaN is no JSON value"),
-        (b"-Infinity", "it is not JSON: -Infinity is no JSON value"),
-        (b"1e400", "it holds a number that is too large to be read: 1e400"),
+        (b"[NaN]", "it is not JSON: NaN is not a JSON value"),
+        (b"-Infinity", "it is not JSON: -Infinity is not a JSON value"),
+        (b"1e400", "it contains a number that is too large to read: 1e400"),
         (b'"\xff"', "it is not UTF-8"),
         (b"{", "it is not JSON: Expecting property name enclosed in double quotes in line 1, column 2"),
         (b"", "it is not JSON: Expecting value in line 1, column 1"),

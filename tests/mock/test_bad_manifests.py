@@ -301,4 +301,4 @@ def test_an_empty_manifest_is_not_told_what_a_suite_needs(tmp_path, monkeypatch)
     Path("m.yml").write_text("# nothing\n")
     with pytest.raises(SuiteError) as refused:
         load_manifest(Path("m.yml"))
-    assert str(refused.value) == "m.yml:1:1: the file is empty\n  a manifest holds one `mock_server:` key"
+    assert str(refused.value) == "m.yml:1:1: the file is empty\n  a manifest has exactly one key, `mock_server:`"

@@ -269,7 +269,7 @@ def test_what_passed_and_says_little_by_it_is_reviewed_too(build):
     titles = [words(one) for one in tree(page).xpath("//*[@id='review']/h3")]
     assert titles == ["Passed on an error (1)", "Weak tests that passed (2)", "Skipped (1)"]
     told = block(page, "review")
-    for word in ("accident status the server answered with an error, which nothing in the test demands: no <b>",
+    for word in ("accident status the server answered with an error, which the test does not expect: no <b>",
                  "any answer status weak: it checks that an answer comes, and nothing in the answer",
                  "measured status weak: it noticed 25 % of the wrong answers", "later status a #1 reason"):  # fmt: skip
         assert word in told

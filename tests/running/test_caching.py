@@ -374,7 +374,7 @@ def test_a_server_that_names_a_vast_folder_is_not_cached_and_that_is_told(
     text = suite(LOOK).replace('.py"]', f'.py", {json.dumps(str(tmp_path / "data"))}]')
     record = record_of(text, cache=True)
     assert record.totals.passed == 1
-    assert "data holds more than 3 files" in record.warnings[0]
+    assert "data contains more than 3 files" in record.warnings[0]
 
 
 def test_what_failed_last_is_asked_again(

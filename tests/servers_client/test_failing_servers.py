@@ -244,7 +244,7 @@ def test_a_server_that_asks_without_end_and_does_not_read_fills_no_memory(
         ('{"jsonrpc":"2.0","id":"$ID","result":{}}', "its `id` is a string, where the request's was a number"),
         ('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}', "its `id` is null"),
         ('{"jsonrpc":"2.0","result":{}}', "it has no `id`"),
-        ('{"jsonrpc":"2.0","id":$ID,"result":{"x":NaN}}', "it is not JSON: NaN is no JSON value"),
+        ('{"jsonrpc":"2.0","id":$ID,"result":{"x":NaN}}', "it is not JSON: NaN is not a JSON value"),
         ('{"jsonrpc":"2.0","id":$ID,"result":{}', "it is not JSON: Expecting"),
         ('[{"jsonrpc":"2.0","id":$ID,"result":{}}]', "it came in an array of messages"),
     ],

@@ -121,12 +121,12 @@ def test_an_answer_without_a_version_is_malformed() -> None:
 @pytest.mark.parametrize(
     ("line", "reason", "call_id"),
     [
-        (b'{"jsonrpc":"2.0","id":12,"result":{"x":NaN}}', "NaN is no JSON value", 12),
+        (b'{"jsonrpc":"2.0","id":12,"result":{"x":NaN}}', "NaN is not a JSON value", 12),
         (b'{"jsonrpc":"2.0","result":{,"id":12}', "it is not JSON", 12),
         (b'{"jsonrpc":"2.0","id":12,"result":{"x":"\xff"}}', "it is not UTF-8", 12),
         (b'{"jsonrpc":"2.0","id":3,"result":' + b"[" * 200_000, "it is nested too deeply", 3),
-        (b'{"jsonrpc":"2.0","id":4,"result":{"x":1e999}}', "a number that is too large to be read: 1e999", 4),
-        (b'{"jsonrpc":"2.0","id":4,"result":{"x":-1e999}}', "too large to be read: -1e999", 4),
+        (b'{"jsonrpc":"2.0","id":4,"result":{"x":1e999}}', "a number that is too large to read: 1e999", 4),
+        (b'{"jsonrpc":"2.0","id":4,"result":{"x":-1e999}}', "too large to read: -1e999", 4),
         (b'{"jsonrpc":"2.0","id":5,"result":' + b"9" * 4301 + b"}", "an integer of more than 4,300 digits", 5),
         (b"Server listening on 8080", "it is not JSON", None),
         (b'{"id":12, broken log', "it is not JSON", None),

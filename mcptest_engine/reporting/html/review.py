@@ -86,7 +86,7 @@ def _line(name: str, slug: str | None, tool: str | None, text: str) -> Html:
 
 
 def _error_summary(test: TestResult) -> str:
-    return f"the server answered with an error, which nothing in the test demands: {overview.error_text(test)}"
+    return f"the server answered with an error, which the test does not expect: {overview.error_text(test)}"
 
 
 def diff_block(lines: Iterable[str]) -> Html:

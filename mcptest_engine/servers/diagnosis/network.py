@@ -152,7 +152,7 @@ async def _resolved(host: str, port: int, tell: Tell, seconds: float) -> list[_A
     more = len(texts) - _SHOWN_ADDRESSES
     listed = ", ".join(texts[:_SHOWN_ADDRESSES]) + (f" and {counted(more, 'other')}" if more > 0 else "")
     if literal:
-        done(Status.SKIPPED, "the URL holds an address")
+        done(Status.SKIPPED, "the URL contains an address, not a name")
     else:
         done(Status.OK, f"`{host}` is {listed}")
     return addresses

@@ -35,7 +35,7 @@ class AgentEval(Part):
     about = About(
         expected="a mapping with metrics such as `rubric` and `mcp_use`",
         place="belongs under `eval`, in an agent test",
-        heading="What is judged of a test",
+        heading="Judged metrics of a test",
         text="The `eval:` of an agent test or a composition; one metric is enough.",
     )
 
@@ -194,7 +194,7 @@ class AgentTest(AnyTest):
         json_schema_extra=hints("input message query question task user"),
     )
     user_prompt: Text | None = Field(
-        default=None, description="Another word for `prompt`.", json_schema_extra=hints("userPrompt")
+        default=None, description="The same as `prompt`.", json_schema_extra=hints("userPrompt")
     )
     system_prompt: str | None = Field(
         default=None,

@@ -229,7 +229,7 @@ class CompositionBudget(Part):
         place="belongs under `budget`, in a composition",
         is_rare=True,
         heading="A composition's `budget`",
-        text="One cap is enough. The caps hold for all cases together or, with `scope: case`, for each case.",
+        text="One limit is enough. The limits hold for all cases together or, with `scope: case`, for each case.",
     )
 
     model_config = NOT_EMPTY

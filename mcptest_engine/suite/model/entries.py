@@ -56,7 +56,7 @@ class Assertion(Part):
         expected="an assertion, which is a mapping with `target` and `matcher`",
         place="belongs in an assertion, under `expect`",
         heading="An assertion",
-        text="What is looked at, and what must hold of it. The matchers have [their own page](matchers.md).",
+        text="The value to check, and the matcher for it. [Matchers](matchers.md) has all of them.",
         link="assertion",
     )
 

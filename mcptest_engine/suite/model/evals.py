@@ -173,12 +173,12 @@ class Price(Part):
     )
 
     input_usd_per_mtok: Weight = Field(
-        description="For what it is told.",
+        description="The price of a million input tokens, in US dollars.",
         examples=[3],
         json_schema_extra=hints("input in", missing="write the price of a million tokens in US dollars"),
     )
     output_usd_per_mtok: Weight = Field(
-        description="For what it says.",
+        description="The price of a million output tokens, in US dollars.",
         examples=[15],
         json_schema_extra=hints("output out", missing="write the price of a million tokens in US dollars"),
     )

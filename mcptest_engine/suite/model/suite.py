@@ -189,7 +189,7 @@ class Coverage(Part):
         description="The percentage of the resources and resource templates that are read.",
         json_schema_extra=hints("uris"),
     )
-    prompts: Percentage | None = Field(default=None, description="The percentage of the prompts that are got.")
+    prompts: Percentage | None = Field(default=None, description="The percentage of the prompts that tests get.")
     error_paths: Percentage | None = Field(
         default=None,
         description="The percentage of the called tools that refuse something.",

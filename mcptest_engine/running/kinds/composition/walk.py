@@ -318,7 +318,7 @@ class Walk:
         count = prod(map(len, arrays))
         if count > MOST_COMBINATIONS:
             sizes = " x ".join(str(len(array)) for array in arrays)
-            raise _Failed(f"`for_each` comes to {sizes} = {count} combinations, over {MOST_COMBINATIONS}")
+            raise _Failed(f"`for_each` has {sizes} = {count} combinations, over {MOST_COMBINATIONS}")
         names = tuple(plan.for_each or ())
         return count, (dict(zip(names, values, strict=True)) for values in product(*arrays))
 
