@@ -182,7 +182,7 @@ def _fired_beside(text: str, names: tuple[str, ...]) -> frozenset[tuple[str, str
 
 
 def blind_table() -> str:
-    """The files that other hands wrote, as they are now: found is a tool of which one of its rules tells."""
+    """The files that other authors wrote, as they are now: found is a tool of which one of its rules tells."""
     rows = []
     every = [line for name in HANDS for line in lines(name)]
     for name in dict.fromkeys(line["set"] for line in every):
@@ -191,7 +191,7 @@ def blind_table() -> str:
         found = sum(bool(blind_found(line) & set(line["rules"])) for line in poisoned)
         alarms = sum(bool(blind_found(line)) for line in honest)
         recall = f"{found / len(poisoned):.3f}" if poisoned else ""
-        rows.append((name, len(poisoned), recall, len(honest), alarms))
+        rows.append((name.replace("hand", "author"), len(poisoned), recall, len(honest), alarms))
     return _table(("set", "poisoned", "recall", "honest tools", "false alarms"), rows)
 
 
