@@ -165,7 +165,7 @@ def test_an_edit_changes_its_place_and_leaves_the_comments(edit: dict[str, Any],
         ({"op": "remove", "path": "/toolz"}, "did you mean `tools`?"),
         ({"op": "remove", "path": "/servers/a/command/0/b"}, "neither a list nor a mapping"),
         ({"op": "add", "path": "/tools/0/tags"}, "takes `path` and `value`"),
-        ({"op": "replace", "path": "tools", "value": 1}, "no JSON Pointer"),
+        ({"op": "replace", "path": "tools", "value": 1}, "not a JSON Pointer"),
     ],
 )
 def test_an_edit_that_cannot_be_made_is_refused_with_the_nearest(edit: dict[str, Any], told: str) -> None:
