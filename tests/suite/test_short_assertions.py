@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from mcptest_engine.core.targets import parse_target, resolve_answer
 from mcptest_engine.suite.completion import complete, hover
 from mcptest_engine.suite.load import CheckedSuite, LoadOptions, check_text
-from mcptest_engine.suite.model.generate import generate
+from mcptest_engine.suite.schema import schema_text
 from mcptest_engine.suite.short_assertions import long_target, short_target
 
 HERE = Path(__file__).parent
@@ -140,7 +141,7 @@ def test_a_failure_has_the_line_of_its_key() -> None:
 
 
 def test_an_editor_accepts_the_short_form_and_names_what_is_wrong() -> None:
-    published = jsonschema_rs.Draft202012Validator(generate())
+    published = jsonschema_rs.Draft202012Validator(json.loads(schema_text()))
 
     def is_valid(expect: Any) -> bool:
         return published.is_valid({"tools": [{"name": "a", "tool": "t", "expect": expect}]})
