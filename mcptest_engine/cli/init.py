@@ -754,12 +754,7 @@ def _print_summary(output: Path, found: Scaffold, chosen: Chosen, catalog: Catal
         _say(f"and {counted(len(found.warnings) - _WARNINGS_SHOWN, 'more warning')}; `mcptest security` shows them")
     from mcptest_engine.cli.choosing import local_remarks
 
-    notes = [
-        *chosen.notes,
-        *local_remarks(chosen.target.settings),
-        *found.notes,
-        *(f"not read: {error}" for error in catalog.errors.values()),
-    ]
+    notes = [*chosen.notes, *local_remarks(chosen.target.settings), *found.notes]
     if flags["auth"] == "oauth2" and chosen.url is not None:
         from mcptest_engine.servers.urls import login_command
 

@@ -67,6 +67,14 @@ def test_a_command_and_yes_lead_from_nothing_to_verdicts(mcptest: Run, tmp_path:
     assert mcptest("validate", "--strict").returncode == 0
 
 
+def test_a_list_that_cannot_be_read_is_told_once(mcptest: Run, tmp_path: Path) -> None:
+    listed = "{'tools': [{'name': 'a', 'inputSchema': {'type': 'object'}}], 'resources': []}"
+    serve = f"minimcp.serve(lambda *_: {listed}, capabilities={{'tools': {{}}, 'resources': {{}}}}, lists=True)"
+    (tmp_path / "s.py").write_text(f"import sys; sys.path.insert(0, {str(SERVERS)!r})\nimport minimcp\n{serve}\n")
+    done = mcptest("init", "--command", shlex.join([sys.executable, "-S", "s.py"]), "--yes", "--no-run")
+    assert (done.stdout + done.stderr).count("broke the protocol") == 1
+
+
 def test_what_destroys_is_held_back_and_said_to_be(mcptest: Run) -> None:
     """Its tests are skipped also in the run that `--yes` makes."""
     done = mcptest("init", "--command", DEMO, "--yes")
