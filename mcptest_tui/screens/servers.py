@@ -47,6 +47,7 @@ class ServersScreen(WorkScreen):
 
     def __init__(self) -> None:
         super().__init__()
+        self.add_class("-at-servers")  # set later, it has all panes styled again
         self.browser = Browser(self)
         self.calls = Calls(self, self.browser)
         self.connections = Connections(self, self.browser, self.calls)
