@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core.coverage import SHARD_MISSING
 from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.reporting import compositions, facts, hook_facts
 from mcptest_engine.reporting.failure_text import failure_text
+from mcptest_engine.reporting.merge import unjudged_floors
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
@@ -47,10 +47,9 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     lines += (line for test in tests if (line := _of_test(record, test, options)))
     for suite in record.not_run:
         lines += problem_lines(suite, record.source)
-    missed = facts.missed_gates(record)
+    gates = (*facts.missed_gates(record), *unjudged_floors(record)) if record.exit_code == ExitCode.GATE else ()
     for warning in hook_facts.other_warnings(record):
-        fails = record.exit_code == ExitCode.GATE and (warning in missed or warning.endswith(SHARD_MISSING))
-        lines.append(_annotation("error" if fails else "warning", warning, title="mcptest"))
+        lines.append(_annotation("error" if warning in gates else "warning", warning, title="mcptest"))
     lines += _beyond(lines)
     lines += (f"mcptest: composition {name}: {told}" for name, told in compositions.case_sums(record))
     lines += (f"mcptest: {line}" for line in compositions.sum_lines(record))

@@ -59,9 +59,9 @@ def merge_records(records: Sequence[RunRecord], *, allow_missing: bool = False) 
             suites=_suites(records, judged=not missing),
         )
     warnings = _warnings(records, merged)
-    noted = {*_short(merged), *_unjudged(merged), *(text for one in records for text in one.coverage_notes)}
+    noted = {*_short(merged), *unjudged_floors(merged), *(text for one in records for text in one.coverage_notes)}
     code = _exit_code(records, merged)
-    if missing and code is ExitCode.PASSED and (not allow_missing or _unjudged(merged)):
+    if missing and code is ExitCode.PASSED and (not allow_missing or unjudged_floors(merged)):
         code = ExitCode.GATE  # what did not run has not passed, and no floor can be judged without it
     return replace(
         merged,
@@ -134,7 +134,7 @@ def _short(merged: RunRecord) -> list[str]:
     return [*short_lines(merged.coverage), *of_suites]
 
 
-def _unjudged(merged: RunRecord) -> list[str]:
+def unjudged_floors(merged: RunRecord) -> list[str]:
     """A line for each suite whose floors could not be judged, since a shard of its run is missing."""
     suites = [("", merged.coverage), *((f"{suite.path}: ", suite.coverage) for suite in merged.suites)]
     return [f"{path}{SHARD_MISSING}" for path, rows in suites if any(row.floor and not row.judged for row in rows)]
@@ -285,5 +285,5 @@ def _warnings(records: Sequence[RunRecord], merged: RunRecord) -> tuple[str, ...
     own = {f"{path}{SHARDED}" for path, rows in judged_here if rows}
     own |= {text for record in told for text in record.missed_gates}
     return tuple(
-        dict.fromkeys((*merged.missed_gates, *_unjudged(merged), *(text for text in texts if text not in own)))
+        dict.fromkeys((*merged.missed_gates, *unjudged_floors(merged), *(text for text in texts if text not in own)))
     )
