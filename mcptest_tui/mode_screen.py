@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual._compositor import ChopsUpdate
-    from textual.geometry import Region
+    from textual.geometry import Region, Size
     from textual.widget import Widget
 
     from mcptest_tui.state.catalog import Item
@@ -86,6 +86,10 @@ class ModeScreen(Sturdy, Screen[None]):
         """As the base class, which also makes pictures that are not shown, while updates are delayed."""
         if not getattr(self.app, "delayed", 0):
             super()._compositor_refresh()
+
+    def _screen_resized(self, size: Size) -> None:  # noqa: ARG002
+        """As the base class, in the size that the terminal has now: two sizes on their way would follow each other for ever."""
+        super()._screen_resized(self.app.size)
 
     def _decides_styles(self) -> object:
         app = self.app

@@ -8,6 +8,7 @@ import random
 import pytest
 from textual import events
 from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 
@@ -508,6 +509,15 @@ async def test_a_list_that_is_closed_while_the_terminal_is_resized_is_not_filled
         palette.on_resize()
         await pilot.pause()
         assert not pilot.app.problems.count
+
+
+async def test_a_size_that_comes_late_is_not_laid_out(workbench, demo):
+    """Two sizes followed each other for ever, when a terminal was resized twice, and no key was taken any more."""
+    async with workbench(size=(80, 24)) as pilot:
+        screen = pilot.app.screen
+        screen._screen_resized(Size(81, 7))
+        assert screen.query_one("#body").size.width == 80
+        assert not screen.has_class("-no-room")
 
 
 async def test_what_a_mode_looks_like_is_parsed_before_it_is_opened(workbench, demo, monkeypatch):
