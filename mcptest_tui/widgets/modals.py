@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
+    from textual.geometry import Size
 
 CLOSE = "cancel"
 Answer = TypeVar("Answer")
@@ -50,6 +51,10 @@ class Modal(Sturdy, ModalScreen[Answer], Generic[Answer]):
         """Another layout."""
         self.update_classes(size_classes(self.app.size), animate=False)
         self.show_keys()
+
+    def _screen_resized(self, size: Size) -> None:  # noqa: ARG002
+        """As that of a mode: in the size that the terminal has now."""
+        super()._screen_resized(self.app.size)
 
     def show_keys(self) -> None:
         """The keys that work, on the frame: as many as fit; in their place what the app has to say."""

@@ -518,6 +518,12 @@ async def test_a_size_that_comes_late_is_not_laid_out(workbench, demo):
         screen._screen_resized(Size(81, 7))
         assert screen.query_one("#body").size.width == 80
         assert not screen.has_class("-no-room")
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: pilot.app.screen.query(OptionList))
+        palette = pilot.app.screen
+        before = palette.query_one(".dialog").region
+        palette._screen_resized(Size(81, 7))
+        assert palette.query_one(".dialog").region == before
 
 
 async def test_what_a_mode_looks_like_is_parsed_before_it_is_opened(workbench, demo, monkeypatch):
