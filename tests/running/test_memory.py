@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -46,7 +45,9 @@ def peak_kilobytes(folder: Path, environ: dict[str, str], tests: int) -> int:
         json.dumps({"servers": {"s": {"command": command}}})[:-1] + ', "tools": ' + json.dumps(entries) + "}"
     )
     run = [MCPTEST, "run", "--config", str(path), "--reporter", "minimal"]
-    started = subprocess.run([sys.executable, "-S", "-c", STARTER, *run], cwd=folder, env=environ, capture_output=True)
+    started = subprocess.run(
+        [sys.executable, "-S", "-c", STARTER, *run], cwd=folder, env=environ, capture_output=True, check=True
+    )
     code, peak = started.stdout.split()[-2:]
     assert code == b"1"
     return int(peak)
