@@ -34,7 +34,7 @@ class Drafts(Server):
         ),
         tool("reply", "A draft that answers another one.", {"id": STRING, "body": STRING}, ["id", "body"]),
         tool("send_draft", "Send a draft, which is gone then.", {"id": STRING}, ["id"]),
-        tool("count_text", "How many words a draft has.", {"id": STRING}, ["id"]),
+        tool("count_words", "How many words a draft has.", {"id": STRING}, ["id"]),
     )
     resources = ({"uri": "draft://d3/minutes.pdf", "name": "minutes.pdf", "mimeType": "application/pdf"},)
     prompts = (
