@@ -71,8 +71,6 @@ class Runs:
             if not listed:
                 continue
             self.progress.ask(key, len(listed))
-            if by_key and self._app.message[1] == "information":
-                self._app.say("")  # such as what was written before, and which key runs it
             self._unasked.add(key)
             self._run_by_key.update(listed if by_key else ())
             store.queue(key, listed)
