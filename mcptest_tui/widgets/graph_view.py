@@ -40,7 +40,7 @@ LEGEND: tuple[Sequence[Piece], ...] = (
         (f"{_FULL * 2} ", "graph-view--bar"),
         ("when it ran   ", "graph-view--dim"),
         (f"{_FULL * 2} ", "graph-view--critical"),
-        ("critical path: it determined the total time", "graph-view--dim"),
+        ("critical path: sets the total time", "graph-view--dim"),
     ],
 )
 NARROWEST_WITH_BARS = 56
