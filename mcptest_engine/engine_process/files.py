@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST_SUITES = 1_000
 MOST_FOLDERS = 20_000
 DEEPEST = 12
-MOST_BRACES = 8
+MOST_ALTERNATIVES = 1_000
 STEP_MS = 50
 LOOK_MS = 2_000  # each look wakes a process that may idle all day
 _HEAD_BYTES = 256 * 1024
@@ -74,7 +74,7 @@ def match_suites(pattern: str, start_dir: Path) -> list[str]:
     are among the suites.
     """
     start = "/" if pattern.startswith("/") else str(start_dir)
-    words = (list(filter(None, one.split("/"))) for one in _alternatives(pattern))
+    words = (list(filter(None, one.split("/"))) for one in alternatives(pattern))
     found = (path for parts in words for path in _match(start, parts))
     matched = sorted({os.path.abspath(one) for one in found})  # noqa: PTH100
     files = [one for one in matched if os.path.isfile(one) and is_suite(one)]  # noqa: PTH113
@@ -87,14 +87,20 @@ def is_pattern(name: str) -> bool:
     return any(sign in name for sign in "*?[") or _BRACES.search(name) is not None
 
 
-def _alternatives(pattern: str) -> Iterator[str]:
-    """A pattern with `{a,b}` as the patterns that it stands for, as in a shell."""
-    found = _BRACES.search(pattern) if pattern.count("{") <= MOST_BRACES else None
-    if found is None:
-        yield pattern
-        return
-    for word in found[1].split(","):
-        yield from _alternatives(f"{pattern[: found.start()]}{word}{pattern[found.end() :]}")
+def alternatives(pattern: str) -> list[str]:
+    """A pattern with `{a,b}` as the patterns that it stands for, as in a shell; as it is where they would be too many."""
+    found, left = [], [pattern]
+    while left:
+        one = left.pop()
+        braces = _BRACES.search(one)
+        if braces is None:
+            found.append(one)
+        else:
+            words = reversed(braces[1].split(","))
+            left += (f"{one[: braces.start()]}{word}{one[braces.end() :]}" for word in words)
+        if len(found) + len(left) > MOST_ALTERNATIVES:
+            return [pattern]
+    return list(dict.fromkeys(found))  # words in inner braces are taken first, and may be left out later
 
 
 def _match(folder: str, parts: Sequence[str]) -> Iterator[str]:

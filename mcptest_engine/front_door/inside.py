@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import PolicyDenied, UsageError
-from mcptest_engine.engine_process.files import find_suites, is_pattern, match_suites
+from mcptest_engine.engine_process.files import alternatives, find_suites, is_pattern, match_suites
 from mcptest_engine.workspace.files import DATA_DIR, leads_inside
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
@@ -41,7 +41,8 @@ def suites_below(root: Path, named: str) -> list[Path]:
 
     A folder that cannot be read is among them. What a link out of the workspace leads to is none of them.
     """
-    if "\0" in named or ".." in PurePath(named).parts or PurePath(named).is_absolute():
+    leads_up = any(".." in PurePath(one).parts for one in alternatives(named))
+    if "\0" in named or leads_up or PurePath(named).is_absolute():
         return []
     if os.path.isdir(root / named):  # noqa: PTH112 - false also for what is no name of a file
         below = find_suites([named], root, all_of_them=True) if leads_inside(root / named, root) else []

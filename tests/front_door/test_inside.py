@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcptest_engine.core.errors import UsageError
-from mcptest_engine.front_door.inside import named_file
+from mcptest_engine.engine_process.files import alternatives
+from mcptest_engine.front_door import inside
+from mcptest_engine.front_door.inside import named_file, suites_below
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,3 +52,21 @@ def test_a_file_of_the_workspace_is_opened(root: Path, named: str) -> None:
 def test_what_is_no_file_of_the_workspace_is_refused_with_the_reason(root: Path, named: str, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         named_file(root, named.format(root=root))
+
+
+@pytest.mark.parametrize(
+    "named", ["../*.yml", "{..,out}/*.yml", ".{x,.}/*.yml", "{out,a/{b,..}}/*.yml", "/{etc,tmp}/*"]
+)
+def test_a_pattern_that_leads_out_of_the_workspace_is_not_looked_up(
+    root: Path, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up: list[str] = []
+    monkeypatch.setattr(inside, "match_suites", lambda pattern, _: looked_up.append(pattern) or [])
+    assert (suites_below(root, named), looked_up) == ([], [])
+    suites_below(root, "{a,b}/*.yml")
+    assert looked_up == ["{a,b}/*.yml"]
+
+
+def test_braces_that_stand_for_too_many_patterns_stand_for_themselves() -> None:
+    assert alternatives("{a,b/{c,d}}.yml") == ["a.yml", "b/c.yml", "b/d.yml"]
+    assert alternatives("{a,b,c}" * 8) == ["{a,b,c}" * 8]
