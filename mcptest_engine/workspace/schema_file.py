@@ -25,7 +25,9 @@ SCHEMA_LINE = f"{COMMENT}{DATA_DIR}/{SCHEMA_FILE}"
 """The schema line of a suite in the top folder of its workspace."""
 _FORMER_URL = "https://mcptest.sh/schema/"
 """Suites of earlier versions name a schema there."""
-_SCHEMA_LINE = lazy_pattern(rf'(?:^{re.escape(COMMENT)}|"\$schema"\s*:\s*")([^\s"]+)', re.MULTILINE)
+_KEY = r'\A\ufeff?\s*\{[^{}\[\]]*"\$schema"\s*:\s*"'
+"""The key in the outermost object, and not that of a schema in a matcher."""
+_SCHEMA_LINE = lazy_pattern(rf'(?:^{re.escape(COMMENT)}|{_KEY})([^\s"]+)', re.MULTILINE)
 _HEAD = 512
 
 

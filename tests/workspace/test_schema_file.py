@@ -124,6 +124,8 @@ def test_a_suite_in_json_names_its_schema_by_a_key(here: Path) -> None:
     (here / ".mcptest").mkdir()
     assert check(path, find_workspace(here), {}).suite is not None
     assert (here / ".mcptest" / "suite.schema.json").read_text(encoding="utf-8") == schema_text()
+    own = suite.replace('"$schema": "PLACE"', '"variables": { "schema": { "$schema": "own/suite.schema.json" } }')
+    assert with_mended_schema_line(own, path) == own
 
 
 def test_a_schema_line_that_is_right_stays(here: Path) -> None:
