@@ -42,6 +42,7 @@ _NOT_ASKED = {
 )
 @click.option("--output", type=click.Path(), metavar="PATH", help="Write the report to this file instead of stdout.")
 @click.option(
+    "-n",
     "--workers",
     type=click.IntRange(min=1),
     metavar="N",

@@ -75,6 +75,7 @@ max_cost_option = click.option(
 )
 @click.option("--output", type=click.Path(), metavar="PATH", help="Write the report to this file instead of stdout.")
 @click.option(
+    "-n",
     "--workers",
     type=click.IntRange(min=1),
     metavar="N",

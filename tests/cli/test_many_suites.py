@@ -304,7 +304,7 @@ def test_suites_that_share_a_server_list_its_tools_once_until_it_says_that_they_
         command = [sys.executable, str(SERVERS / f"{server}.py"), argument]
         tests = [{"name": tool, "tool": tool, "args": {"text": path}} for tool in tools]
         Path(path).write_text(json.dumps({"servers": {server: {"command": command}}, "tools": tests}), "utf-8")
-    ran = invoke(run.command, *suites, "--workers", "1", "--reporter", "json")
+    ran = invoke(run.command, *suites, "-n", "1", "--reporter", "json")
     record = RunRecord.from_json(json.loads(ran.stdout))
     asked = Path("log").read_text(encoding="utf-8").splitlines()
     assert sorted(asked[:3]) == ["tools/call get_page", "tools/call get_page", "tools/list"]
