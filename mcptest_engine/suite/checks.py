@@ -150,7 +150,7 @@ def _check_floor(name: str, floor: Placed, places: Places) -> None:
     value = floor.value
     if isinstance(value, float) and 0 < value <= 1:
         meant = f"write `{name}: {value * 100:g}` for {value * 100:g} %"
-        places.warn(floor.file, floor.path, f"this minimum is only {value:g} %", meant)
+        places.warn(floor.file, floor.path, f"this floor is only {value:g} %", meant)
 
 
 def _check_no_secret(

@@ -479,10 +479,7 @@ class _Walk:
 _COMMON_KEYS = frozenset({"name", "description", "value", "default", "env", "mode", "message"})
 # What has one of these may be where a matcher was meant.
 _OF_ASSERTIONS = frozenset({"expect", "assertions", "matcher"})
-# A set, misplaced or misspelt: what an assertion needs is then not missed.
 _EXPECTS = ("Expect", "AgentExpect")
-
-
 _ANSWERS = {"agents": "final_response", "compositions": "output", "compliance": "result"}
 """What a matcher is most often for, in blocks whose tests have no `text`."""
 

@@ -241,6 +241,18 @@ def test_the_page_of_the_record_names_every_member_of_its_schema() -> None:
     assert {member for part in parts for member in part.get("properties", {})} - told == set()
 
 
+def test_the_page_of_environment_variables_names_every_variable_that_is_read() -> None:
+    """Without those by which a session tells what it is, such as over SSH or in tmux."""
+    of_the_session = {"COLORTERM", "DISPLAY", "HOME", "PATH", "SSH_CONNECTION", "SSH_TTY", "STY", "TERM_PROGRAM"}
+    of_the_session |= {"TMUX", "WAYLAND_DISPLAY", "WT_SESSION"}
+    read_by_us = re.compile(r'''environ(?:\.get\(|\[)"([A-Z][A-Z0-9_]+)"''')
+    folders = (ROOT / "mcptest", ROOT / "mcptest_engine", ROOT / "mcptest_tui")
+    names = {name for folder in folders for path in folder.rglob("*.py") for name in read_by_us.findall(read(path))}
+    assert "NO_COLOR" in names
+    told = set(re.findall(r"`([A-Z][A-Z0-9_]+)[=`]", read(DOCS / "reference" / "environment-variables.md")))
+    assert names - of_the_session - told == set()
+
+
 def test_the_picture_shows_a_run_as_it_is_and_fetches_nothing() -> None:
     """Run `python docs/picture.py` when the report looks different."""
     svg = read(PICTURE)

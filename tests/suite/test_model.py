@@ -110,7 +110,7 @@ def test_a_server_is_started_or_reached() -> None:
 
 @pytest.mark.parametrize("text", ["30s", "250ms", "1.5m", "2h", "0s"])
 def test_a_duration_is_a_number_and_its_unit(text: str) -> None:
-    """As `core/durations.py` reads it."""
+    """As `core/text.py` reads it."""
     assert _is_good_server(http={"timeout": text})
     assert seconds_of(text) >= 0
 
