@@ -237,8 +237,8 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
         """A bug of ours: told in a panel, once. False when there are so many that going on makes no sense."""
         problems = self.problems
         error = error.error if isinstance(error, WorkerFailed) else error
-        if error is problems.last:
-            return True
+        if error is problems.last:  # told already, or raised again by `Sturdy` to end the app
+            return not problems.too_many
         if not problems.note(error) or not self.is_running:
             return False
         from mcptest_tui.widgets.modals import ErrorPanel

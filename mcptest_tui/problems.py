@@ -55,6 +55,7 @@ class Problems:
         self._times: deque[float] = deque(maxlen=MOST)
         self.actions: deque[str] = deque(maxlen=ACTIONS_KEPT)
         self.count = 0
+        self.too_many = False
         self.last: BaseException | None = None
 
     def did(self, action: str) -> None:
@@ -64,11 +65,11 @@ class Problems:
     def note(self, error: BaseException) -> bool:
         """Count an error; False when there are too many to go on."""
         now = self._clock()
-        flood = len(self._times) == MOST and now - self._times[0] < WITHIN_SECONDS
+        self.too_many = len(self._times) == MOST and now - self._times[0] < WITHIN_SECONDS
         self._times.append(now)
         self.count += 1
         self.last = error
-        return not flood
+        return not self.too_many
 
     @contextmanager
     def kept(self, what: str) -> Iterator[None]:

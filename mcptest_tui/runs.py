@@ -148,7 +148,8 @@ class Runs:
         if waiting:
             whose = store.rows[waiting[0]].waits if len(waiting) == 1 else "they act or spend"
             waits = "waits" if len(waiting) == 1 else "wait"
-            told.append(f"{counted(len(waiting), 'test')} {waits} for {key_of('run.this')}: {whose}")
+            key = key_of("run.this", typing=self._app.current_mode == "edit")
+            told.append(f"{counted(len(waiting), 'test')} {waits} for {key}: {whose}")
             for screen in self._app.work_screens():
                 screen.tests_wait()
         if told:

@@ -93,6 +93,7 @@ class ProcessList(Lines):
                 for place, one in enumerate(processes)
                 if one.role not in OURS and (self.present is None or one.key in self.present)
             ]
+            can_end = [place for place in can_end if processes[place].role != "jq"] or can_end
             following = [place for place in can_end if processes[place].key in left]
             ours = next((place for place, one in enumerate(processes) if one.role in OURS), self.cursor)
             near = can_end[min(self.cursor, len(can_end) - 1)] if can_end else ours

@@ -147,12 +147,15 @@ class Lines(Sturdy, ScrollView, can_focus=True):
         segments, room, plain = [bar], text_width, not marked
         for text, ink in self._pieces(at, text_width):
             taken = cell_len(text)
-            if taken > room:
+            is_cut = taken > room
+            if is_cut:
                 text = shortened(text, room)
                 taken = cell_len(text)
             if taken:
                 segments.append(Segment(text, self._mixed(base, ink, plain) if ink else base))
             room -= taken
+            if is_cut:
+                break
         room += width - 1 - text_width
         if room > 0:
             segments.append(Segment(" " * room, base))

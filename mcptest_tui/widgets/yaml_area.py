@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 INKS = (
     *("comment", "key", "text", "number", "constant", "null", "template", "anchor", "mark"),
     *("error", "warning", "error-mark", "warning-mark", "hit", "note"),
-    *("pass", "fail", "inconclusive", "skip", "new", "queued", "running", "stale"),
+    *("pass", "fail", "inconclusive", "skip", "new", "stopped", "queued", "running", "stale"),
 )
 NOTE_GAP = 3
 _BRACKET_ROWS = 400
@@ -93,7 +93,7 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
         & > .yaml-area--fail { color: $verdict-fail; text-style: bold; }
         & > .yaml-area--inconclusive { color: $verdict-inconclusive; text-style: bold; }
         & > .yaml-area--skip { color: $verdict-skip; }
-        & > .yaml-area--new { color: $foreground 45%; }
+        & > .yaml-area--new, & > .yaml-area--stopped { color: $foreground 45%; }
         & > .yaml-area--queued { color: $foreground 60%; }
         & > .yaml-area--running { color: $primary; text-style: bold; }
         & > .yaml-area--stale { color: $foreground 45%; }

@@ -10,9 +10,12 @@ from textual.content import Content
 from textual.geometry import Region
 from textual.screen import Screen
 
+from mcptest_tui.state.store import STATUSES
 from mcptest_tui.state.verdict_notes import Note
 from mcptest_tui.widgets.frame import show_titles
 from mcptest_tui.widgets.lines import Lines
+from mcptest_tui.widgets.matrix_view import MatrixView
+from mcptest_tui.widgets.row_list import RowList
 from mcptest_tui.widgets.yaml_area import YamlArea
 from tests.tui.edit.test_typing import Bare
 from tests.tui.edit.typing import opened
@@ -49,8 +52,32 @@ class Listed(App[None]):
 
     CSS = "* { scrollbar-size: 1 1; }"
 
+    def __init__(self, rows: type[Rows] = Rows) -> None:
+        super().__init__()
+        self.rows = rows
+
     def compose(self) -> Any:
-        yield Rows()
+        yield self.rows()
+
+
+def test_a_test_in_any_state_can_be_drawn_wherever_its_state_is_shown() -> None:
+    """The editor had no colour for a stopped test, and could not be drawn after a stopped run."""
+    for widget, name in ((YamlArea, "yaml-area"), (RowList, "row-list"), (MatrixView, "matrix-view")):
+        assert {f"{name}--{status}" for status in STATUSES} <= widget.COMPONENT_CLASSES, widget
+
+
+class Columns(Rows):
+    """Two columns, which are wider than the list says that they may be."""
+
+    def pieces(self, at: int, width: int) -> list[tuple[str, str]]:
+        return [("name".ljust(width + 1), ""), ("12 ms", "")]
+
+
+async def test_nothing_follows_a_column_that_was_cut() -> None:
+    """The next one stood in its blanks, at the end of the name."""
+    app = Listed(Columns)
+    async with app.run_test(size=(20, 5)):
+        assert "".join(segment.text for segment in drawn(app.query_one(Rows))[1]).split() == ["name"]
 
 
 def drawn(area: Widget) -> list[Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mcptest_tui.problems import MOST
 from tests.tui.pictures import assert_picture, drawn, text_of
 from tests.tui.tests_screen.conftest import MIXED, on, ran
 from tests.tui.waiting import until
@@ -103,6 +104,15 @@ async def test_a_row_that_cannot_be_drawn_is_told_and_the_panel_can_be_closed(wo
         await until(pilot, lambda: isinstance(pilot.app.screen, ErrorPanel))
         await pilot.press("escape")
         await until(pilot, lambda: "cannot be drawn" in text_of(pilot.app))
+
+
+async def test_a_screen_that_fails_again_and_again_ends_the_workbench_and_does_not_freeze_it(workbench):
+    """The last of the errors ended the screen's loop and was held for one that was told: no key was taken any more."""
+    with pytest.raises(ZeroDivisionError):
+        async with workbench() as pilot:
+            for _ in range(MOST + 1):
+                pilot.app.work_screen.call_later(lambda: 1 // 0)
+            await until(pilot, lambda: pilot.app._exit or not pilot.app.is_running, seconds=20)
 
 
 async def test_a_huge_answer_is_shown_from_its_beginning(workbench, place):
