@@ -56,7 +56,7 @@ COMMANDS = {
     "show": ("show NUMBER", "open.detail", ""),
     "next": ("next", "fail.next", "Show the next failing test."),
     "problems": ("problems", "", "List what is wrong in the suites."),
-    "servers": ("servers", "", "List the servers of the suites, and how they do."),
+    "servers": ("servers", "", "List the servers of the suites and their states."),
     "review": ("review", "review.open", "List what is proposed, and show the first proposal that is not decided."),
     "accept": ("accept", "review.accept", ""),
     "reject": ("reject", "review.reject", ""),
@@ -100,7 +100,7 @@ class PlainWorkbench:
         self.engine = EngineClient(self._take, self._engine_changed)
         self.engine_ready = asyncio.Event()
         self.watch_mode = self.config.watch
-        self.message = ""
+        self.message = ("", "")
         app = cast("BaseApp", self)
         self.suites = Suites(app, paths, [])
         self.runs = Runs(app, self.suites)

@@ -187,7 +187,8 @@ def new_lines(row: TestRow, place: str, keys: Sequence[tuple[str, str]], repro: 
         *_facts((calls, ("server", row.server), ("strength", strength), ("at", place), ("tags", ", ".join(row.tags)))),
         BLANK,
     ]
-    return [*lines, *key_lines(keys), BLANK, line(("on a command line  ", "dim"), repro)]
+    lines += [*key_lines(keys), BLANK] if keys else []
+    return [*lines, line(("on a command line  ", "dim"), repro)]
 
 
 def key_lines(keys: Sequence[tuple[str, str]]) -> list[TextLine]:

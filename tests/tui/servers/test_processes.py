@@ -148,6 +148,12 @@ async def test_the_cursor_stays_at_the_place_of_a_server_that_was_ended(workbenc
         assert not window.check_action("restart", ())
         window.show((first, *ours))
         assert window.list.processes == (first, *ours)
+        jq = first._replace(role="jq", number=3000)
+        window.show((first, second, jq, *ours))
+        window.list.move_to(1)
+        await pilot.press("x")
+        window.show((first, jq, *ours))
+        assert window.list.process == first
 
 
 async def test_a_spare_server_is_ended_from_its_row(workbench, place, monkeypatch):
