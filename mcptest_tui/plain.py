@@ -100,7 +100,7 @@ class PlainWorkbench:
         self.engine = EngineClient(self._take, self._engine_changed)
         self.engine_ready = asyncio.Event()
         self.watch_mode = self.config.watch
-        self.message = ("", "")
+        self.message, self.current_mode = ("", ""), ""
         app = cast("BaseApp", self)
         self.suites = Suites(app, paths, [])
         self.runs = Runs(app, self.suites)

@@ -46,7 +46,11 @@ def spoken(mcptest_command, place, environ):
 def test_a_script_runs_tests_and_reads_why_one_failed(spoken, demo, place):
     """Each line waits for what came before it; the sentences are those of the workbench."""
     demo.write_text(demo.read_text(encoding="utf-8").replace("operational }", "broken }"), encoding="utf-8")
-    lines = spoken("run 2-3", "show 2")
+    lines = spoken("show 1", "run 2-3", "show 2")
+    fresh = lines[: lines.index("running 2 tests")]
+    assert fresh[-3]
+    assert (fresh[-2], fresh[-1].partition("  ")[0]) == ("", "on a command line")
+    del lines[1 : len(fresh)]
     assert lines[:2] == ["16 tests in 1 suite; the command help lists the commands", "running 2 tests"]
     assert any(re.fullmatch(r"2 failed: the service is operational, (<1|[\d.]+) m?s", line) for line in lines)
     assert any(

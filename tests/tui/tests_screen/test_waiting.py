@@ -55,15 +55,18 @@ async def test_only_what_reads_is_started_by_a_change_of_the_suite(
         pilot.app.watch_mode = mode
         await until(pilot, lambda: len(store.rows) == 5, what="the tests")
         await pilot.pause()
+        pilot.app.go("edit" if mode == "all" else "tests")
         suite.write_text(SUITE.format(command=json.dumps(words), text="two"))
         await until(pilot, lambda: store.counts["pass"] == 1, what="the run of what reads")
-        await until(pilot, lambda: "waits" in text_of(pilot.app), what="those that wait")
+        await until(pilot, lambda: "wait for" in text_of(pilot.app), what="those that wait")
         assert {row.name.partition(" (")[0] for row in store.rows.values() if row.waits} >= {
             "it destroys",
             "it changes",
         }
         assert sum(bool(row.waits) for row in store.rows.values()) == 4
-        assert "4 tests wait for r: they act or spend" in text_of(pilot.app)
+        key = "^r" if mode == "all" else "r"  # in the editor, a letter would be typed
+        assert f"4 tests wait for {key}: they act or spend" in text_of(pilot.app)
+        pilot.app.go("tests")
         assert calls(place) == ["read_note"]
         pilot.app.run_tests(None, [row.id for row in store.rows.values() if row.name in ("it destroys", "it changes")])
         await until(
