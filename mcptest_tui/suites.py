@@ -144,6 +144,8 @@ class Suites:
         left = [path for path in self._app.store.documents if path not in self._read]
         for path in left:  # remembered, and not a suite any more
             self._app.store.drop_document(path)
+        if not self._app.store.documents:  # the first one may be written elsewhere at any time
+            self._gone.update(f"{folder}/{name}" for folder in self._folders() for name in SUITE_FILES)
         self.searched = True
         self._app.documents_read()
         self.watch()

@@ -64,7 +64,8 @@ def colours(app: AppInterface) -> str:
     """How many colours, and why."""
     if app.no_color:
         return "none (NO_COLOR)"
-    return f"{app.console.color_system or 'none'} (COLORTERM={os.environ.get('COLORTERM', 'not set')})"
+    told = os.environ.get("COLORTERM")
+    return f"{app.console.color_system or 'none'} (COLORTERM{f'={told}' if told else ' is not set'})"
 
 
 def _file(path: str) -> str:

@@ -26,7 +26,7 @@ def settings_of(app: AppInterface) -> list[Choice]:
             "theme",
             "Theme",
             app.theme,
-            f"{enter} shows all themes, with a live preview; kept for all folders, as `theme` in the settings file.",
+            f"{enter} shows all themes, with a live preview; saved for all folders, as `theme` in the settings file.",
             "Looks and keys",
         ),
         Choice(

@@ -70,14 +70,14 @@ class Columns(Rows):
     """Two columns, which are wider than the list says that they may be."""
 
     def pieces(self, at: int, width: int) -> list[tuple[str, str]]:
-        return [("name".ljust(width + 1), ""), ("12 ms", "")]
+        return [(f"row {at}".ljust(width + 1), ""), ("12 ms", "")]
 
 
 async def test_nothing_follows_a_column_that_was_cut() -> None:
     """The next one stood in its blanks, at the end of the name."""
     app = Listed(Columns)
     async with app.run_test(size=(20, 5)):
-        assert "".join(segment.text for segment in drawn(app.query_one(Rows))[1]).split() == ["name"]
+        assert "".join(segment.text for segment in drawn(app.query_one(Rows))[1]).split() == ["row", "1"]
 
 
 def drawn(area: Widget) -> list[Any]:

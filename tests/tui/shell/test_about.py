@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
-from mcptest_tui.screens.about import About, key_text
+from mcptest_tui.screens.about import About, colours, key_text
 from tests.tui.pictures import text_of
 from tests.tui.waiting import until
 
@@ -38,3 +40,11 @@ async def test_about_names_versions_files_and_keys(workbench, demo):
 def test_a_key_is_named_as_the_keymap_wants_it(key, character, said):
     """And who has it."""
     assert key_text(key, character).plain == said
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [("truecolor", "256 (COLORTERM=truecolor)"), ("", "256 (COLORTERM is not set)")]
+)
+def test_the_reason_for_the_number_of_colours_is_a_sentence(monkeypatch, value, said):
+    monkeypatch.setenv("COLORTERM", value)
+    assert colours(SimpleNamespace(no_color=False, console=SimpleNamespace(color_system="256"))) == said
