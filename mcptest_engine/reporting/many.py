@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.effects import merged_effects
 from mcptest_engine.core.enums import Verdict
 from mcptest_engine.core.errors import ExitCode, Severity
-from mcptest_engine.core.results import rename_server
 from mcptest_engine.core.run_record import SuiteInfo, SuiteNotRun, SuiteRun
 from mcptest_engine.reporting import facts
-from mcptest_engine.reporting.merge import worst_code
+from mcptest_engine.reporting.merge import server_names, with_server_names, worst_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,9 +32,12 @@ def join_records(records: Sequence[RunRecord], *, not_run: Sequence[SuiteNotRun]
     suite behind it: `shop (a/mcptest.yml)`. Coverage and the limits of `effects`, which are not for the calls of another
     suite, stand with each of `suites`; the ledger stands in the records of the runs. The exit code is that of the worst.
     """
-    uses = Counter(name for record in records for name in _server_names(record))
+    uses = Counter(name for record in records for name in server_names(record))
     records = [
-        _with_own_servers(record, {name for name in _server_names(record) if uses[name] > 1}) for record in records
+        with_server_names(
+            record, {name: f"{name} ({record.suite.path})" for name in server_names(record) if uses[name] > 1}
+        )
+        for record in records
     ]
     first = records[0]
     runs = tuple(
@@ -111,26 +113,3 @@ def invalid_suite(path: Path, problems: Sequence[Problem], workspace: Workspace)
 def ended_suites(suites: Iterable[LoadedSuite], workspace: Workspace) -> list[SuiteNotRun]:
     """Suites that the command ended before, as the record of a run of several has them."""
     return [SuiteNotRun(path=workspace.relative(suite.path), reason="ended") for suite in suites]
-
-
-def _server_names(record: RunRecord) -> set[str]:
-    return {server.name for server in record.servers} | {test.server for test in record.tests if test.server}
-
-
-def _with_own_servers(record: RunRecord, names: set[str]) -> RunRecord:
-    """The record with its suite's path behind these names of servers."""
-    if not names:
-        return record
-
-    def own(name: str) -> str:
-        return f"{name} ({record.suite.path})" if name in names else name
-
-    effects = record.effects
-    if effects is not None:
-        effects = replace(effects, calls=tuple(replace(call, server=own(call.server)) for call in effects.calls))
-    return replace(
-        record,
-        tests=tuple(rename_server(test, own(test.server)) for test in record.tests),
-        servers=tuple(replace(server, name=own(server.name)) for server in record.servers),
-        effects=effects,
-    )

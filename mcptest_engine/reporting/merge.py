@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.coverage import SHARD_MISSING, SHARDED, added_up, short_lines
 from mcptest_engine.core.effects import merged_effects
 from mcptest_engine.core.errors import ExitCode, RecordError
-from mcptest_engine.core.results import TestResult, Verdict
+from mcptest_engine.core.results import TestResult, Verdict, rename_server
 from mcptest_engine.core.run_record import SuiteRun, Totals
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from mcptest_engine.core.coverage import Dimension
     from mcptest_engine.core.run_record import RunRecord, ServerRecord
@@ -48,6 +48,7 @@ def merge_records(records: Sequence[RunRecord], *, allow_missing: bool = False) 
     _check_one_suite(records)
     _check_one_selection(records)
     _check_disjoint(records)
+    records = _with_same_servers(records)
     first = min(records, key=lambda record: (record.started_at, record.run_id))
     merged = first.with_tests(_woven(records))
     missing = _missing_shards(records)
@@ -158,7 +159,7 @@ def _missing_shards(records: Sequence[RunRecord]) -> tuple[str, ...]:
 def _check_one_suite(records: Sequence[RunRecord]) -> None:
     first = records[0]
     for other in records[1:]:
-        if other.suite == first.suite:
+        if _is_same_suite(first, other):
             continue
         changed = (other.suite.name, other.suite.path) == (first.suite.name, first.suite.path)
         names = [f'"{one_line(record.suite.name)}" ({one_line(record.suite.path)})' for record in (first, other)]
@@ -167,6 +168,16 @@ def _check_one_suite(records: Sequence[RunRecord]) -> None:
             + (f"texts of the suite {names[0]}" if changed else f"suites: {names[0]} and {names[1]}"),
             hint="merge the records of one suite's shards, all made from the same text",
         )
+
+
+def _is_same_suite(one: RunRecord, other: RunRecord) -> bool:
+    """Whether these are runs of one suite, or of the same suites: a command may have ended before it ran all of them."""
+    if not one.suites or not other.suites:
+        return one.suite == other.suite
+    texts, others = ({run.path: run.sha256 for run in record.suites} for record in (one, other))
+    paths = texts.keys() | {suite.path for suite in one.not_run}
+    other_paths = others.keys() | {suite.path for suite in other.not_run}
+    return paths == other_paths and all(texts[path] == others[path] for path in texts.keys() & others.keys())
 
 
 def _check_one_selection(records: Sequence[RunRecord]) -> None:
@@ -253,6 +264,48 @@ def _only_skips(records: Sequence[RunRecord], merged: RunRecord) -> bool:
     return all(
         test.verdict is Verdict.SKIP and test.not_run is None and test.strength is not None for test in merged.tests
     )
+
+
+def server_names(record: RunRecord) -> set[str]:
+    """The servers of a record and of its tests."""
+    return {server.name for server in record.servers} | {test.server for test in record.tests if test.server}
+
+
+def with_server_names(record: RunRecord, names: Mapping[str, str]) -> RunRecord:
+    """The record with other names for these servers."""
+    if not names:
+        return record
+    effects = record.effects
+    if effects is not None:
+        calls = (replace(call, server=names.get(call.server, call.server)) for call in effects.calls)
+        effects = replace(effects, calls=tuple(calls))
+    return replace(
+        record,
+        tests=tuple(rename_server(test, names.get(test.server, test.server)) for test in record.tests),
+        servers=tuple(replace(server, name=names.get(server.name, server.name)) for server in record.servers),
+        effects=effects,
+    )
+
+
+def _with_same_servers(records: Sequence[RunRecord]) -> list[RunRecord]:
+    """The shards of several suites with the path of its suite behind a server's name in all of them, or in none.
+
+    A shard whose tests call it for one suite alone does not have it.
+    """
+    suites: dict[str, set[str]] = {}
+    bare: list[dict[str, str]] = []
+    for record in records:
+        bare.append({})
+        for test in record.tests if record.suites and len(records) > 1 else ():
+            suite = f" ({test.id.partition('::')[0]})"
+            name = test.server.removesuffix(suite)
+            suites.setdefault(name, set()).add(suite)
+            if name == test.server:
+                bare[-1][name] = f"{name}{suite}"
+    return [
+        with_server_names(record, {name: whole for name, whole in names.items() if len(suites[name]) > 1})
+        for record, names in zip(records, bare, strict=True)
+    ]
 
 
 def _servers(records: Sequence[RunRecord]) -> tuple[ServerRecord, ...]:

@@ -14,7 +14,7 @@ from mcptest_engine.cli.main import main
 from mcptest_engine.core.effects import CallDecision, DecidedBy, Effect, Effects
 from mcptest_engine.core.errors import RecordError
 from mcptest_engine.core.results import Verdict
-from mcptest_engine.core.run_record import ServerRecord, SuiteInfo
+from mcptest_engine.core.run_record import ServerRecord, SuiteInfo, SuiteNotRun
 from mcptest_engine.reporting.many import join_records
 from mcptest_engine.reporting.merge import merge_records
 from mcptest_engine.reporting.registry import render
@@ -195,3 +195,39 @@ def test_what_is_noted_of_any_suite_is_noted_of_all(build):
     assert joined.coverage_notes == joined.warnings == ("mcptest.yml: coverage: x", "other.yml: coverage: y")
     assert joined.unsaved_snapshots
     assert merge_records([one, replace(other, suite=one.suite, run_id=SECOND)]).unsaved_snapshots
+
+
+def test_shards_of_several_suites_merge_where_one_command_ended_before_its_last_suite(build):
+    """As with `--bail`. Suites whose text has changed do not."""
+    failed = build.record(build.test("a", "fail"), run_id=FIRST)
+    one = replace(join_records([failed], not_run=[SuiteNotRun(path=OTHER.path, reason="ended")]), shard=(1, 2))
+    parts = [build.record(build.test("b"), run_id=SECOND), build.record(suite=OTHER, run_id=SECOND)]
+    other = replace(join_records(parts), shard=(2, 2))
+    merged = merge_records([one, other])
+    assert (merged.exit_code, merged.totals.total, [suite.path for suite in merged.not_run]) == (1, 2, ["other.yml"])
+    for changed in (replace(failed.suite, sha256="c" * 64), replace(failed.suite, path="third.yml")):
+        with pytest.raises(RecordError, match="different texts"):
+            merge_records([replace(join_records([replace(parts[0], suite=changed), parts[1]]), shard=(2, 2)), one])
+
+
+def test_a_server_has_one_name_in_all_shards_of_several_suites(build):
+    """Also where the tests of a shard call it for one suite alone: two suites may have different servers of one name."""
+    suites = [SuiteInfo(name="a", path="a.yml", sha256="a" * 64), OTHER]
+
+    def shard(number, *lines):
+        """The tests of the first suite and those of the other one, by their lines."""
+        tests = [
+            [build.test(f"t{line}", line=line, id=f"{suite.path}::tool::t{line}", server="shop") for line in own]
+            for suite, own in zip(suites, lines, strict=True)
+        ]
+        run_id = FIRST[:-1] + str(number)
+        parts = [build.record(*own, suite=suite, run_id=run_id) for own, suite in zip(tests, suites, strict=True)]
+        return replace(join_records(parts), shard=(number, 2))
+
+    for first, second in (([1], []), ([], [2])), (([1], [2]), ([3], [])):
+        merged = merge_records([shard(1, *first), shard(2, *second)])
+        names = [test.server for test in merged.tests]
+        assert names == [f"shop ({test.id.partition('::')[0]})" for test in merged.tests]
+        assert sorted(server.name for server in merged.servers) == sorted(set(names))
+    merged = merge_records([shard(1, [1], []), shard(2, [2], [])])
+    assert [server.name for server in merged.servers] == ["shop"]
