@@ -39,19 +39,23 @@ def suite_paths(named: Sequence[str], config: str | None) -> list[Path]:
     """
     if len(named) < 2:
         one = suite_path(named[0] if named else None, config)
-        if not os.path.isdir(one) and not _is_glob(str(one)):  # noqa: PTH112 - never raises
+        if not os.path.isdir(one) and not _is_glob(str(one)) and "{" not in str(one):  # noqa: PTH112 - never raises
             return [one]
         named = [str(one)]
     elif config is not None:
         raise UsageError("suites are named as FILE and with `--config`", hint="name each as FILE")
     found: dict[tuple[str, str], Path] = {}
     for name in named:
-        for path in _below(name):
+        below = [path for word in _alternatives(name) for path in _below(word)]
+        if not below:
+            raise _none_in(name)
+        for path in below:
             found.setdefault((os.path.realpath(path.parent), os.path.realpath(path)), path)
     return list(found.values())
 
 
 def _below(name: str) -> Iterator[Path]:
+    """The suites that a file, a folder or a glob stands for, none for a glob that matches none. Raises: UsageError."""
     files = [name]
     if os.path.isdir(name):  # noqa: PTH112
         from mcptest_engine.engine_process.files import find_suites
@@ -61,20 +65,29 @@ def _below(name: str) -> Iterator[Path]:
         from mcptest_engine.engine_process.files import match_suites
 
         files = match_suites(name, Path.cwd())
-    if not files:
-        raise UsageError(f"there is no suite in `{one_line(name)}`", hint="a suite has `servers` and a block of tests")
+    if not files and not _is_glob(name):
+        raise _none_in(name)
     here = os.getcwd()  # noqa: PTH109
     for file in files:
         inside = os.path.abspath(file).startswith(here + os.sep)  # noqa: PTH100
         yield Path(os.path.relpath(file) if inside and file != name else file)
 
 
-def _is_glob(name: str) -> bool:
-    if os.path.lexists(name) or not any(sign in name for sign in "*?[{"):
-        return False
-    from mcptest_engine.engine_process.files import is_pattern
+def _none_in(name: str) -> UsageError:
+    return UsageError(f"there is no suite in `{one_line(name)}`", hint="a suite has `servers` and a block of tests")
 
-    return is_pattern(name)
+
+def _is_glob(name: str) -> bool:
+    return any(sign in name for sign in "*?[") and not os.path.lexists(name)
+
+
+def _alternatives(name: str) -> list[str]:
+    """The names that one with `{a,b}` stands for; each without a glob has to be there, so that a typo is not green."""
+    if "{" not in name or os.path.lexists(name):
+        return [name]
+    from mcptest_engine.engine_process.files import alternatives
+
+    return alternatives(name)
 
 
 def refuse_for_many(flags: dict[str, Any]) -> None:

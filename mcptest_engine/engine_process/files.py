@@ -70,21 +70,14 @@ def find_suites(paths: Iterable[str], start_dir: Path, *, all_of_them: bool = Fa
 def match_suites(pattern: str, start_dir: Path) -> list[str]:
     """The suites that a pattern such as `servers/**/*.yml` matches, and those below folders that it matches: absolute paths.
 
-    `{a,b}` stands for either. What `find_suites` leaves out `**` leaves out too, and folders on the way that cannot be read
-    are among the suites.
+    What `find_suites` leaves out `**` leaves out too, and folders on the way that cannot be read are among the suites.
     """
-    start = "/" if pattern.startswith("/") else str(start_dir)
-    words = (list(filter(None, one.split("/"))) for one in alternatives(pattern))
-    found = (path for parts in words for path in _match(start, parts))
+    parts = [part for part in pattern.split("/") if part]
+    found = _match("/" if pattern.startswith("/") else str(start_dir), parts)
     matched = sorted({os.path.abspath(one) for one in found})  # noqa: PTH100
     files = [one for one in matched if os.path.isfile(one) and is_suite(one)]  # noqa: PTH113
     below = find_suites(filter(os.path.isdir, matched), start_dir, all_of_them=True)
     return list(dict.fromkeys([*files, *(one["path"] for one in below)]))
-
-
-def is_pattern(name: str) -> bool:
-    """Whether a name may stand for several files."""
-    return any(sign in name for sign in "*?[") or _BRACES.search(name) is not None
 
 
 def alternatives(pattern: str) -> list[str]:
@@ -100,7 +93,7 @@ def alternatives(pattern: str) -> list[str]:
             left += (f"{one[: braces.start()]}{word}{one[braces.end() :]}" for word in words)
         if len(found) + len(left) > MOST_ALTERNATIVES:
             return [pattern]
-    return list(dict.fromkeys(found))  # words in inner braces are taken first, and may be left out later
+    return list(dict.fromkeys(filter(None, found)))  # words in inner braces are taken first, and may be left out later
 
 
 def _match(folder: str, parts: Sequence[str]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import PolicyDenied, UsageError
-from mcptest_engine.engine_process.files import alternatives, find_suites, is_pattern, match_suites
+from mcptest_engine.engine_process.files import alternatives, find_suites, match_suites
 from mcptest_engine.workspace.files import DATA_DIR, leads_inside
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
@@ -41,17 +41,33 @@ def suites_below(root: Path, named: str) -> list[Path]:
 
     A folder that cannot be read is among them. What a link out of the workspace leads to is none of them.
     """
-    leads_up = any(".." in PurePath(one).parts for one in alternatives(named))
-    if "\0" in named or leads_up or PurePath(named).is_absolute():
+    if "\0" in named or os.path.lexists(root / named):
+        return _suites_below(root, named)
+    found: dict[Path, None] = {}
+    for name in (names := alternatives(named)):
+        below = _suites_below(root, name, is_word=len(names) > 1)
+        if not below and not _is_glob(name):
+            return []
+        found |= dict.fromkeys(below)
+    return list(found)
+
+
+def _suites_below(root: Path, named: str, *, is_word: bool = False) -> list[Path]:
+    """The same for a name without braces; `is_word`: it was one of those in braces, and may name a suite."""
+    if "\0" in named or ".." in PurePath(named).parts or PurePath(named).is_absolute():
         return []
     if os.path.isdir(root / named):  # noqa: PTH112 - false also for what is no name of a file
         below = find_suites([named], root, all_of_them=True) if leads_inside(root / named, root) else []
         found = [root / one["path"] for one in below]
-    elif is_pattern(named):
+    elif is_word or _is_glob(named):
         found = [root / one for one in match_suites(named, root)]
     else:
         return []
     return [path for path in found if is_own_file(root, path) or (path.is_dir() and leads_inside(path, root))]
+
+
+def _is_glob(name: str) -> bool:
+    return any(sign in name for sign in "*?[")
 
 
 def is_own_file(root: Path, path: Path) -> bool:

@@ -57,11 +57,13 @@ def test_folders_and_patterns_stand_for_the_suites_in_them_each_once() -> None:
     assert sorted(map(str, suite_paths(["**/*.yml", "a", "a/mcptest.yml", "./a/../a/mcptest.yml"], None))) == everything
     assert suite_paths(["a/mcptest.yml"], None) == [Path("a/mcptest.yml")]
     both = ["a/mcptest.yml", "b/deep/mcptest.yml"]
-    assert sorted(map(str, suite_paths(["{a,b/{deep,none}}/mcptest.{yml,yaml}"], None))) == both
+    assert list(map(str, suite_paths(["{a,b/{deep,deep}}/mcptest.yml"], None))) == both
+    assert sorted(map(str, suite_paths(["{a,b/deep}/m*.{yml,yaml}"], None))) == both
+    assert list(map(str, suite_paths(["{a,nowhere}/mcptest.yml"], None))) == ["a/mcptest.yml", "nowhere/mcptest.yml"]
     Path("a,b").mkdir()
     Path("a,b/{a,b}.yml").write_bytes(Path("a/mcptest.yml").read_bytes())
     assert suite_paths(["a,b/{a,b}.yml"], None) == [Path("a,b/{a,b}.yml")], "a file of this very name"
-    for none in ("empty", "no*.yml", "{no,none}.yml"):
+    for none in ("empty", "no*.yml", "{a,empty}", "no*.{yml,yaml}"):
         with pytest.raises(UsageError, match="there is no suite in"):
             suite_paths([none, "a"], None)
 

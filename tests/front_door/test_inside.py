@@ -67,9 +67,20 @@ def test_a_pattern_that_leads_out_of_the_workspace_is_not_looked_up(
         return []
 
     monkeypatch.setattr(inside, "match_suites", look_up)
-    assert (suites_below(root, named), looked_up) == ([], [])
+    assert suites_below(root, named) == []
     suites_below(root, "{a,b}/*.yml")
-    assert looked_up == ["{a,b}/*.yml"]
+    assert looked_up[-2:] == ["a/*.yml", "b/*.yml"]
+    assert not [one for one in looked_up if ".." in one or one.startswith("/")]
+
+
+def test_each_name_in_braces_has_to_lead_to_a_suite(root: Path) -> None:
+    (root / "more").mkdir()
+    (root / "more" / "shop.yml").write_text("servers: { s: { command: [a] } }\ntools: [{ name: a, tool: b }]\n")
+    (root / "mcptest.yml").write_text("servers: { s: { command: [a] } }\ntools: [{ name: a, tool: b }]\n")
+    suites = [root / "mcptest.yml", root / "more" / "shop.yml"]
+    assert suites_below(root, "{mcptest,more/shop}.yml") == suites_below(root, "{mcptest.yml,more}") == suites
+    assert suites_below(root, "{mcptest.yml,more/*.{yml,yaml}}") == suites, "a pattern of several may match none"
+    assert suites_below(root, "{mcptest,nowhere}.yml") == suites_below(root, "{n*,no*}.yml") == []
 
 
 def test_braces_that_stand_for_too_many_patterns_stand_for_themselves() -> None:
