@@ -158,13 +158,18 @@ class _SuiteRun:
 
     def may_still(self, case_id: str) -> bool:
         """Whether the run has not gone past this test."""
-        return not self._task.done() and self._latest < self._order[case_id]
+        is_going_on = not self._task.done() and not self._task.cancelling()
+        return is_going_on and self._latest < self._order[case_id]
 
     def result_of(self, case_id: str) -> TestResult:
         self.begun.add(case_id)
         self._latest = max(self._latest, self._order[case_id])
         self._asked.put_nowait(case_id)
-        self._runner.run(self._until(case_id))
+        try:
+            self._runner.run(self._until(case_id))
+        except BaseException:  # Ctrl-C, or a plugin's timeout: nobody waits for the answer any more
+            self._task.cancel()
+            raise
         return self._results[case_id]
 
     def end(self, *, keep: bool) -> RunRecord | None:

@@ -138,6 +138,56 @@ def test_a_failed_test_that_a_plugin_repeats_runs_again(pytester: pytest.Pyteste
     assert suite.exists()
 
 
+INTERRUPTING = f"""\
+import os, signal, sys
+sys.path.append({str(SERVERS)!r})
+import minimcp
+
+
+def handle(method, params, _):
+    if method != "tools/call":
+        return {{"tools": [{{"name": name, "inputSchema": {{"type": "object"}}}} for name in ("hang", "answer")]}}
+    if params["name"] == "answer":
+        return minimcp.text("here")
+    os.kill(os.getppid(), getattr(signal, sys.argv[1]))
+    return minimcp.NO_ANSWER
+
+
+minimcp.serve(handle)
+"""
+INTERRUPTED = f"""\
+servers:
+  s: {{{{ command: [{sys.executable}, -S, interrupting.py, {{signal}}] }}}}
+tools:
+  - {{{{ name: before, tool: answer, expect: {{{{ text: here }}}} }}}}
+  - {{{{ name: hangs, tool: hang, timeout_ms: 3000000, expect: {{{{ text: here }}}} }}}}
+  - {{{{ name: after, tool: answer, expect: {{{{ text: here }}}} }}}}
+"""
+TIMEOUT_PLUGIN = """\
+import signal
+import pytest
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGALRM, lambda *_: pytest.fail("too long", pytrace=False))
+"""
+
+
+@pytest.mark.parametrize(
+    ("sent", "outcomes"), [("SIGINT", {"passed": 1}), ("SIGALRM", {"passed": 2, "failed": 1})], ids=["Ctrl-C", "timeout"]
+)
+def test_an_interrupted_test_is_not_waited_for(
+    pytester: pytest.Pytester, sent: str, outcomes: dict[str, int]
+) -> None:
+    for name, text in {
+        "interrupting.py": INTERRUPTING,
+        "mcptest.yml": INTERRUPTED.format(signal=sent),
+        "conftest.py": TIMEOUT_PLUGIN,
+    }.items():
+        (pytester.path / name).write_text(text, encoding="utf-8")
+    done = pytester.runpytest_subprocess("-q", "-p", "no:rerunfailures", "-p", "no:xdist", timeout=300)
+    assert done.parseoutcomes() == outcomes
+
+
 def test_mistakes_of_a_suite_are_told_with_their_places(run: Run, suite: Path) -> None:
     suite.write_text(SUITE.replace("args:", "arguments:"), encoding="utf-8")
     done = run("-q")
