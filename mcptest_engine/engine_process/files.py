@@ -45,6 +45,7 @@ def _keys(names: tuple[str, ...]) -> str:
 _HAS_SCHEMA_LINE = _pattern(_SCHEMA_LINE)
 _IN_LINES = (_pattern(f"{_START}{_keys(_SERVERS)}|{_SCHEMA_LINE}"), _pattern(f"{_START}{_keys(_TESTS)}"))
 _IN_BRACES = (_pattern(f"{_keys(_SERVERS)}|{_SCHEMA_LINE}"), _pattern(_keys(_TESTS)))
+_KEY_OF_LINE = _pattern(rf"""{_START}["']?([a-zA-Z_][\w-]*)["']?[ \t]*:(?:\s|\Z)""")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _OPENING_BRACE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|#.*\n|---\s)*\{(?![{%])")  # `{{` begins a template
 
@@ -187,7 +188,21 @@ def is_suite(file: str | Path) -> bool:
                 text += stream.read(MAX_BYTES)
     except OSError:
         return True
+    if text.startswith((b"\xff\xfe", b"\xfe\xff")):  # loading it says that it has to be UTF-8
+        text = text.decode("utf-16", "replace").encode("utf-8", "replace")
+    if not in_braces and _HAS_SCHEMA_LINE.search(text) and _has_misspelt_block(text):
+        return True
     return all(mark.search(text) for mark in marks) and (not in_braces or _is_suite_in_braces(text))
+
+
+def _has_misspelt_block(text: bytes) -> bool:
+    """Whether no block of tests is here, and a block that no suite has, such as `tool:`."""
+    keys = {key.decode() for key in _KEY_OF_LINE.findall(text)}
+    if not keys.isdisjoint(_TESTS):
+        return False
+    from mcptest_engine.suite.model.suite import Suite  # parts of suites, which have neither, are rare
+
+    return not keys <= {field.alias or name for name, field in Suite.model_fields.items()}
 
 
 def _is_suite_in_braces(text: bytes) -> bool:

@@ -45,6 +45,8 @@ MAX_DEPTH = 100
 PIPE_WAIT_SECONDS = 5.0
 EMPTY = "the file is empty"
 MAX_ALIASED_NODES = 1_000_000
+_NO_LINE_ENDS = "\x85\u2028\u2029"
+_STAND_INS = "\U0010ff85\U0010ff28\U0010ff29"  # for private use, and nobody's
 
 Pointer = tuple[str | int, ...]
 """The keys and indices that lead from the root to a value."""
@@ -191,6 +193,27 @@ def read_tree(
     return tree
 
 
+def events_of(text: str) -> Callable[[], Any]:
+    """The parser of a YAML text: a call returns its next event.
+
+    As in YAML 1.2, lines end at a line feed or a carriage return only. The parser ends them at three more characters, so it is
+    given others in their place: in a quoted text they would become a space, and behind them a comment would end.
+    """
+    parser = _parser()
+    if not any(end in text for end in _NO_LINE_ENDS):
+        get: Callable[[], Any] = parser(text).get_event
+        return get
+    get_event = parser(text.translate(str.maketrans(_NO_LINE_ENDS, _STAND_INS))).get_event
+
+    def next_event() -> Any:
+        event = get_event()
+        if type(event) is ScalarEvent:
+            event.value = event.value.translate(str.maketrans(_STAND_INS, _NO_LINE_ENDS))
+        return event
+
+    return next_event
+
+
 def decode(data: bytes, *, file: str) -> str:
     """UTF-8 bytes as text without its byte order mark. Raises: SuiteError with the place of the first bad byte."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -209,8 +232,7 @@ def _refuse(file: str, message: str, *, hint: str | None = None, span: Span | No
     raise SuiteError([Problem(message=message, file=file, span=span, hint=hint, is_yaml=True)]) from None
 
 
-# Lines end as editors count them. The parser also ends a line at three rarer characters, which is why its own line
-# numbers are not used.
+# Lines end as editors count them.
 _LINE_END = lazy_pattern(r"\r\n|\r|\n")
 
 
@@ -286,7 +308,7 @@ class _Builder:
 
     def read(self) -> Tree:
         try:
-            self._next = _parser()(self._readable).get_event
+            self._next = events_of(self._readable)
             value, marks = self._document()
         except _Halt as halt:
             raise SuiteError([*self._wrong, self._problem("", halt.index, halt.message, halt.hint)]) from None

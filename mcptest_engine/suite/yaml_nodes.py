@@ -23,9 +23,10 @@ from yaml.events import (
 )
 
 from mcptest_engine.core.values import dataclass
+from mcptest_engine.suite.yaml import events_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -100,7 +101,7 @@ class _Composer:
     def __init__(self, text: str, readable: str) -> None:
         self._text = text
         self._as_written = readable is text
-        self._next = _events(readable)
+        self._next = events_of(readable)
 
     def document(self) -> Node | None:
         self._next()
@@ -163,14 +164,3 @@ class _Composer:
         """The parser may have been given a shorter spelling of the same length, with spaces behind it."""
         found = None if self._as_written else _QUOTED.match(self._text, self._text.find('"', start))
         return end if found is None else found.end()
-
-
-def _events(text: str) -> Callable[[], Any]:
-    try:
-        from yaml.cyaml import CParser  # type: ignore[attr-defined]
-    except ImportError:
-        parser: Any = yaml.SafeLoader(text)
-    else:
-        parser = CParser(text)
-    get: Callable[[], Any] = parser.get_event
-    return get

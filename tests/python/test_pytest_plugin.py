@@ -173,11 +173,11 @@ signal.signal(signal.SIGALRM, lambda *_: pytest.fail("too long", pytrace=False))
 
 
 @pytest.mark.parametrize(
-    ("sent", "outcomes"), [("SIGINT", {"passed": 1}), ("SIGALRM", {"passed": 2, "failed": 1})], ids=["Ctrl-C", "timeout"]
+    ("sent", "outcomes"),
+    [("SIGINT", {"passed": 1}), ("SIGALRM", {"passed": 2, "failed": 1})],
+    ids=["Ctrl-C", "timeout"],
 )
-def test_an_interrupted_test_is_not_waited_for(
-    pytester: pytest.Pytester, sent: str, outcomes: dict[str, int]
-) -> None:
+def test_an_interrupted_test_is_not_waited_for(pytester: pytest.Pytester, sent: str, outcomes: dict[str, int]) -> None:
     for name, text in {
         "interrupting.py": INTERRUPTING,
         "mcptest.yml": INTERRUPTED.format(signal=sent),

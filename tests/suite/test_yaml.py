@@ -119,6 +119,14 @@ def test_columns_count_code_points() -> None:
     assert tree.span(("x",), key=True) == Span(1, 21)
 
 
+@pytest.mark.parametrize("character", ["\x85", "\u2028", "\u2029"])
+def test_only_line_feeds_and_carriage_returns_end_a_line(character: str) -> None:
+    text = f'# a note{character}hidden: 1\na: "x{character}y"\nb: p{character}q\nc{character}: 1\n'
+    tree = read_tree(text, file="f")
+    assert tree.value == {"a": f"x{character}y", "b": f"p{character}q", f"c{character}": 1}
+    assert tree.span(("b",)) == Span(3, 4)
+
+
 def test_a_place_that_is_not_there_is_none_unless_the_nearest_is_asked_for() -> None:
     """No position beats a made-up one."""
     tree = read_tree("a:\n  b: 1\n", file="f")

@@ -32,19 +32,21 @@ def test_a_suite_that_imports_its_servers_and_one_that_misspells_them_are_found(
     schema = "# yaml-language-server: $schema=.mcptest/suite.schema.json\n"
     (tmp_path / "b.yml").write_text(f"{schema}server: {{}}\ntools: []\n", encoding="utf-8")
     (tmp_path / "servers.yml").write_text(f"{schema}servers: {{}}\n", encoding="utf-8")
-    assert [found["shown"] for found in find_suites(["."], tmp_path)] == ["a.yml", "b.yml"]
+    (tmp_path / "c.yml").write_text(f"{schema}servers: {{}}\ntests:\n  - name: a\n", encoding="utf-8")
+    assert [found["shown"] for found in find_suites(["."], tmp_path)] == ["a.yml", "b.yml", "c.yml"]
 
 
-def test_no_suite_is_passed_over_that_begins_late_or_with_a_byte_order_mark_or_that_cannot_be_read(
+def test_no_suite_is_passed_over_that_begins_late_or_in_another_encoding_or_that_cannot_be_read(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "late.yml").write_text("tools: []\n" + "# x\n" * 70_000 + "servers: {}\n", encoding="utf-8")
     (tmp_path / "marked.yml").write_text("servers: {}\ntools: []\n", encoding="utf-8-sig")
+    (tmp_path / "notepad.yml").write_text("servers: {}\ntools: []\n", encoding="utf-16")
     (tmp_path / "mcptest.yml").symlink_to("nowhere.yml")
     (tmp_path / "notes.yml").symlink_to("nowhere.yml")
     (tmp_path / "unreadable.yml").symlink_to("/proc/self/mem")
     found = [found["shown"] for found in find_suites(["."], tmp_path)]
-    assert found == ["mcptest.yml", "late.yml", "marked.yml", "unreadable.yml"]
+    assert found == ["mcptest.yml", "late.yml", "marked.yml", "notepad.yml", "unreadable.yml"]
 
 
 def test_a_folder_that_cannot_be_read_is_among_the_suites(tmp_path: Path) -> None:
