@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
-from mcptest_engine.cli.common import suite_path
-from mcptest_engine.core.errors import ExitCode, UsageError
+from mcptest_engine.cli.common import show_error, show_problems, suite_path
+from mcptest_engine.core.errors import ExitCode, SuiteError, UsageError
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.text import counted
+from mcptest_engine.suite.text_edits import EditRefused
 
 
 @click.command()
@@ -36,11 +37,20 @@ def command(ctx: click.Context, files: tuple[str, ...], form: str | None, is_che
       mcptest fmt --short mcptest.yaml
       mcptest fmt --long --check suites/*.yml
     """
-    would_change = False
+    would_change = is_refused = False
     for path in [Path(file) for file in files] or [suite_path(None, None)]:
-        text = _read(path)
-        after, told, left = _formatted(text, form, path)
         name = one_line(str(path))
+        try:
+            text = _read(path)
+            after, told, left = _formatted(text, form, path)
+        except SuiteError as broken:
+            show_problems(broken.problems, running=False)
+            is_refused = True
+            continue
+        except EditRefused as refused:
+            show_error(EditRefused(f"{name}: {refused.message}", hint=refused.hint))
+            is_refused = True
+            continue
         for place, reason in left:
             sys.stderr.write(f"{name}:{place}: stays as it is: {reason}\n")
         if after == text:
@@ -50,7 +60,7 @@ def command(ctx: click.Context, files: tuple[str, ...], form: str | None, is_che
         if not is_check:
             _write(path, after)
         sys.stdout.write(f"{name}: {'would be ' if is_check else ''}{told}\n")
-    ctx.exit(ExitCode.FAILED if is_check and would_change else ExitCode.PASSED)
+    ctx.exit(ExitCode.INVALID if is_refused else ExitCode.FAILED if is_check and would_change else ExitCode.PASSED)
 
 
 def _formatted(text: str, form: str | None, path: Path) -> tuple[str, str, list[tuple[int, str]]]:
@@ -68,11 +78,12 @@ def _formatted(text: str, form: str | None, path: Path) -> tuple[str, str, list[
 
 
 def _read(path: Path) -> str:
-    from mcptest_engine.suite.yaml import decode, file_bytes
+    from mcptest_engine.suite.yaml import decode, file_bytes, read_tree
 
     data = file_bytes(path, file=str(path))
-    mark = "\ufeff" if data.startswith(b"\xef\xbb\xbf") else ""
-    return mark + decode(data, file=str(path))
+    text = decode(data, file=str(path))
+    read_tree(text, file=str(path))  # says where it cannot be read
+    return "\ufeff" + text if data.startswith(b"\xef\xbb\xbf") else text
 
 
 def _write(path: Path, text: str) -> None:

@@ -211,6 +211,22 @@ def test_the_command_converts_checks_and_lists_what_stays(tmp_path: Path, capsys
     assert "nothing to change" in told
 
 
+@pytest.mark.parametrize("form", [[], ["--short"]])
+def test_the_command_names_the_file_that_it_cannot_format_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], form: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("broken.yml").write_text("tools:\n  - {\n", encoding="utf-8")
+    Path("cr.yml").write_bytes(b"tools: []\rname: x\r")
+    Path("s.yml").write_text(LONG, encoding="utf-8")
+    assert main(["fmt", *form, "broken.yml", "nowhere.yml", "cr.yml", "s.yml"]) == 2
+    out, err = capsys.readouterr()
+    assert "broken.yml:2:5: the `{` opened here is not closed" in err
+    assert "nowhere.yml: there is no such file" in err
+    assert form or "cr.yml: tabs and lone carriage returns cannot be formatted" in err
+    assert "s.yml: " in out
+
+
 def test_one_test_alone_can_be_converted() -> None:
     found = with_assertions(SHORT, short=False, test=("tools", 2))
     changed = (
