@@ -12,6 +12,7 @@ import json
 import os
 import shlex
 import sys
+import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -171,7 +172,7 @@ class Server:
         """
         from mcptest_engine.running.sessions import Sessions
 
-        given = {**(arguments or {}), **keywords}
+        given = _as_sent({**(arguments or {}), **keywords})
         caller, session = await self._opened()
         asked = _asked("tools/call", {"name": tool, "arguments": given}, self._timeout_seconds)
         before = len(session.notifications)
@@ -210,7 +211,7 @@ class Server:
     async def request(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Send any request and return its result as sent; nothing checks it. Raises: ProtocolError, ServerError."""
         _, session = await self._opened()
-        exchange = await session.request(method, params, timeout_seconds=self._timeout_seconds)
+        exchange = await session.request(method, _as_sent(params), timeout_seconds=self._timeout_seconds)
         return self._sound(exchange, method)
 
     @_with_short_traceback
@@ -264,7 +265,7 @@ class Server:
 
         _, session = await self._opened()
         before = len(session.notifications)
-        exchange = await session.request(method, params, timeout_seconds=self._timeout_seconds)
+        exchange = await session.request(method, _as_sent(params), timeout_seconds=self._timeout_seconds)
         result = self._result(exchange, session.notifications[before:], name)
         validity = _validity_of(session)
         fault = None if validity is None else find_invalidity(method, result._envelope, validity, self._redact)
@@ -339,10 +340,14 @@ class Server:
 
 
 class SyncServer:
-    """A server that is called without `await`: the methods of `Server`, for code without an event loop."""
+    """A server that is called without `await`: the methods of `Server`, for code without an event loop.
+
+    Calls of several threads are made one after the other.
+    """
 
     def __init__(self, server: Server) -> None:
         self._server, self._runner = server, asyncio.Runner()
+        self._lock, self._is_closed = threading.Lock(), False
         self._unsaid: list[str] = []
         server._unsaid = self._unsaid
 
@@ -387,10 +392,13 @@ class SyncServer:
         return self._run(self._server.info())
 
     def close(self) -> None:
-        """End the session and the server's process."""
+        """End the session and the server's process; no call is possible after that."""
+        if self._is_closed:
+            return
         try:
             self._run(self._server.aclose())
         finally:
+            self._is_closed = True
             self._runner.close()
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -402,8 +410,12 @@ class SyncServer:
         else:
             work.close()
             raise UsageError("an event loop runs in this thread already", hint="use `async with mcptest.connect(…)`")
+        if self._is_closed:
+            work.close()
+            raise UsageError("the connection is closed", hint="call the server inside the `with` block")
         try:
-            return self._runner.run(work)
+            with self._lock:
+                return self._runner.run(work)
         except McptestError as wrong:
             raise wrong.with_traceback(None) from None
         finally:
@@ -422,32 +434,40 @@ class Connection:
         self._sync: SyncServer | None = None
 
     async def __aenter__(self) -> Server:
+        self._check_closed()
         self._async = self._make()
         try:
             await self._async.info()
         except BaseException:
-            await self._async.aclose()
+            await self.__aexit__()
             raise
         return self._async
 
     async def __aexit__(self, *raised: object) -> None:
-        assert self._async is not None
-        await self._async.aclose()
+        opened, self._async = self._async, None
+        assert opened is not None
+        await opened.aclose()
 
     def __enter__(self) -> SyncServer:
+        self._check_closed()
         self._sync = SyncServer(self._make())
         try:
             self._sync.info()
         except BaseException:
-            self._sync.close()
+            self.__exit__(None, None, None)
             raise
         return self._sync
 
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._sync is not None
-        self._sync.close()
+        opened, self._sync = self._sync, None
+        assert opened is not None
+        opened.close()
+
+    def _check_closed(self) -> None:
+        if self._async is not None or self._sync is not None:
+            raise UsageError("the connection is open already", hint="call `mcptest.connect` for each block")
 
 
 def connect(
@@ -489,6 +509,8 @@ def open_server(
     from mcptest_engine.running.launch import open_pool
     from mcptest_engine.running.settings import RunSettings
 
+    if not isinstance(timeout_seconds, int | float) or not timeout_seconds > 0:
+        raise UsageError(f"`timeout_seconds` is a number greater than 0, found {timeout_seconds!r}")
     words = {"cwd": None if cwd is None else os.fspath(cwd), "env": env, "headers": headers, "protocol": protocol}
     settings, is_object = _settings_of(target)
     given = {key: value for key, value in words.items() if value is not None}
@@ -535,6 +557,9 @@ def _settings_of(target: object) -> tuple[dict[str, Any], bool]:
     if isinstance(target, Mapping):
         return dict(target), False
     if isinstance(target, Sequence):
+        wrong = next((word for word in target if not isinstance(word, str | os.PathLike)), None)
+        if wrong is not None:
+            raise UsageError(f"a command is a list of texts, found {wrong!r} in it")
         return {"command": [os.fspath(word) for word in target]}, False
     return {"command": [sys.executable]}, True  # not started: the object answers
 
@@ -553,6 +578,15 @@ def _suite_of(settings: Mapping[str, Any]) -> Any:
     if checked.suite is None:
         raise SuiteError(checked.errors)
     return checked.suite
+
+
+def _as_sent(value: T) -> T:
+    """The value as the server will read it. Raises: UsageError for what JSON does not have."""
+    try:
+        read: T = json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError) as wrong:
+        raise UsageError(f"this cannot be sent as JSON: {wrong}") from None
+    return read
 
 
 def _asked(method: str, params: Mapping[str, Any] | None, timeout_seconds: float) -> Any:

@@ -34,11 +34,14 @@ def load(
 ) -> LoadedSuite:
     """Load a suite and check it. `variables` are those of `--var`; with `strict`, warnings are errors.
 
-    Raises: SuiteError with every problem of the suite.
+    Raises: SuiteError with every problem of the suite, UsageError for a variable that is no text.
     """
     from mcptest_engine.suite.load import LoadOptions, check_suite
 
     file = Path(path)
+    for name, value in (variables or {}).items():
+        if not isinstance(value, str):
+            raise UsageError(f"the variable `{name}` is a text, found {value!r}", hint=f"write `{str(value)!r}`")
     options = LoadOptions(
         variables=dict(variables or {}),
         environ=dict(os.environ),

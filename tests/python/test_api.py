@@ -7,6 +7,7 @@ import re
 import sys
 import tomllib
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -219,6 +220,43 @@ def test_a_command_is_started_and_ended() -> None:
         result.expect("structured.price", between=[20, 40])
         with pytest.raises(mcptest.ExpectationFailed, match=r"expected `31`, got `30`"):
             result.expect("structured.price", exact=31)
+
+
+def test_threads_take_turns_and_a_closed_or_open_connection_says_so() -> None:
+    connection = mcptest.connect(SHOP)
+    with connection as server, ThreadPoolExecutor(4) as threads:
+        texts = list(threads.map(lambda item: server.call("price", item=item).text, ["tea", "milk"] * 4))
+        assert texts[:2] * 4 == texts
+        with pytest.raises(mcptest.UsageError, match="the connection is open already"), connection:
+            pass
+    server.close()
+    with pytest.raises(mcptest.UsageError, match="the connection is closed"):
+        server.tools()
+    with connection as again:
+        assert again.tools()
+
+
+@pytest.mark.parametrize("value", [float("nan"), {1, 2}, b"x", object()])
+def test_what_json_does_not_have_is_refused(value: object) -> None:
+    with mcptest.connect(SHOP) as server:
+        assert server.request("ping", {"more": {1: (2,)}}) == {}
+        for call in (server.call, server.prompt, server.request):
+            with pytest.raises(mcptest.UsageError, match="this cannot be sent as JSON"):
+                call("price", {"item": value})
+
+
+@pytest.mark.parametrize("wrong", [0, -1, float("nan"), "1"])
+def test_a_timeout_that_is_no_time_is_refused(wrong: Any) -> None:
+    connection = mcptest.connect(SHOP, timeout_seconds=wrong)
+    with pytest.raises(mcptest.UsageError, match="`timeout_seconds` is a number greater than 0"), connection:
+        pass
+
+
+def test_words_and_variables_that_are_no_texts_are_refused(suite: Path) -> None:
+    with pytest.raises(mcptest.UsageError, match="a command is a list of texts, found 1"), mcptest.connect([1]):
+        pass
+    with pytest.raises(mcptest.UsageError, match="the variable `port` is a text, found 80"):
+        mcptest.run(suite, variables={"port": 80})
 
 
 def test_what_is_expected_may_be_a_snapshot_in_pytest_only() -> None:
