@@ -352,7 +352,7 @@ class _Walk:
         if name == "AssertSetItem":
             return "a set is an item of its own: put `- ` before the next line", ""
         if name == "Assertion" and "matcher" in properties:
-            inner = self._matcher_meant(key, value)
+            inner = self._matcher_meant(key.removeprefix("matcher."), value)
             if inner is not None:
                 return f"a matcher belongs under `matcher`: write `matcher: {{ {inner} }}`", "matcher"
         if name == "Server" and key in ("type", "transport"):
@@ -493,7 +493,8 @@ def _is_short(key: str, place: _Place) -> bool:
     """Whether a key of an assertion in a list is a target, which only the short form has as a key."""
     from mcptest_engine.suite.short_assertions import long_target
 
-    return "." in key or long_target(key[:100], str(place.path[0]) if place.path else "") is not None
+    block = str(place.path[0]) if place.path else ""
+    return ("." in key and not key.startswith("matcher.")) or long_target(key[:100], block) is not None
 
 
 _TOKEN = lazy_pattern(r"[^\s,\[\]{}#]+|[\[{].?")
