@@ -95,11 +95,11 @@ _SCREEN: tuple[Action, ...] = (
     ),
 )
 _LISTS: tuple[Action, ...] = (
-    Action("servers.open", "Open", "choose", "choose", "See what the server offers.", where="servers.list"),
+    Action("servers.open", "Open", "choose", "choose", "Show its tools, resources and prompts.", where="servers.list"),
     Action("servers.in", "Open", "right", "choose", "The same.", False, where="servers.list", palette=False),
     Action("catalog.open", "Call", "choose", "choose", "Open the form for a call.", where="catalog"),
     Action("catalog.in", "Call", "right", "choose", "The same.", False, where="catalog", palette=False),
-    Action("about.open", "Open", "choose", "choose", "The call's form, or what it offers.", where="about"),
+    Action("about.open", "Open", "choose", "choose", "The form for a call, or the lists of the server.", where="about"),
     Action("catalog.back", "Servers", "left", "leave", "Back to the servers.", False, where="catalog"),
 )
 _FORM: tuple[Action, ...] = (

@@ -41,15 +41,15 @@ if TYPE_CHECKING:
 
 FOLLOW_SECONDS = 0.06
 KEPT = 30
-EMPTY_TITLE = "No agent has worked here yet"
+EMPTY_TITLE = "No coding agent has used mcptest here yet"
 EMPTY_LINE = (
-    "This list shows what coding agents do here through `mcptest mcp-server`: their runs and results, the suites "
+    "This list shows what coding agents do here with `mcptest mcp-server`: their runs and results, the suites "
     "that they wrote, and proposals for you to review."
 )
 EMPTY_HINTS = (
     ("mcptest mcp-server --install", "gives it tools that read"),
     ("mcptest mcp-server --install --enable-writes", "lets it run tests too"),
-    ("mcptest skill --install", "tells it how"),
+    ("mcptest skill --install", "installs instructions for it"),
 )
 
 

@@ -46,9 +46,9 @@ class SchemaView(TextView):
         & > .text-view--default { color: $json-number; }
     }
     """
-    HELP = """What the server says of itself, or of what it offers: the description as plain text, the arguments as a table with
-    type, bounds and default, and what comes back. {servers.raw} shows the JSON that was sent; {about.open} goes on to
-    the call."""
+    HELP = """The details of the server, or of a tool, resource or prompt: the description as plain text, the arguments as a
+    table with type, bounds and default, and the output schema. {servers.raw} shows the JSON that was sent; {about.open} opens
+    the form for a call."""
 
 
 class Browser(Controller):
@@ -190,7 +190,7 @@ class Browser(Controller):
         if server.state == "failed":
             retry, more = key_of("server.connect"), key_of("servers.details")
             again = "starts it again" if server.died else "tries again"
-            return f"{server.short}; {retry} {again}, {more} says more"
+            return f"{server.short}; {retry} {again}, {more} shows more"
         return (
             f"starting …  {key_of('app.back')} cancels"
             if server.state == "starting"
@@ -200,10 +200,10 @@ class Browser(Controller):
     def _server_keys(self, server: Server) -> list[tuple[str, str]]:
         if server.connected:
             return [
-                (key_of("servers.open"), "what it offers"),
-                (key_of("suite.new"), "a suite for it"),
-                (key_of("servers.traffic"), "what is said with it"),
-                (key_of("servers.refresh"), "asks again what it offers"),
+                (key_of("servers.open"), "shows its tools, resources and prompts"),
+                (key_of("suite.new"), "makes a suite for it"),
+                (key_of("servers.traffic"), "shows its traffic"),
+                (key_of("servers.refresh"), "reads its lists again"),
                 (
                     key_of("server.connect"),
                     "reconnects: ends and starts it" if server.transport != "http" else "reconnects",

@@ -171,7 +171,7 @@ def _able(value: object) -> str:
 def _handshake(server: Server) -> Iterator[TextLine]:
     catalog = server.catalog or {}
     yield _blank()
-    yield _heading("What it says about itself")
+    yield _heading("Server info")
     capabilities = catalog.get("capabilities")
     facts = [("server", server.own_name or "(no name)"), ("protocol", server.protocol or "none")]
     title = server.info.get("title")

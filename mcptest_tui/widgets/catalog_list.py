@@ -111,9 +111,9 @@ class CatalogList(Lines):
         & > .catalog-list--badge { color: $foreground 65%; }
     }
     """
-    HELP = """What the server offers. Required arguments come first, optional ones without a default stand in brackets.
-    ! before a tool says that it destroys, ~ that it changes something, ? that its description holds suspicious words.
-    {catalog.open} opens the form for a call, {servers.details} the description; {servers.tab.next} changes the list.
+    HELP = """The tools, resources and prompts of the server. Required arguments come first, optional ones without a default
+    stand in brackets. ! marks a tool that destroys something, ~ one that changes something, ? a description with suspicious
+    words. {catalog.open} opens the form for a call, {servers.details} the description; {servers.tab.next} changes the list.
     {test.propose} calls a tool and proposes a test of it. {server.subscribe} subscribes to a resource: it is marked
     when the server updates it. Lists that change are read again."""
 

@@ -46,9 +46,9 @@ class ServerList(Lines):
     }
     """
     HELP = """The servers of the open suites, those found in the settings of coding agents on this machine, and those that you
-    typed. None is started until you connect it. {server.ping} pings it, {servers.traffic} shows all that is said with it. What
-    a server asks of its client (roots, sampling, elicitation) is answered as `client:` of its suite says, and refused where
-    that says nothing. Tasks are not supported."""
+    typed. None is started until you connect it. {server.ping} pings it, {servers.traffic} shows its traffic. Requests
+    of a server to its client (roots, sampling, elicitation) are answered by `client:` of its suite, and refused without it.
+    Tasks are not supported."""
 
     def __init__(self, servers: Servers, now: Callable[[], float], *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)

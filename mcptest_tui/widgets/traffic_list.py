@@ -49,10 +49,10 @@ class TrafficList(Lines):
         & > .traffic--notification { color: $accent; }
     }
     """
-    HELP = """Everything that is said with servers, by runs and by hand: requests folded with their responses ({traffic.pairs}
+    HELP = """All messages from and to servers, of runs and by hand: requests folded with their responses ({traffic.pairs}
     shows them apart), notifications, lines of stderr, and noise on stdout. The time is the call's own, without what it waited
-    behind an earlier one; a message that is open says both. Filters: method:tools/call  server:demo  is:error
-    is:open  slow:>100  process:4711  test:name. is:spare shows what is said with spare servers before a run takes them.
+    behind an earlier one; an open message shows both. Filters: method:tools/call  server:demo  is:error
+    is:open  slow:>100  process:4711  test:name. is:spare shows the messages of spare servers before a run takes them.
     {traffic.headers} shows the status and the headers of the HTTP response in which a message came;
     {traffic.again} makes a call again."""
 

@@ -357,7 +357,7 @@ async def the_description_can_be_read_on_a_small_terminal(pilot):
     await pilot.press("escape")
     await until(pilot, lambda: screen.browser.catalog_list.has_focus)
     await pilot.press("escape", "i")
-    await until(pilot, lambda: "What it says about itself" in text_of(pilot.app))
+    await until(pilot, lambda: "Server info" in text_of(pilot.app))
     await pilot.press("escape")
     await until(pilot, lambda: screen.browser.server_list.has_focus)
 
