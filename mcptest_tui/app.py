@@ -266,6 +266,11 @@ class Workbench(AppActions, inherit_bindings=False):
             self.go("home")
         self.refresh_status()
 
+    def watch_app_focus(self, focused: bool) -> None:
+        """Back from another window, where suites may have been made."""
+        if focused:
+            self.run_worker(self.suites.search_again, group="look", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+
     def watched_files(self) -> list[str]:
         """Files and folders that are looked at beside those of the suites."""
         return [*self.themes.watched(), str(keymap_file()), self.reviews.folder, *self.agents.folders]

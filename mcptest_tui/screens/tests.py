@@ -99,7 +99,6 @@ class TestsScreen(WorkScreen):
         self._settling = self.set_interval(FOLLOW_SECONDS, self._settle, pause=True)
         self.documents_read()
         self.test_list.focus()
-        self.watch(self.app, "app_focus", self._terminal_focused, init=False)
 
     # What comes from the app
 
@@ -164,12 +163,6 @@ class TestsScreen(WorkScreen):
         if self._wanted is not None and self.test_list.select(self._wanted):
             self._wanted = None
         self._settle()
-
-    def _terminal_focused(self, focused: bool) -> None:
-        """Back from another window, where suites may have been made."""
-        if focused:
-            suites = self.workbench.suites
-            self.run_worker(suites.search_again, group="look", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
     def tests_wait(self) -> None:
         """Their rows say so."""

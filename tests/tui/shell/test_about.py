@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -47,4 +48,5 @@ def test_a_key_is_named_as_the_keymap_wants_it(key, character, said):
 )
 def test_the_reason_for_the_number_of_colours_is_a_sentence(monkeypatch, value, said):
     monkeypatch.setenv("COLORTERM", value)
-    assert colours(SimpleNamespace(no_color=False, console=SimpleNamespace(color_system="256"))) == said
+    app: Any = SimpleNamespace(no_color=False, console=SimpleNamespace(color_system="256"))
+    assert colours(app) == said
