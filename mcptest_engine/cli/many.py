@@ -48,7 +48,7 @@ def suite_paths(named: Sequence[str], config: str | None) -> list[Path]:
     for name in named:
         below = [path for word in _alternatives(name) for path in _below(word)]
         if not below:
-            raise _none_in(name)
+            raise _no_suite_error(name)
         for path in below:
             found.setdefault((os.path.realpath(path.parent), os.path.realpath(path)), path)
     return list(found.values())
@@ -66,14 +66,14 @@ def _below(name: str) -> Iterator[Path]:
 
         files = match_suites(name, Path.cwd())
     if not files and not _is_glob(name):
-        raise _none_in(name)
+        raise _no_suite_error(name)
     here = os.getcwd()  # noqa: PTH109
     for file in files:
         inside = os.path.abspath(file).startswith(here + os.sep)  # noqa: PTH100
         yield Path(os.path.relpath(file) if inside and file != name else file)
 
 
-def _none_in(name: str) -> UsageError:
+def _no_suite_error(name: str) -> UsageError:
     return UsageError(f"there is no suite in `{one_line(name)}`", hint="a suite has `servers` and a block of tests")
 
 
