@@ -500,7 +500,7 @@ def open_server(
     env: Mapping[str, str] | None = None,
     headers: Mapping[str, str] | None = None,
     protocol: str | None = None,
-    timeout_seconds: float = 30.0,
+    timeout_seconds: Any = 30.0,
     snapshots: Path | None = None,
     update_snapshots: bool = False,
     test: str = "",
@@ -557,9 +557,9 @@ def _settings_of(target: object) -> tuple[dict[str, Any], bool]:
     if isinstance(target, Mapping):
         return dict(target), False
     if isinstance(target, Sequence):
-        wrong = next((word for word in target if not isinstance(word, str | os.PathLike)), None)
-        if wrong is not None:
-            raise UsageError(f"a command is a list of texts, found {wrong!r} in it")
+        odd = next((word for word in target if not isinstance(word, str | os.PathLike)), None)
+        if odd is not None:
+            raise UsageError(f"a command is a list of texts, found {odd!r} in it")
         return {"command": [os.fspath(word) for word in target]}, False
     return {"command": [sys.executable]}, True  # not started: the object answers
 

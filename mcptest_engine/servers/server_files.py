@@ -13,6 +13,7 @@ import stat
 import sys
 import tempfile
 import zipfile
+import zlib
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -77,8 +78,13 @@ def opened_server_file(path: Path, environ: Mapping[str, str], inputs: Mapping[s
     try:
         if zipfile.is_zipfile(path):
             with tempfile.TemporaryDirectory(prefix="mcptest-mcpb-") as folder:
-                unpack_bundle(path, Path(folder))
-                manifest = _read(Path(folder) / "manifest.json")
+                try:
+                    unpack_bundle(path, Path(folder))
+                except (EOFError, RuntimeError, zlib.error) as wrong:  # encrypted, an unknown compression, damaged
+                    raise UsageError(f"`{path}` cannot be unpacked: {wrong}") from None
+                manifest = read_settings(Path(folder) / "manifest.json")
+                if manifest is None:
+                    raise UsageError(f"`{path}` has no `manifest.json`")
                 yield _bundle(manifest, path, Path(folder), environ, inputs, is_temporary=True)
             return
         settings = _read(path)

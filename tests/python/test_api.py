@@ -237,7 +237,7 @@ def test_threads_take_turns_and_a_closed_or_open_connection_says_so() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), {1, 2}, b"x", object()])
-def test_what_json_does_not_have_is_refused(value: object) -> None:
+def test_what_json_does_not_have_is_refused(value: Any) -> None:
     with mcptest.connect(SHOP) as server:
         assert server.request("ping", {"more": {1: (2,)}}) == {}
         for call in (server.call, server.prompt, server.request):

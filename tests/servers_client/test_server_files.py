@@ -177,6 +177,11 @@ def test_a_manifest_of_a_bundle(tmp_path: Path) -> None:
     assert read(path, MANIFEST).servers[0].missing == ("folders", "token")
 
 
+def read_bundle(path: Path) -> None:
+    with opened_server_file(path, HOME, {}):
+        pass
+
+
 def test_a_bundle_is_unpacked_into_a_temporary_folder_and_leaves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "notes.mcpb"
     with zipfile.ZipFile(path, "w") as bundle:
@@ -201,6 +206,32 @@ def test_a_bundle_cannot_write_outside_of_its_folder(tmp_path: Path, entry: str)
     with pytest.raises(UsageError, match="is not unpacked"), opened_server_file(path, HOME, {}):
         pass
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("places", "reason"),
+    [((6, 8), "compressed patched data"), ((8, 10), "compression method is not supported"), ((), "while decompressing data")],
+)
+def test_a_bundle_that_cannot_be_unpacked_says_why(tmp_path: Path, places: tuple[int, ...], reason: str) -> None:
+    path = tmp_path / "broken.mcpb"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
+        bundle.writestr("manifest.json", json.dumps(MANIFEST))
+    data = bytearray(path.read_bytes())
+    for start, place in zip((b"PK\x03\x04", b"PK\x01\x02"), places, strict=False):
+        data[data.find(start) + place] = 99
+    if not places:
+        data[60:80] = b"\xff" * 20
+    path.write_bytes(data)
+    with pytest.raises(UsageError, match=rf"broken\.mcpb` cannot be unpacked: .*{reason}"):
+        read_bundle(path)
+
+
+def test_a_bundle_without_a_manifest_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bare.mcpb"
+    with zipfile.ZipFile(path, "w") as bundle:
+        bundle.writestr("server.py", "print()")
+    with pytest.raises(UsageError, match=r"bare\.mcpb` has no `manifest\.json`"):
+        read_bundle(path)
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"mcpServers": []}', '{"manifest_version": "0.3"}', "\x00"])
