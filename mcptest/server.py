@@ -395,13 +395,13 @@ class SyncServer:
         """End the session and the server's process; no call is possible after that."""
         if self._is_closed:
             return
+        self._is_closed = True  # before its turn, so that the calls that wait for theirs are refused
         try:
-            self._run(self._server.aclose())
+            self._run(self._server.aclose(), closes=True)
         finally:
-            self._is_closed = True
             self._runner.close()
 
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+    def _run(self, work: Coroutine[Any, Any, T], *, closes: bool = False) -> T:
         __tracebackhide__ = True
         try:
             asyncio.get_running_loop()
@@ -410,11 +410,11 @@ class SyncServer:
         else:
             work.close()
             raise UsageError("an event loop runs in this thread already", hint="use `async with mcptest.connect(…)`")
-        if self._is_closed:
-            work.close()
-            raise UsageError("the connection is closed", hint="call the server inside the `with` block")
         try:
             with self._lock:
+                if self._is_closed and not closes:
+                    work.close()
+                    raise UsageError("the connection is closed", hint="call the server inside the `with` block")
                 return self._runner.run(work)
         except McptestError as wrong:
             raise wrong.with_traceback(None) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+import threading
 import tomllib
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -234,6 +235,24 @@ def test_threads_take_turns_and_a_closed_or_open_connection_says_so() -> None:
         server.tools()
     with connection as again:
         assert again.tools()
+
+
+def test_a_connection_that_is_closed_ends_the_calls_of_other_threads() -> None:
+    """One after the other: a call that comes after it neither starts the server again nor meets a running loop."""
+    called = threading.Semaphore(0)
+
+    def call_until_closed(server: Any) -> None:
+        while True:
+            server.call("price", item="tea")
+            called.release()
+
+    with ThreadPoolExecutor(4) as threads:
+        with mcptest.connect(SHOP) as server:
+            calls = [threads.submit(call_until_closed, server) for _ in range(4)]
+            for _ in range(8):
+                called.acquire()
+        told = [str(call.exception()) for call in calls]
+    assert told == ["the connection is closed"] * 4
 
 
 @pytest.mark.parametrize("value", [float("nan"), {1, 2}, b"x", object()])
