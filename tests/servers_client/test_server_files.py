@@ -210,7 +210,11 @@ def test_a_bundle_cannot_write_outside_of_its_folder(tmp_path: Path, entry: str)
 
 @pytest.mark.parametrize(
     ("places", "reason"),
-    [((6, 8), "compressed patched data"), ((8, 10), "compression method is not supported"), ((), "while decompressing data")],
+    [
+        ((6, 8), "compressed patched data"),
+        ((8, 10), "compression method is not supported"),
+        ((), "while decompressing data"),
+    ],
 )
 def test_a_bundle_that_cannot_be_unpacked_says_why(tmp_path: Path, places: tuple[int, ...], reason: str) -> None:
     path = tmp_path / "broken.mcpb"
