@@ -18,6 +18,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from mcptest_engine.core.errors import ServerDidNotStart
 from mcptest_engine.core.text import quoted
+from mcptest_engine.servers.certificates import cannot_start
 from mcptest_engine.servers.child import Child
 from mcptest_engine.servers.failures import Ending, duration, start_hint
 from mcptest_engine.servers.listeners import ports_of_session, process_of, process_on_port
@@ -94,7 +95,10 @@ class Program:
         self._spec = spec
         self.users: list[Receiver] = []
         self.url = spec.url
-        self.has_free_port = urlsplit(spec.url).port == 0
+        try:
+            self.has_free_port = urlsplit(spec.url).port == 0
+        except ValueError:  # a variable of the environment may be in it
+            raise cannot_start(spec, f'"{shown_url(spec.url)}" is not an http or https URL') from None
         self._child: Child | None = None
         self._output = OutputTail(STDERR_KEPT_BYTES, spec.redact)
         self._pipes: list[int] = []

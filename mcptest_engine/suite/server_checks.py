@@ -100,6 +100,9 @@ def _check_program(value: dict[str, Any], server: Placed, places: Places) -> Non
     url, ready, path = value.get("url"), value.get("ready"), server.path
     if isinstance(url, str) and has_userinfo(url):
         places.tell(server.file, (*path, "url"), USERINFO_MESSAGE, USERINFO_HINT)
+    if isinstance(url, str) and "${" not in url and not _is_readable(url):
+        hint = f"`http://127.0.0.1:0/mcp` can be read; port 0 means a free port, which is `{_PORT_PLACE}` in `command`"
+        places.tell(server.file, (*path, "url"), "the host or the port in this URL cannot be read", hint)
     if "command" not in value or "url" not in value:
         way = "command" if "command" in value else "url"
         if "ready" in value and way in value:
@@ -124,6 +127,14 @@ def _check_program(value: dict[str, Any], server: Placed, places: Places) -> Non
         if len(given) > 1:
             told = f"`ready` waits for one thing, found {' and '.join(f'`{key}`' for key in given)}"
             places.tell(server.file, (*path, "ready", given[1]), told, "keep one of them", key=True)
+
+
+def _is_readable(url: str) -> bool:
+    try:
+        urlsplit(url).port  # noqa: B018 - raises for what is no port
+    except ValueError:
+        return False
+    return True
 
 
 def _port_of(url: str) -> int | None:
