@@ -230,6 +230,15 @@ def test_variables_and_hooks_and_gates_work_as_in_a_run(run: Run, suite: Path) -
     done.assert_outcomes(passed=3, skipped=1, errors=1)
     done.stdout.fnmatch_lines(["mcptest.yml: *exit code 6*", "coverage: tools 28.6 % *"])
     assert log.read_text(encoding="utf-8").split() == ["all", "each", "each", "each"]
+    run("-q", "--mcptest-var", "LIMIT=50", "-k", "tea").assert_outcomes(passed=1, deselected=3)
+    (suite.parent / "conftest.py").write_text(
+        "def pytest_collection_modifyitems(items): items.reverse()\n", encoding="utf-8"
+    )
+    turned = run("-q", "--mcptest-var", "LIMIT=50", "-W", "default")
+    turned.assert_outcomes(passed=3, skipped=1, warnings=1)
+    turned.stdout.fnmatch_lines(
+        ["*the limits of `coverage` are not checked: pytest ran the tests of the suite in another*"]
+    )
 
 
 def test_a_server_that_does_not_start_fails_its_tests(run: Run, suite: Path) -> None:
