@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcptest_engine.core.errors import CallTimeout, ServerDidNotStart, ServerDied
+from mcptest_engine.core.waits import _LEAST_SECONDS
 from mcptest_engine.servers.session import connect
 
 if TYPE_CHECKING:
@@ -339,6 +340,7 @@ def hold(tmp_path: Path, until: Callable) -> Callable[..., tuple[Any, Callable[[
         async def let_go(count: int) -> None:
             sent = lambda: [e.message["method"] for e in session.traffic.entries() if e.sent and "id" in e.message]  # noqa: E731
             await until(lambda: sent().count("tools/call") == count)
+            await asyncio.sleep(2 * _LEAST_SECONDS)  # a shorter wait counts for none
             await asyncio.to_thread(fifo.write_text, "go on")
 
         return call(session, "hold", timeout=timeout, until=str(fifo)), let_go
