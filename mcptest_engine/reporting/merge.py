@@ -57,7 +57,7 @@ def merge_records(records: Sequence[RunRecord], *, allow_missing: bool = False) 
             merged,
             coverage=_coverage(records, records, judged=not missing),
             effects=merged_effects(record.effects for record in records),
-            suites=_suites(records, judged=not missing),
+            suites=_suites(records, missing=missing, allow_missing=allow_missing),
         )
     warnings = _warnings(records, merged)
     noted = {*_short(merged), *unjudged_floors(merged), *(text for one in records for text in one.coverage_notes)}
@@ -87,16 +87,21 @@ def merge_records(records: Sequence[RunRecord], *, allow_missing: bool = False) 
     )
 
 
-def _suites(records: Sequence[RunRecord], *, judged: bool) -> tuple[SuiteRun, ...]:
-    """The suites of runs over several, each with what all shards say of it."""
+def _suites(records: Sequence[RunRecord], *, missing: Sequence[str], allow_missing: bool) -> tuple[SuiteRun, ...]:
+    """The suites of runs over several, each with what all shards say of it; what did not run in one of them has not passed."""
     runs: dict[str, list[SuiteRun]] = {}
     for record in records:
         for suite in record.suites:
             runs.setdefault(suite.path, []).append(suite)
-    return tuple(_merged_suite(records, shards, judged=judged) for shards in runs.values())
+    left_out = {suite.path for record in records for suite in record.not_run}
+    is_whole = not missing or allow_missing
+    return tuple(
+        _merged_suite(records, shards, judged=not missing, may_pass=is_whole and path not in left_out)
+        for path, shards in runs.items()
+    )
 
 
-def _merged_suite(records: Sequence[RunRecord], runs: Sequence[SuiteRun], *, judged: bool) -> SuiteRun:
+def _merged_suite(records: Sequence[RunRecord], runs: Sequence[SuiteRun], *, judged: bool, may_pass: bool) -> SuiteRun:
     totals = Totals(**{name: sum(getattr(run.totals, name) for run in runs) for name in Totals.__slots__})
     merged = replace(
         runs[0],
@@ -106,7 +111,7 @@ def _merged_suite(records: Sequence[RunRecord], runs: Sequence[SuiteRun], *, jud
         effects=merged_effects(run.effects for run in runs),
     )
     codes = {run.exit_code for run in runs} - ({ExitCode.NO_TESTS} if totals.total else set())
-    code = worst_code(codes | ({ExitCode.GATE} if merged.missed_gates else set()))
+    code = worst_code(codes | ({ExitCode.GATE} if merged.missed_gates or not may_pass else set()))
     return replace(
         merged, exit_code=int(code), verdict=(Verdict.PASS if code is ExitCode.PASSED else Verdict.FAIL).value
     )

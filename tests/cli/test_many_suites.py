@@ -209,6 +209,8 @@ def test_shards_of_several_suites_merge_into_one_report_that_misses_none() -> No
     alone = merge_records([passed])
     assert (alone.exit_code, alone.verdict) == (6, "fail")
     assert "is missing: its tests are not in this report" in alone.warnings[0]
+    assert {suite.verdict for suite in alone.suites} == {"fail"}
+    assert {suite.verdict for suite in merge_records([passed], allow_missing=True).suites} == {"pass"}
 
 
 @pytest.mark.usefixtures("folder")

@@ -338,9 +338,12 @@ def hold(tmp_path: Path, until: Callable) -> Callable[..., tuple[Any, Callable[[
 
     def hold(session: Session, timeout: float = 30) -> tuple[Any, Callable[[int], Any]]:
         async def let_go(count: int) -> None:
-            sent = lambda: [e.message["method"] for e in session.traffic.entries() if e.sent and "id" in e.message]  # noqa: E731
-            await until(lambda: sent().count("tools/call") == count)
-            await asyncio.sleep(2 * _LEAST_SECONDS)  # a shorter wait counts for none
+            def calls() -> list[float]:
+                entries = [e for e in session.traffic.entries() if e.sent and "id" in e.message]
+                return [e.at for e in entries if e.message["method"] == "tools/call"]
+
+            await until(lambda: len(calls()) == count)
+            await until(lambda: monotonic() - calls()[-1] > _LEAST_SECONDS)  # a shorter wait counts for none
             await asyncio.to_thread(fifo.write_text, "go on")
 
         return call(session, "hold", timeout=timeout, until=str(fifo)), let_go
