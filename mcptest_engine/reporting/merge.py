@@ -17,12 +17,13 @@ from mcptest_engine.core.errors import ExitCode, RecordError
 from mcptest_engine.core.results import TestResult, Verdict, rename_server
 from mcptest_engine.core.run_record import SuiteRun, Totals
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.reporting.facts import not_run_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from mcptest_engine.core.coverage import Dimension
-    from mcptest_engine.core.run_record import RunRecord, ServerRecord
+    from mcptest_engine.core.run_record import RunRecord, ServerRecord, SuiteNotRun
 
 _WORST_FIRST = (
     ExitCode.INTERRUPTED,
@@ -59,7 +60,8 @@ def merge_records(records: Sequence[RunRecord], *, allow_missing: bool = False) 
             effects=merged_effects(record.effects for record in records),
             suites=_suites(records, missing=missing, allow_missing=allow_missing),
         )
-    warnings = _warnings(records, merged)
+    not_run, not_run_texts = _not_run(records)
+    warnings = _warnings(records, merged, not_run_texts)
     noted = {*_short(merged), *unjudged_floors(merged), *(text for one in records for text in one.coverage_notes)}
     code = _exit_code(records, merged)
     if missing and code is ExitCode.PASSED and (not allow_missing or unjudged_floors(merged)):
@@ -78,7 +80,7 @@ def merge_records(records: Sequence[RunRecord], *, allow_missing: bool = False) 
         mode=first.mode if len({record.mode for record in records}) == 1 else "live",
         cassette=first.cassette if len({record.cassette for record in records}) == 1 else None,
         profile=first.profile if len({record.profile for record in records}) == 1 else None,
-        not_run=tuple({one.path: one for record in records for one in record.not_run}.values()),
+        not_run=not_run,
         servers=_servers(records),
         warnings=(*missing, *warnings),
         coverage_notes=tuple(text for text in warnings if text in noted),
@@ -96,9 +98,30 @@ def _suites(records: Sequence[RunRecord], *, missing: Sequence[str], allow_missi
     left_out = {suite.path for record in records for suite in record.not_run}
     is_whole = not missing or allow_missing
     return tuple(
-        _merged_suite(records, shards, judged=not missing, may_pass=is_whole and path not in left_out)
-        for path, shards in runs.items()
+        _merged_suite(records, runs[path], judged=not missing, may_pass=is_whole and path not in left_out)
+        for path in _suite_ranks(records)
+        if path in runs
     )
+
+
+def _suite_ranks(records: Sequence[RunRecord]) -> dict[str, int]:
+    """The place of each suite in the command; the suites that it ended before stand after those that it ran."""
+    ended = [[suite.path for suite in record.not_run if suite.reason == "ended"] for record in records]
+    return _ranks(
+        [*(suite.path for suite in record.suites), *left_out] for record, left_out in zip(records, ended, strict=True)
+    )
+
+
+def _not_run(records: Sequence[RunRecord]) -> tuple[tuple[SuiteNotRun, ...], list[str]]:
+    """The suites that were run in no shard; and what is said of these, and of the suites that only some shards ran."""
+    run = {suite.path for record in records for suite in record.suites}
+    left_out = {suite.path: suite for record in records for suite in record.not_run}.values()
+    partly = [suite for suite in left_out if suite.path in run and suite.reason == "ended"]
+    lines = [
+        *not_run_lines([suite for suite in left_out if suite not in partly]),
+        *(f"{suite.path}: not every shard ran its tests, because a command ended before" for suite in partly),
+    ]
+    return tuple(suite for suite in left_out if suite.path not in run), lines
 
 
 def _merged_suite(records: Sequence[RunRecord], runs: Sequence[SuiteRun], *, judged: bool, may_pass: bool) -> SuiteRun:
@@ -208,26 +231,35 @@ def _check_disjoint(records: Sequence[RunRecord]) -> None:
 
 
 def _woven(records: Sequence[RunRecord]) -> tuple[TestResult, ...]:
-    """The tests of all shards by their places; else each shard's in its own order, the smallest (file, line) next first."""
+    """The tests of all shards by their places; else each shard's in its own order, the smallest (file, line) next first.
+
+    Those of several suites stand in the order of the suites.
+    """
     if all(len(record.places) == len(record.tests) for record in records):
         placed = (pair for record in records for pair in zip(record.places, record.tests, strict=True))
         return tuple(test for _, test in sorted(placed, key=itemgetter(0)))
-    rank = _file_ranks(records)
-    return tuple(heapq.merge(*(record.tests for record in records), key=lambda test: (rank[test.file], test.line)))
+    suites = _suite_ranks(records)
+    rank = _ranks([test.file for test in record.tests] for record in records)
+
+    def suite_rank(test: TestResult) -> int:
+        return suites.get(test.id.partition("::")[0], 0)
+
+    shards = [sorted(record.tests, key=suite_rank) for record in records]
+    return tuple(heapq.merge(*shards, key=lambda test: (suite_rank(test), rank[test.file], test.line)))
 
 
-def _file_ranks(records: Sequence[RunRecord]) -> dict[str, int]:
-    """Each file's place: imports stand before the file that imports them, in every shard that ran tests of both."""
+def _ranks(orders: Iterable[Iterable[str]]) -> dict[str, int]:
+    """The place of each name in the order that all orders agree on, such as that imports stand before what imports them."""
     after: dict[str, set[str]] = {}
-    for record in records:
-        files = list(dict.fromkeys(test.file for test in record.tests))
-        for place, file in enumerate(files):
-            after.setdefault(file, set()).update(files[:place])
+    for order in orders:
+        names = list(dict.fromkeys(order))
+        for place, name in enumerate(names):
+            after.setdefault(name, set()).update(names[:place])
     ranks: dict[str, int] = {}
     while len(ranks) < len(after):
-        left = [file for file in after if file not in ranks]
-        ready = [file for file in left if after[file] <= ranks.keys()]
-        # Shards that contradict each other leave no file ready; then the order in which files were met decides.
+        left = [name for name in after if name not in ranks]
+        ready = [name for name in left if after[name] <= ranks.keys()]
+        # Shards that contradict each other leave no name ready; then the order in which names were met decides.
         ranks[(ready or left)[0]] = len(ranks)
     return ranks
 
@@ -335,13 +367,13 @@ def _joined(one: ServerRecord, other: ServerRecord) -> ServerRecord:
     )
 
 
-def _warnings(records: Sequence[RunRecord], merged: RunRecord) -> tuple[str, ...]:
+def _warnings(records: Sequence[RunRecord], merged: RunRecord, not_run: Sequence[str]) -> tuple[str, ...]:
     """Each shard's warnings once; that a shard matched no test is left out where another did, or left the floors to others."""
     told = [record for record in records if record.tests or not merged.tests]
     texts = (warning for record in told for warning in record.warnings)
     judged_here = [("", merged.coverage), *((f"{suite.path}: ", suite.coverage) for suite in merged.suites)]
     own = {f"{path}{SHARDED}" for path, rows in judged_here if rows}
     own |= {text for record in told for text in record.missed_gates}
-    return tuple(
-        dict.fromkeys((*merged.missed_gates, *unjudged_floors(merged), *(text for text in texts if text not in own)))
-    )
+    own |= {text for record in records for text in not_run_lines(record.not_run)}
+    rest = (text for text in texts if text not in own)
+    return tuple(dict.fromkeys((*merged.missed_gates, *unjudged_floors(merged), *not_run, *rest)))

@@ -204,10 +204,42 @@ def test_shards_of_several_suites_merge_where_one_command_ended_before_its_last_
     parts = [build.record(build.test("b"), run_id=SECOND), build.record(suite=OTHER, run_id=SECOND)]
     other = replace(join_records(parts), shard=(2, 2))
     merged = merge_records([one, other])
-    assert (merged.exit_code, merged.totals.total, [suite.path for suite in merged.not_run]) == (1, 2, ["other.yml"])
+    assert (merged.exit_code, merged.totals.total, merged.not_run) == (1, 2, ())
+    assert [(suite.path, suite.exit_code) for suite in merged.suites] == [("mcptest.yml", 1), ("other.yml", 6)]
+    assert merged.warnings == ("other.yml: not every shard ran its tests, because a command ended before",)
     for changed in (replace(failed.suite, sha256="c" * 64), replace(failed.suite, path="third.yml")):
         with pytest.raises(RecordError, match="different texts"):
             merge_records([replace(join_records([replace(parts[0], suite=changed), parts[1]]), shard=(2, 2)), one])
+
+
+def test_merged_suites_and_their_tests_stand_in_the_order_of_the_command(build):
+    """Also where a shard could not load the first of them, and its record is named first. What no shard ran is listed once."""
+    suites = [SuiteInfo(name=name, path=f"{name}.yml", sha256=name * 64) for name in "zab"]
+
+    def shard(number, *not_run):
+        left_out = {suite.path for suite in not_run}
+        parts = [
+            build.record(
+                build.test(f"t{number}", id=f"{suite.path}::t{number}", file="shared.yml", line=9 - number),
+                suite=suite,
+                run_id=FIRST[:-1] + str(number),
+            )
+            for suite in suites
+            if suite.path not in left_out
+        ]
+        return replace(join_records(parts, not_run=not_run), shard=(number, 2))
+
+    problem = {"file": "z.yml", "line": 1, "column": 1, "message": "no variable `KEY`", "hint": None}
+    ended = SuiteNotRun(path="b.yml", reason="ended")
+    invalid = SuiteNotRun(path="z.yml", reason="invalid", problems=(problem,))
+    merged = merge_records([shard(2, invalid, ended), shard(1, ended)])
+    assert [suite.path for suite in merged.suites] == ["z.yml", "a.yml"]
+    assert [test.id for test in merged.tests] == ["z.yml::t1", "a.yml::t2", "a.yml::t1"]
+    assert (merged.not_run, merged.exit_code) == ((ended,), 2)
+    assert merged.warnings == (
+        "1 suite not run, because the command ended before: b.yml",
+        "z.yml: the suite was not run: no variable `KEY`",
+    )
 
 
 def test_a_server_has_one_name_in_all_shards_of_several_suites(build):
