@@ -20,8 +20,10 @@ import errno
 import fcntl
 import json
 import os
+import re
 import stat
 import time
+from collections import defaultdict
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -45,7 +47,7 @@ from mcptest_engine.workspace.json_text import member_pieces
 from mcptest_engine.workspace.ulid import is_ulid, newest_first, ulid_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 SUITE_FILES = ("mcptest.yaml", "mcptest.yml")
 KEEP_RUNS = 1_000
@@ -65,6 +67,7 @@ _ABANDONED_SECONDS = 24 * 3600
 _UNHELD_SECONDS = 60  # between making a folder and locking it, or saving the record
 _HEAD_BYTES = 64 * 1024
 _SUITE_BYTES = 2 * 1024
+_PATH = re.compile(rb'"path"\s*:\s*("(?:[^"\\]|\\.)*")')
 _DISK_HINTS = {
     errno.ENOSPC: "free some space on the disk",
     errno.EDQUOT: "free some of your quota",
@@ -97,7 +100,7 @@ class Workspace:
         self.runs_dir = self.data_dir / "runs"
         self.snapshots_dir = self.data_dir / "snapshots"
         self._held: dict[str, int] = {}
-        self._remembered: dict[str, bytes | None] | None = None
+        self._remembered: _RunIndex | None = None
 
     def relative(self, path: Path) -> str:
         """`path` as seen from the root, with `/`; one outside of it begins with `../`."""
@@ -244,26 +247,12 @@ class Workspace:
 
     def run_files_of(self, suite_path: str) -> Iterator[Path]:
         """The records that name the suite at this path near their beginning, newest first: its runs, and few others."""
-        spellings = [
-            json.dumps(suite_path, ensure_ascii=ascii_only).encode("utf-8", "replace") for ascii_only in (True, False)
-        ]
-        remembered = self._remembered
-        for run_id in self._run_ids() if remembered is None else remembered:
-            with contextlib.suppress(OSError):
-                suite = None if remembered is None else remembered[run_id]
-                if suite is None:
-                    path = self.runs_dir / f"{run_id}.json"
-                    state = os.lstat(path)
-                    suite = _read_suite(path, state.st_ino, state.st_mtime_ns, state.st_size)
-                if remembered is not None:
-                    remembered[run_id] = suite
-                if any(spelling in suite for spelling in spellings):
-                    yield self.runs_dir / f"{run_id}.json"
+        return (self._remembered or _RunIndex(self.runs_dir, self._run_ids())).files_of(suite_path)
 
     @contextlib.contextmanager
     def remembered_runs(self) -> Iterator[None]:
         """List the saved runs once for all suites of a command: `run_files_of` knows no later ones meanwhile."""
-        self._remembered = dict.fromkeys(self._run_ids())
+        self._remembered = _RunIndex(self.runs_dir, self._run_ids())
         try:
             yield
         finally:
@@ -320,14 +309,40 @@ def _is_home(directory: Path) -> bool:
     return os.path.realpath(home) == os.path.realpath(directory)
 
 
+class _RunIndex:
+    """Which records name a suite, newest first. Each is read once for all suites, and no further back than any needs."""
+
+    def __init__(self, runs_dir: Path, run_ids: Iterable[str]) -> None:
+        self._unread = (runs_dir / f"{run_id}.json" for run_id in run_ids)
+        self._files: defaultdict[str, list[Path]] = defaultdict(list)
+
+    def files_of(self, suite_path: str) -> Iterator[Path]:
+        files, given = self._files[suite_path], 0
+        while True:
+            while given < len(files):
+                yield files[given]
+                given += 1
+            path = next(self._unread, None)
+            if path is None:
+                return
+            with contextlib.suppress(OSError):
+                state = os.lstat(path)
+                for named in _suite_paths(path, state.st_ino, state.st_mtime_ns, state.st_size):
+                    self._files[named].append(path)
+
+
 @lru_cache(maxsize=KEEP_RUNS)
-def _read_suite(path: Path, *_state: int) -> bytes:
-    """What the beginning of a record in this state says of its suite: each suite of a command looks for its runs among all."""
+def _suite_paths(path: Path, *_state: int) -> frozenset[str]:
+    """Which paths the beginning of a record in this state names; one of them is that of its suite."""
     with open_file(path) as file:
         head = file.read(_HEAD_BYTES)
     at = head.find(b'"suite"')
-    suite = head[at : at + _SUITE_BYTES]
-    return suite if at >= 0 and b'"path"' in suite else head
+    suite = head[at : at + _SUITE_BYTES] if at >= 0 else b""
+    paths = set()
+    for text in _PATH.findall(suite) or _PATH.findall(head):
+        with contextlib.suppress(ValueError):
+            paths.add(json.loads(text))
+    return frozenset(paths)
 
 
 def _delete(name: str, parent: int) -> None:

@@ -211,6 +211,22 @@ def test_the_runs_of_a_command_are_listed_once_and_anew_by_the_next(tmp_path):
     assert list(workspace.run_files_of("s.yml")) == [second, first]
 
 
+def test_a_saved_run_is_looked_at_once_for_all_suites_of_a_command(tmp_path, monkeypatch):
+    """Otherwise a thousand saved runs are looked at by each of a hundred suites."""
+    workspace = Workspace(tmp_path)
+    paths = [f"caf\u00e9 {number}.yml" for number in range(5)]
+    saved = [workspace.save_run(record(path)) for path in paths]
+    looked_at = []
+    lstat = os.lstat
+    monkeypatch.setattr(os, "lstat", lambda path, **more: looked_at.append(path) or lstat(path, **more))
+    with workspace.remembered_runs():
+        assert next(workspace.run_files_of(paths[4])) == saved[4]
+        assert [path for path in looked_at if path in saved] == saved[:3:-1], "no further back than is needed"
+        for path, file in [*zip(paths, saved, strict=True)] * 2:
+            assert list(workspace.run_files_of(path)) == [file]
+    assert sorted(path for path in looked_at if path in saved) == saved
+
+
 def test_what_killed_runs_left_is_cleared_away(tmp_path):
     workspace = Workspace(tmp_path)
     kept = workspace.save_run(record())
