@@ -338,6 +338,10 @@ An assertion may carry a `message:` of its own, which is put in front, and `tran
 value before the matcher sees it: `fromjson | .items[0].name` reads JSON inside a text. A transform gives exactly one output;
 none or several is a failure.
 
+A matcher that holds for every value of its kind is a warning of `mcptest validate`, and an error with `--strict`:
+`contains: ""` (also where a cell of `cases:` is empty), `starts-with: ""`, `regex: ".*"`, `subset: {}`, `schema: {}`. Write
+`length: { gt: 0 }` for any text that is not empty, `type: object` for any object, and `exists: true` for any value.
+
 ## Targets
 
 A target is a path into the answer: `result` and `error` as the server sent them, `json` (the first text read as JSON),

@@ -128,12 +128,15 @@ class Result:
         Raises: ExpectationFailed (an AssertionError) for what does not hold, CallFailed for the wrong outcome, UsageError
         for an unknown matcher.
         """
+        from mcptest_engine.suite.assertion_checks import always_holds
         from mcptest_engine.suite.short_assertions import long_target
 
         __tracebackhide__ = True
         self._check_outcome(outcome)
         written = {name.replace("_", "-"): value for name, value in matcher.items()}
         _check_matcher(written)
+        if (told := always_holds(*next(iter(written.items())))) is not None:
+            warnings.warn(McptestWarning(f"`{target}`: {told[0]}"), stacklevel=2)
         full = long_target(target, _BLOCKS.get(self._envelope["request"]["method"], "tools"))
         row = self._server._judge(full or target, written, self._envelope)
         if row is not None:

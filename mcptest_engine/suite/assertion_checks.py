@@ -34,12 +34,25 @@ _OTHER_MEMBERS = {
     "retries": "http",
     "status": "http",
 }
-_NEEDS_A_LOOK = frozenset(
+MAY_ALWAYS_HOLD = frozenset(
+    ("contains", "icontains", "contains-all", "contains-any", "starts-with", "ends-with", "subset")
+)
+"""The matchers that hold for every value of a kind if what they compare with is empty."""
+_NEEDS_A_LOOK = MAY_ALWAYS_HOLD | frozenset(
     (
         *("regex", "schema", "jq", "between", "snapshot", "llm-judge"),
         *("not", "each", "some", "length", "all-of", "any-of"),
     )
 )
+_EMPTY_TEXTS = {
+    "contains": 'every text contains ""',
+    "icontains": 'every text contains ""',
+    "starts-with": 'every text starts with ""',
+    "ends-with": 'every text ends with ""',
+}
+_EMPTY_OBJECTS = {"contains": "every object contains `{}`", "subset": "`{}` is a subset of every object"}
+_END = lazy_pattern(r"(?<!\\)\$\Z")
+_LOOKS_AROUND = lazy_pattern(r"[$^]|\\[AZzbBGmMK]|\(\?(?:<?[=!]|\()")
 _PLAIN_REGEX = lazy_pattern(r"[^\\.^$*+?{}\[\]|()]*")
 _JSON_TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
 _Spot = tuple[int, "Pointer"]
@@ -103,13 +116,15 @@ class AssertionChecks:
         self._places.tell(file, path, f"a target cannot start with {shown}", _root_hint(first, target, roots))
 
     def _matcher(self, name: str, operand: Any, file: int, path: Pointer) -> None:
+        if name in MAY_ALWAYS_HOLD or name in ("schema", "length"):
+            self._warn_if_always_true(name, operand, file, path)
         if name in ("not", "each", "some", "length"):
             self._nested(operand, file, path)
         elif name in ("all-of", "any-of"):
             for index, inner in enumerate(operand if isinstance(operand, list) else ()):
                 self._nested(inner, file, (*path, index))
         elif name == "regex" and isinstance(operand, str):
-            if not _PLAIN_REGEX.fullmatch(operand):
+            if not operand or not _PLAIN_REGEX.fullmatch(operand):
                 self._regexes.setdefault(operand, []).append((file, path))
         elif name == "jq":
             self.check_program(operand, file, path)
@@ -121,6 +136,13 @@ class AssertionChecks:
             self._ignored(operand.get("ignore"), file, (*path, "ignore"))
         elif name == "llm-judge" and isinstance(operand, dict):
             self.opinions.append((operand, file, path))
+
+    def _warn_if_always_true(self, name: str, operand: Any, file: int, path: Pointer) -> None:
+        if (told := always_holds(name, operand)) is not None:
+            self._places.warn(file, path, *told)
+        elif name in ("contains-all", "contains-any"):
+            for index, inner in enumerate(operand if isinstance(operand, list) else ()):
+                self._warn_if_always_true("contains", inner, file, (*path, index))
 
     def _nested(self, matcher: Any, file: int, path: Pointer) -> None:
         if isinstance(matcher, dict):
@@ -161,6 +183,9 @@ class AssertionChecks:
         for pattern, spots in self._regexes.items():
             try:
                 check_pattern(pattern)
+                if (told := always_holds("regex", pattern)) is not None:
+                    for file, path in spots:
+                        self._places.warn(file, path, *told)
                 continue
             except PatternError as wrong:
                 message = f"the regex does not compile: {wrong.message}"
@@ -208,6 +233,40 @@ class AssertionChecks:
                 listed += 1
                 for file, path in spots:
                     self._places.warn(file, (*path, *part.path), part.message, part.hint, key=part.is_key)
+
+
+def always_holds(name: str, operand: Any) -> tuple[str, str] | None:
+    """Why a matcher holds for every value of its kind, and what to write instead; None where it does not."""
+    any_text = "write the text that is expected; `length: { gt: 0 }` holds for any text that is not empty"
+    if operand == "" and name in _EMPTY_TEXTS:
+        return _EMPTY_TEXTS[name], any_text
+    if operand == {} and name in _EMPTY_OBJECTS:
+        return _EMPTY_OBJECTS[name], "write the members that are expected; `type: object` holds for any object"
+    if operand == [] and name == "subset":
+        return (
+            "`[]` is a subset of every array",
+            "write the elements that are expected; `type: array` holds for any array",
+        )
+    if name == "schema" and operand == {}:
+        return "this schema accepts every value", "describe the value; `exists: true` holds for any value"
+    if name == "regex" and isinstance(operand, str) and _is_found_everywhere(operand):
+        return "the regex is found in every text", any_text
+    if name == "length" and operand in ({"gte": 0}, {"gt": -1}):
+        return "every length is at least 0", "write `{ gt: 0 }`, or the length that is expected"
+    return None
+
+
+def _is_found_everywhere(pattern: str) -> bool:
+    """Whether a regex surely matches "" at the beginning or end of every text."""
+    anywhere = pattern[1:] if pattern.startswith("^") else _END.sub("", pattern)
+    if _LOOKS_AROUND.search(anywhere.replace("[^", "[")) is not None:
+        return False
+    from mcptest_engine.core.patterns import PatternError, PatternTimeout, search
+
+    try:
+        return search(pattern, "")
+    except (PatternError, PatternTimeout):
+        return False
 
 
 def _is_number(value: Any) -> bool:

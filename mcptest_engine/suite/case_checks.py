@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.text import pointer, quoted
+from mcptest_engine.suite.assertion_checks import MAY_ALWAYS_HOLD, always_holds
 from mcptest_engine.suite.case_rows import FILLED, WITH_CASES, fill_in
 from mcptest_engine.suite.places import FOCUSED, check_name
 from mcptest_engine.suite.problems import structural_problems
@@ -24,7 +25,7 @@ from mcptest_engine.suite.references import (
     part_of,
     templates_in,
 )
-from mcptest_engine.suite.templates import LITERAL_KEYS
+from mcptest_engine.suite.templates import DATA_MATCHERS, LITERAL_KEYS
 from mcptest_engine.suite.yaml import Tree
 
 if TYPE_CHECKING:
@@ -149,6 +150,29 @@ class CaseChecks:
             if "golden" in row:
                 self.check_templates(row["golden"], [row], file, (*place, "golden"), literal=frozenset())
 
+    def check_operands(
+        self, expect: Any, rows: list[dict[str, Any]], file: int, path: Pointer, *, inherited: bool = True
+    ) -> None:
+        """Warn of each row whose values make an assertion of the test hold for every answer, such as an empty cell.
+
+        `path` is that of the test. What is `inherited` does not hold for a row with an `expect` of its own.
+        """
+        for matcher, operand in _operands_with_variables(expect):
+            first = next((expression for *_, expression in templates_in(operand) if expression is not None), None)
+            for number, row in enumerate(rows):
+                if inherited and "expect" in row:
+                    continue
+                variables = row["vars"] if isinstance(row.get("vars"), dict) else {}
+                try:
+                    told = always_holds(matcher, fill_in(operand, variables))
+                    name = "" if first is None else parse_reference(first).name
+                except (Unresolved, ReferenceSyntaxError):
+                    continue  # told of by itself
+                if told is not None:
+                    below = ("vars", name) if name in variables else ()
+                    message = f"`{matcher}: {operand}`: {told[0]}"
+                    self._places.warn(file, (*path, "cases", number, *below), message, told[1])
+
     def check_templates(
         self,
         value: Any,
@@ -207,6 +231,8 @@ class CaseChecks:
         """Tell everything that is wrong with the cases of a test of one request."""
         rows = _mappings(entry["cases"])
         self.check_rows(rows, file, path, check_expect)
+        self.check_operands(entry.get("expect"), rows, file, path)
+        self.check_operands(entry.get("verify"), rows, file, path, inherited=False)
         inheriting = [row for row in rows if "expect" not in row]
         in_file = None if self._places.data_file(file, path) is None else rows
         for below, key, value in _filled_parts(entry):
@@ -229,6 +255,18 @@ def _filled_parts(entry: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, Any]
         for key in FILLED if isinstance(step, dict) else ():
             if key in step:
                 yield ("verify", number, key), key, step[key]
+
+
+def _operands_with_variables(expect: Any) -> Iterator[tuple[str, str]]:
+    """The texts with templates that assertions compare with, each with its matcher, where an empty one would always hold."""
+    items = expect.items() if isinstance(expect, dict) else enumerate(expect) if isinstance(expect, list) else ()
+    for key, item in items:
+        parts = item if isinstance(item, list) else (item,)
+        if key in MAY_ALWAYS_HOLD:
+            matcher = str(key).removesuffix("-all").removesuffix("-any")
+            yield from ((matcher, part) for part in parts if isinstance(part, str) and "${" in part)
+        elif key not in LITERAL_KEYS and key not in DATA_MATCHERS:
+            yield from _operands_with_variables(item)
 
 
 def _wrong_expected(reference: Reference, rows: list[dict[str, Any]] | None) -> tuple[str, str | None] | None:

@@ -116,6 +116,7 @@ class CompositionChecks:
                 self._check_targets(row["expect"], known, file, (*place, "expect"))
 
             self._cases.check_rows(rows, file, path, check_case)
+            self._cases.check_operands(entry.get("expect"), rows, file, path)
         if isinstance(budget := entry.get("budget"), dict) and budget.keys() == {"scope"}:
             message, hint = "`budget` has no limit, so `scope` has no effect", "add `max_cost_usd: 0.5`, or remove it"
             self._places.warn(file, (*path, "budget", "scope"), message, hint, key=True)

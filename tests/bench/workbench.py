@@ -151,7 +151,9 @@ def workbench_body(bench: Bench) -> Iterator[Row]:
         terminal.press("a")
         times = [_arrow(terminal, f"▌    . echo {number}\\b", 0.03) for number in range(1, 60)]
         terminal.drain(5.0)  # the run is over then
-        engine = next(mb for pid, mb, _ in family(terminal.process.pid) if "mcptest_engine.engine_process" in command_of(pid))
+        engine = next(
+            mb for pid, mb, _ in family(terminal.process.pid) if "mcptest_engine.engine_process" in command_of(pid)
+        )
         terminal.press(CTRL_Q)
     arguments = (*(str(number) for number in (120, 200)), "grow", "20")
     with _box("stock.py", place, *arguments) as terminal:

@@ -349,6 +349,14 @@ def test_arguments_that_the_tool_does_not_know_are_a_warning() -> None:
     assert [one.filename for one in told] == [__file__]
 
 
+def test_an_expectation_that_always_holds_is_a_warning() -> None:
+    with mcptest.connect([sys.executable, "-S", str(SERVERS / "breaking.py")]) as server:
+        result = server.call("fine")
+        with pytest.warns(mcptest.McptestWarning, match='`text`: every text contains ""') as told:
+            result.expect("text", contains="")
+    assert [one.filename for one in told] == [__file__]
+
+
 def test_a_warning_that_is_made_an_error_is_raised_once() -> None:
     """By the call that it is about; the next one is not its business."""
     with mcptest.connect([sys.executable, "-S", str(SERVERS / "breaking.py")]) as server, warnings.catch_warnings():

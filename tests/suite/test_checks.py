@@ -50,7 +50,6 @@ def test_every_member_of_the_envelope_may_start_a_target(target: str) -> None:
         r"regex: 'a++b'",
         "regex: '[[]'",
         "regex: plain text",
-        "schema: {}",
         "schema: { $schema: 'http://json-schema.org/draft-07/schema#', type: string }",
         "schema: { $defs: { a: { type: string } }, $ref: '#/$defs/a' }",
         "schema: { $id: 'http://x/y', $defs: { a: { $anchor: b } }, $ref: '#b' }",
