@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from rich.terminal_theme import TerminalTheme
     from textual.dom import DOMNode
+    from textual.driver import Driver
     from textual.filter import LineFilter
     from textual.notifications import SeverityLevel
     from textual.theme import Theme
@@ -124,6 +125,15 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
         self.call_next(call_when_idle)
 
     # What it says
+
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's own, but for terminals the one that sleeps until a key comes."""
+        from textual.drivers.linux_driver import LinuxDriver
+
+        from mcptest_tui.terminal_driver import TerminalDriver
+
+        found = super().get_driver_class()
+        return TerminalDriver if found is LinuxDriver else found
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's own, and the one for terminals that have ASCII only."""

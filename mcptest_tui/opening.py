@@ -70,7 +70,6 @@ def run_workbench(paths: list[str]) -> int:
     from mcptest_tui.app import Workbench
     from mcptest_tui.garbage import keep_all
 
-    _take_any_byte()
     # Not by `asyncio.run`, which would wait for a thread that reads a suite.
     loop = asyncio.new_event_loop()
     loop.call_later(COLLECT_SECONDS, keep_all)
@@ -90,16 +89,6 @@ def _obstacle() -> str | None:
         if stream is None or not stream.isatty():
             return f"the workbench needs a terminal, and {name} is not one"
     return None
-
-
-def _take_any_byte() -> None:
-    """Have Textual read bytes that are not UTF-8 (a terminal in Latin-1, an old mouse report) as U+FFFD: they ended it."""
-    from codecs import getincrementaldecoder
-    from functools import partial
-
-    from textual.drivers import linux_driver
-
-    vars(linux_driver)["getincrementaldecoder"] = lambda name: partial(getincrementaldecoder(name), "replace")
 
 
 def _draw_on_the_terminal() -> None:

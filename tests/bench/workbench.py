@@ -112,8 +112,8 @@ def workbench_start(bench: Bench) -> Iterator[Row]:
     )
     yield Row(what="  memory, UI", measured=alone, unit="MB", limit=60, floor=floor_mb)
     yield Row(what="  memory, with engine and server", measured=both, unit="MB", limit=160, note="after a run")
-    yield Row(what="  idle, UI", measured=cpu, unit="%", limit=0.2, note=f"box: {floor_cpu:.2f} %")
-    yield Row(what="  idle, engine and server", measured=below, unit="%", limit=0.2)
+    yield Row(what="  idle, UI", measured=cpu, unit="%", limit=0.1, note=f"box: {floor_cpu:.2f} %")
+    yield Row(what="  idle, engine and server", measured=below, unit="%", limit=0.1)
     yield Row(what="  idle, bytes drawn", measured=drawn, unit="", limit=0, note=f"box: {floor_bytes}")
 
 

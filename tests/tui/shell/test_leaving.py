@@ -259,6 +259,38 @@ def test_bytes_that_are_no_text_do_not_end_it(terminal, demo):
     assert opened.wait_for_end() == 0
 
 
+def test_escape_alone_is_a_key(terminal, demo):
+    """Without another key behind it."""
+    opened = terminal()
+    opened.wait_for("16 tests")
+    opened.press("?")
+    opened.wait_for("type to search")
+    while opened.read(1.0):
+        pass
+    opened.press("\x1b")
+    assert opened.read(PATIENCE_SECONDS)
+    opened.press("q")
+    assert opened.wait_for_end() == 0
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="the threads of a process are listed in /proc only")
+def test_an_idle_workbench_sleeps(terminal, demo):
+    """None of its threads wakes up by a clock but that of the app, which saves the session every few seconds."""
+    opened = terminal()
+    opened.wait_for("16 tests")
+
+    def switches():
+        tasks = Path(f"/proc/{opened.process.pid}/task").iterdir()
+        others = [task for task in tasks if task.name != str(opened.process.pid)]
+        return {task.name: (task / "status").read_text().partition("voluntary_ctxt_switches:")[2] for task in others}
+
+    for _ in range(20):
+        before = switches()
+        if not opened.read(1.0) and switches() == before:
+            return
+    pytest.fail("some thread woke up in each of 20 seconds")
+
+
 def test_a_key_that_is_pressed_before_anything_is_drawn_runs_the_tests(terminal, place):
     """It goes neither into a filter nor is it lost, whether or not the suites have been read by then."""
     (place / "manifest.yml").write_text(MANIFEST.replace("slow", "quick").replace("600000", "1"))
