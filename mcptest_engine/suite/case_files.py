@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, Severity, Span, SuiteError
 from mcptest_engine.core.text import counted, quoted
+from mcptest_engine.suite.json_tree import read_json, read_json_lines
 from mcptest_engine.suite.references import CASE_NAMES, VARIABLE_PATTERN, escaped
 from mcptest_engine.suite.yaml import Tree, decode, read_tree
 
@@ -182,37 +183,10 @@ def _plain_value(text: str) -> Any:
 
 def _read_lines(text: str, file: str) -> Tree:
     """A JSON object on each line."""
-    tree = Tree([], 0, file, text)
-    rows: list[Any] = []
-    marks: list[Any] = [0]
-    problems: list[Problem] = []
-    odd = [False, False]
-    at = 0
-    for line in text.split("\n"):
-        start, at = at, at + len(line) + 1
-        if not line.strip():
-            continue
-        try:
-            inner = read_tree(line, file=file)
-        except SuiteError as wrong:
-            number = tree.line_of(start)
-            problems += (
-                replace(problem, span=Span(number, problem.span.column if problem.span else 1), pointer="")
-                for problem in wrong.problems
-            )
-            continue
-        odd = [odd[0] or inner.has_non_finite, odd[1] or inner.has_whole_floats]
-        rows.append(inner.value)
-        marks.append(_moved(inner.marks, start))
-    return _cases_of(replace(tree, value=rows, marks=marks, has_non_finite=odd[0], has_whole_floats=odd[1]), problems)
+    return _cases_of(*read_json_lines(text, file=file))
 
 
-def _moved(marks: Any, by: int) -> Any:
-    return [_moved(one, by) for one in marks] if isinstance(marks, list) else marks + by
-
-
-def _read_list(text: str, file: str) -> Tree:
-    tree = read_tree(text, file=file)
+def _read_list(tree: Tree) -> Tree:
     if not isinstance(tree.value, list):
         raise _refused(tree, 0, "the file is a list of rows, each of them an object", 'such as `[{"city": "Oslo"}]`')
     return _cases_of(tree)
@@ -265,9 +239,9 @@ def _numbered(number: int) -> str:
 _READERS: dict[str, Callable[[str, str], Tree]] = {
     ".csv": _read_csv,
     ".tsv": lambda text, file: _read_csv(text, file, delimiter="\t"),
-    ".json": _read_list,
+    ".json": lambda text, file: _read_list(read_json(text, file=file)),
     ".jsonl": _read_lines,
     ".ndjson": _read_lines,
-    ".yml": _read_list,
-    ".yaml": _read_list,
+    ".yml": lambda text, file: _read_list(read_tree(text, file=file)),
+    ".yaml": lambda text, file: _read_list(read_tree(text, file=file)),
 }
