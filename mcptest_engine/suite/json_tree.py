@@ -9,15 +9,16 @@ from __future__ import annotations
 import json
 import math
 import re
-from json.decoder import scanstring
+from json import decoder
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, SuiteError
 from mcptest_engine.suite.yaml import MAX_DEPTH, Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+_scan_text: Callable[[str, int, bool], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined] # not in the stubs
 _BLANK = re.compile(r"[ \t\n\r]*")
 _BLANK_IN_LINE = re.compile(r"[ \t\r]*")
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][+-]?[0-9]+)?(?![\w.+-])")
@@ -168,7 +169,7 @@ class _Reader:
     def _string(self) -> str:
         start = self.at
         try:
-            text, self.at = scanstring(self.text, start + 1, True)
+            text, self.at = _scan_text(self.text, start + 1, True)
         except json.JSONDecodeError as wrong:
             raise self._no_string(start, wrong) from None
         if "\\u" in self.text[start : self.at] and _HALF.search(text) is not None:
