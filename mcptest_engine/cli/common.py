@@ -156,7 +156,7 @@ def show_problems(problems: Sequence[Problem], *, running: bool = True) -> None:
         sys.stderr.write(f"{counted(errors, 'problem')}{told}\n")
 
 
-def show_error(error: Exception, severity: str = "error") -> None:
+def show_error(error: BaseException, severity: str = "error") -> None:
     """Print an error and its hint on stderr."""
     from mcptest_engine.core.sanitise import sanitise
 
@@ -243,18 +243,19 @@ def write_out(text: str, output: str | None) -> None:
         raise McptestError(f"`{output}` was not written: {wrong.strerror or wrong}") from None
 
 
-def save_record(workspace: Workspace, record: RunRecord, *, is_last: bool = True) -> None:
-    """Store the record in the workspace; a disk that refuses it costs a warning, never the verdict.
+def save_record(workspace: Workspace, record: RunRecord, *, is_last: bool = True) -> Path | None:
+    """Store the record in the workspace; a disk that refuses it costs a warning, never the verdict, and gives None.
 
-    One that is not the last of a command leaves the old records, and the remark on the workspace, to the caller.
+    One that is not the last of a command leaves the old records, the disk, and the remark on the workspace to the caller.
     """
     try:
-        workspace.save_run(record.to_json(streamed=True), prune=is_last)
+        path = workspace.save_run(record.to_json(streamed=True), is_last=is_last)
     except (OSError, McptestError) as wrong:
         show_error(wrong, "warning")
-        return
+        return None
     if is_last:
         note_stray(workspace)
+    return path
 
 
 def note_stray(workspace: Workspace) -> None:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.cli.common import load, note_stray, save_record, show_problems, suite_path
+from mcptest_engine.cli.common import load, note_stray, save_record, show_error, show_problems, suite_path
 from mcptest_engine.cli.selection import with_last_failed
 from mcptest_engine.core.errors import ExitCode, SuiteError, UsageError
 from mcptest_engine.core.lazy_patterns import lazily_compiled
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
 
-_WRITERS = 4
-"""So many records are written at once: a disk takes longer to store one than many a suite to run."""
+_FLUSHERS = 4
+"""So many records are waited for at once: a disk takes longer to store one than many a suite to run."""
 _ONE_AT_A_TIME = ("watch", "cost_baseline", "save_cost_baseline", "estimate_cost", "scheduler")
 
 
@@ -169,16 +169,19 @@ def run_many(
 
     records: list[RunRecord] = []
     runs = [(suite, _with_cassette(settings, suite, workspace)) for suite, settings in chosen]
-    with ThreadPoolExecutor(_WRITERS) as writers:
+    with ThreadPoolExecutor(_FLUSHERS) as flushers:
 
         def save(record: RunRecord) -> None:
             records.append(record)
-            saved.append(writers.submit(save_record, workspace, record, is_last=False))
+            path = save_record(workspace, record, is_last=False)
+            if path is not None:
+                flushed.append(flushers.submit(workspace.flush_run, path))
 
-        saved: list[Future[None]] = []
+        flushed: list[Future[None]] = []
         execute(runs, workspace, sinks, save)
-    for writing in saved:
-        writing.result()
+    for flushing in flushed:
+        if (wrong := flushing.exception()) is not None:
+            show_error(wrong, "warning")
     workspace.prune_runs()
     note_stray(workspace)
     joined = join_records(

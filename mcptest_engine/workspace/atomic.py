@@ -54,6 +54,17 @@ def write_atomic_pieces(path: Path, pieces: Iterable[bytes], *, mode: int = 0o64
     return size
 
 
+def flush_file(path: Path) -> None:
+    """Flush a file that was written without, and its place in its directory. Raises: OSError."""
+    with open_directory(path.parent) as parent:
+        descriptor = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        _flush_directory(parent)
+
+
 def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The same bytes in blocks worth a call of the system; a piece that is a block by itself is not copied."""
     held: list[bytes] = []

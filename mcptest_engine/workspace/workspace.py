@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.errors import McptestError, RecordError
 from mcptest_engine.core.safe_json import load_json
 from mcptest_engine.workspace.active_runs import list_active_runs
-from mcptest_engine.workspace.atomic import TEMPORARY_SUFFIX, write_atomic, write_atomic_pieces
+from mcptest_engine.workspace.atomic import TEMPORARY_SUFFIX, flush_file, write_atomic, write_atomic_pieces
 from mcptest_engine.workspace.files import (
     DATA_DIR,
     file_state,
@@ -115,17 +115,18 @@ class Workspace:
         marks = (*SUITE_FILES, ".git")
         return self.root != start and not any(os.path.exists(self.root / mark) for mark in marks)  # noqa: PTH110
 
-    def save_run(self, record_json: dict[str, Any], *, prune: bool = True) -> Path:
+    def save_run(self, record_json: dict[str, Any], *, is_last: bool = True) -> Path:
         """Write `runs/<run_id>.json`, delete what is beyond the newest `keep_runs`, and return the path.
 
-        An iterator may stand where the record has an array, so that its items need not all be there at once. Without `prune`
-        nothing is deleted, and several threads may save at once.
+        An iterator may stand where the record has an array, so that its items need not all be there at once. One that is not
+        the last of a command is written without waiting for the disk, and nothing is deleted: that is left to `flush_run` and
+        `prune_runs`.
 
         Raises: McptestError when the disk refuses it or the record cannot be written as JSON.
         """
         try:
-            path = self._save_run(record_json)
-            if prune:
+            path = self._save_run(record_json, flush=is_last)
+            if is_last:
                 self.prune_runs()
             return path
         finally:
@@ -147,19 +148,25 @@ class Workspace:
             fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
         self._held[run_id] = held
 
-    def _save_run(self, record_json: dict[str, Any]) -> Path:
+    def _save_run(self, record_json: dict[str, Any], *, flush: bool) -> Path:
         path = self.runs_dir / f"{record_json['run_id']}.json"
         try:
             self.make_runs_dir()
-            write_atomic_pieces(path, member_pieces(record_json))
+            write_atomic_pieces(path, member_pieces(record_json), flush=flush)
         except RecursionError as wrong:
             raise McptestError(f"cannot save the run as {path}: a result is nested too deeply") from wrong
         except OSError as wrong:
-            reason = wrong.strerror or str(wrong)
-            raise McptestError(
-                f"cannot save the run as {path}: {reason}", hint=_DISK_HINTS.get(wrong.errno or 0)
-            ) from wrong
+            raise _disk_error(path, wrong) from wrong
         return path
+
+    def flush_run(self, path: Path) -> None:
+        """Wait until the record of a run is on the disk; several threads may at once. Raises: McptestError."""
+        try:
+            flush_file(path)
+        except FileNotFoundError:
+            return  # another command has deleted the oldest runs
+        except OSError as wrong:
+            raise _disk_error(path, wrong) from wrong
 
     def make_runs_dir(self) -> None:
         """Make `.mcptest/runs`, with the `.gitignore` that goes with it the first time. Raises: OSError."""
@@ -302,6 +309,11 @@ class Workspace:
         finally:
             os.close(directory)
         return all(one.run_id != run_id for one in list_active_runs(self.data_dir, now))
+
+
+def _disk_error(path: Path, wrong: OSError) -> McptestError:
+    reason = wrong.strerror or str(wrong)
+    return McptestError(f"cannot save the run as {path}: {reason}", hint=_DISK_HINTS.get(wrong.errno or 0))
 
 
 def _is_home(directory: Path) -> bool:

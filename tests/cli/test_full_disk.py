@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+import stat
 import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,7 @@ class FailingDisk:
     def __init__(self, number: int, *, lasting: bool) -> None:
         self._number, self._lasting = number, lasting
         self.calls = 0
+        self.flushed_a_folder = False
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(os, name)
@@ -50,6 +52,7 @@ class FailingDisk:
             if name != "open" or args[1] & os.O_CREAT:
                 self.calls += 1
                 if self.calls == self._number or (self._lasting and self.calls > self._number):
+                    self.flushed_a_folder = name == "fsync" and stat.S_ISDIR(os.fstat(args[0]).st_mode)
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return real(*args, **options)
 
@@ -113,6 +116,31 @@ def test_whatever_is_written_while_the_disk_fails_is_read_back(
     assert number > 10
     assert lost > 0
     assert incomplete > 0 or lasting
+
+
+def test_a_record_of_several_suites_that_the_disk_does_not_store_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also when it was written, and the disk fails only as it is waited for."""
+    suites = ("a.yml", "b.yml")
+    said = {"name": "said", "tool": "echo", "args": {"text": "hi"}, "expect": {"text": {"contains": "hi"}}}
+    number, stored = 0, []
+    while True:
+        number += 1
+        root = tmp_path / str(number)
+        root.mkdir()
+        for suite in suites:
+            (root / suite).write_text(json.dumps({**SUITE, "tools": [said]}))
+        monkeypatch.chdir(root)
+        with failing(number, lasting=False) as disk:
+            assert main(["run", *suites]) == 0
+        told = capsys.readouterr().err
+        if disk.calls < number:
+            break
+        assert told.count("warning: cannot save the run") == (0 if disk.flushed_a_folder else 1), number
+        stored.append(len(Workspace(root).runs()))
+    assert "warning" not in told
+    assert set(stored) == {1, 2}
 
 
 def what_is_left(root: Path, record: dict[str, Any]) -> str:
