@@ -687,8 +687,8 @@ class TestResult:
 def rename_server(result: TestResult, server: str) -> TestResult:
     """The same result with another name of its server. What is packed stays so, which `replace` would unpack."""
     renamed = object.__new__(TestResult)
-    for slot in _SLOTS:
-        slot.__set__(renamed, slot.__get__(result, TestResult))
+    for read, write in _SLOTS:
+        write(renamed, read(result))
     object.__setattr__(renamed, "server", server)
     return renamed
 
@@ -727,7 +727,7 @@ class _Unpacked:
         self._slot.__set__(result, value)
 
 
-_SLOTS: list[Any] = [TestResult.__dict__[_name] for _name in TestResult.__slots__]
+_SLOTS = [(_slot.__get__, _slot.__set__) for _name in TestResult.__slots__ if (_slot := TestResult.__dict__[_name])]
 _OUTPUT, *_OTHERS = (TestResult.__dict__[_name] for _name in _PACKED)
 for _name in _PACKED:
     setattr(TestResult, _name, _Unpacked(TestResult.__dict__[_name]))

@@ -67,6 +67,7 @@ class LedgerExtension(Extension):
     ) -> None:
         self._suite, self._settings, self._workspace, self._redact = suite, settings, workspace, redact
         self._programs = programs
+        self._here = os.getcwd()  # noqa: PTH109
         self._reached: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {}
         self._earlier: list[dict[str, Any]] = []
         self._subset: tuple[int, int] | None = None
@@ -142,7 +143,7 @@ class LedgerExtension(Extension):
             return (str(declared.get("url", "")),), ""
         words = tuple(str(word) for word in (*command, *([declared["url"]] if "url" in declared else [])))
         cwd = declared.get("cwd")
-        return words, cwd if isinstance(cwd, str) else os.getcwd()  # noqa: PTH109
+        return words, cwd if isinstance(cwd, str) else self._here
 
     def _reach(self, declared: Mapping[str, object]) -> tuple[tuple[str, ...], dict[str, str]]:
         """The words by which a server is reached, and the digests of the files that they stand for."""

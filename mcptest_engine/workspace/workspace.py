@@ -104,6 +104,9 @@ class Workspace:
 
     def relative(self, path: Path) -> str:
         """`path` as seen from the root, with `/`; one outside of it begins with `../`."""
+        whole, below = os.fspath(path), f"{self.root}{os.sep}"
+        if whole.startswith(below) and ".." not in whole and os.path.isabs(below):  # noqa: PTH117
+            return whole[len(below) :].replace(os.sep, "/")  # nearly always, and a run asks ten times
         seen = os.path.relpath(path, self.root)
         if seen.startswith(".."):
             resolved = os.path.relpath(os.path.realpath(path), os.path.realpath(self.root))
