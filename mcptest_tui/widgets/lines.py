@@ -134,7 +134,23 @@ class Lines(Sturdy, ScrollView, can_focus=True):
                 top = int(min(before, after))
                 length = bar.size.height * bar.window_size / max(bar.window_virtual_size, 1)
                 bar.refresh(Region(0, top, bar.size.width, int(max(before, after) + max(length, 1)) + 2 - top))
+        drawn = self._drawn()
         super().watch_scroll_y(old_value, new_value)
+        self._reuse(drawn, round(new_value) - round(old_value))
+
+    def _drawn(self) -> dict[int, Strip]:
+        """The lines that need not be drawn again, by their places in the widget."""
+        lines, first = self._styles_cache, self.gutter.top
+        places = range(first, first + self.size.height)
+        return {y: lines._cache[y] for y in places if y in lines._cache and not lines.is_dirty(y)}
+
+    def _reuse(self, drawn: dict[int, Strip], steps: int) -> None:
+        """Have these lines further up by so many rows: Textual would draw all of them again at each step."""
+        lines, first = self._styles_cache, self.gutter.top
+        places = range(first, first + self.size.height)
+        moved = {y - steps: strip for y, strip in drawn.items() if y - steps in places}
+        lines._cache.update(moved)
+        lines._dirty_lines -= moved.keys()
 
     def render_line(self, y: int) -> Strip:
         """One row of the widget."""

@@ -9,8 +9,9 @@ from functools import partial
 import pytest
 
 from mcptest_tui.keymap import keymap_file
+from mcptest_tui.widgets.row_list import RowList
 from tests.conftest import SERVERS
-from tests.tui.pictures import assert_picture, rows_of, text_of
+from tests.tui.pictures import assert_picture, drawn, rows_of, text_of
 from tests.tui.tests_screen.conftest import MIXED, from_the_list, on, ran, row
 from tests.tui.waiting import until, until_shown
 
@@ -116,6 +117,31 @@ async def test_a_rerun_keeps_selection_scroll_and_focus(workbench, place):
         await ran(pilot, "a")
         assert (screen.test_list.current, screen.test_list.scroll_offset.y, screen.focused) == place_before
         assert verdicts(pilot)["99"] == "pass"
+
+
+async def test_a_step_draws_the_rows_that_come_into_view(workbench, place, monkeypatch):
+    """And the two that the cursor leaves and reaches; what stands there is what drawing everything gives."""
+    many = "".join(f"  - {{ name: test {n}, tool: status }}\n" for n in range(100))
+    (place / "mcptest.yml").write_text(MIXED.split("tools:")[0] + "tools:\n" + many, encoding="utf-8")
+    async with workbench(size=(80, 24)) as pilot:
+        await ran(pilot, "a")
+        tests = pilot.app.screen.test_list
+        drawn_rows = []
+
+        def pieces(at, width):
+            drawn_rows.append(at)
+            return RowList.pieces(tests, at, width)
+
+        monkeypatch.setattr(tests, "pieces", pieces)
+        for key in ("g", "G", *["k"] * 30, "space", "pageup", *["j"] * 30, "ctrl+d", "h", "l", "V", *["down"] * 30):
+            top = tests.scroll_offset.y
+            drawn_rows.clear()
+            await pilot.press(key)
+            shown = drawn(pilot.app)
+            if key == "j" and tests.scroll_offset.y == top + 1:
+                assert set(drawn_rows) == {tests.cursor - 1, tests.cursor}
+            tests.refresh()
+            assert [list(strip) for strip in drawn(pilot.app)] == [list(strip) for strip in shown], key
 
 
 async def test_an_edit_above_keeps_the_selected_test_where_it_is_on_the_screen(workbench, mixed):
