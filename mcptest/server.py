@@ -48,6 +48,10 @@ class ExpectationFailed(McptestError, AssertionError):
     """An answer that is not what was expected. The message says what differs and where."""
 
 
+class WrongType(UsageError, TypeError):
+    """An argument of a call that has another type than it must have."""
+
+
 class ProtocolError(McptestError):
     """The server answered with a JSON-RPC error: `code`, `data`, and its message in `server_message`."""
 
@@ -163,6 +167,7 @@ class Server:
         self._snapshots, self._test = snapshots, test
         self._caller: Caller | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_closed = False
         self._unsaid: list[str] | None = None
 
     @_with_short_traceback
@@ -175,7 +180,8 @@ class Server:
         """
         from mcptest_engine.running.sessions import Sessions
 
-        given = _as_sent({**(arguments or {}), **keywords})
+        _check_text("the name of a tool", tool)
+        given = _as_sent({**_mapping("the arguments", arguments), **keywords})
         caller, session = await self._opened()
         asked = _asked("tools/call", {"name": tool, "arguments": given}, self._timeout_seconds)
         before = len(session.notifications)
@@ -203,18 +209,23 @@ class Server:
     @_with_short_traceback
     async def read(self, uri: str) -> Result:
         """Read a resource. `raw` has `contents`. Raises: as `call`."""
+        _check_text("the URI of a resource", uri)
         return await self._asked("resources/read", {"uri": uri}, uri)
 
     @_with_short_traceback
     async def prompt(self, name: str, arguments: Mapping[str, str] | None = None, /, **keywords: str) -> Result:
         """Get a prompt. `raw` has `messages`. Raises: as `call`."""
-        return await self._asked("prompts/get", {"name": name, "arguments": {**(arguments or {}), **keywords}}, name)
+        _check_text("the name of a prompt", name)
+        given = {**_mapping("the arguments", arguments), **keywords}
+        return await self._asked("prompts/get", {"name": name, "arguments": given}, name)
 
     @_with_short_traceback
     async def request(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Send any request and return its result as sent; nothing checks it. Raises: ProtocolError, ServerError."""
+        _check_text("the method of a request", method)
+        given = None if params is None else _as_sent(_mapping("the parameters", params))
         _, session = await self._opened()
-        exchange = await session.request(method, _as_sent(params), timeout_seconds=self._timeout_seconds)
+        exchange = await session.request(method, given, timeout_seconds=self._timeout_seconds)
         return self._sound(exchange, method)
 
     @_with_short_traceback
@@ -229,7 +240,8 @@ class Server:
         }
 
     async def aclose(self) -> None:
-        """End the session and the server's process. A call after that starts them again."""
+        """End the session and the server's process; no call is possible after that."""
+        self._is_closed = True
         caller, self._caller = self._caller, None
         if caller is not None:
             await caller.catalogs.close()
@@ -244,6 +256,8 @@ class Server:
 
     async def _opened(self) -> tuple[Caller, Session]:
         loop = asyncio.get_running_loop()
+        if self._is_closed:
+            raise UsageError("the connection is closed", hint="call the server inside the `async with` block")
         if self._caller is None:
             from mcptest_engine.running.calling import Caller
 
@@ -398,6 +412,7 @@ class SyncServer:
         """End the session and the server's process; no call is possible after that."""
         if self._is_closed:
             return
+        _refuse_in_loop()
         self._is_closed = True  # before its turn, so that the calls that wait for theirs are refused
         try:
             self._run(self._server.aclose(), closes=True)
@@ -407,19 +422,13 @@ class SyncServer:
     def _run(self, work: Coroutine[Any, Any, T], *, closes: bool = False) -> T:
         __tracebackhide__ = True
         try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            pass
-        else:
-            work.close()
-            raise UsageError("an event loop runs in this thread already", hint="use `async with mcptest.connect(…)`")
-        try:
+            _refuse_in_loop()
             with self._lock:
                 if self._is_closed and not closes:
-                    work.close()
                     raise UsageError("the connection is closed", hint="call the server inside the `with` block")
                 return self._runner.run(work)
         except McptestError as wrong:
+            work.close()  # which may not have been begun
             raise wrong.with_traceback(None) from None
         finally:
             unsaid = self._unsaid[:]
@@ -453,6 +462,7 @@ class Connection:
 
     def __enter__(self) -> SyncServer:
         self._check_closed()
+        _refuse_in_loop()
         self._sync = SyncServer(self._make())
         try:
             self._sync.info()
@@ -581,6 +591,29 @@ def _suite_of(settings: Mapping[str, Any]) -> Any:
     if checked.suite is None:
         raise SuiteError(checked.errors)
     return checked.suite
+
+
+def _refuse_in_loop() -> None:
+    __tracebackhide__ = True
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise UsageError("an event loop runs in this thread already", hint="use `async with mcptest.connect(…)`")
+
+
+def _check_text(what: str, value: object) -> None:
+    __tracebackhide__ = True
+    if not isinstance(value, str):
+        raise WrongType(f"{what} is a text, found {value!r}")
+
+
+def _mapping(what: str, value: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """The mapping, an empty one for None."""
+    __tracebackhide__ = True
+    if value is not None and not isinstance(value, Mapping):
+        raise WrongType(f"{what} are a mapping, found {value!r}", hint='such as `{"item": "tea"}`')
+    return value or {}
 
 
 def _as_sent(value: T) -> T:

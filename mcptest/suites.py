@@ -57,8 +57,9 @@ def load(
 def run(suite: OneSuite | Iterable[OneSuite], **options: Any) -> RunRecord:
     """Run suites and return one record. The suites and the options are those of `run_async`.
 
-    Raises: SuiteError for a suite with errors, UsageError for a selection that makes no sense, or where an event loop runs in
-    this thread already. Failed tests raise nothing: look at `verdict` and `tests`.
+    Raises: SuiteError for a suite with errors, UsageError for an option that makes no sense, or where an event loop runs in
+    this thread already. Failed tests raise nothing: look at `verdict` and `tests`. Ctrl-C raises KeyboardInterrupt when the
+    servers have ended.
     """
     try:
         asyncio.get_running_loop()
@@ -90,7 +91,8 @@ async def run_async(
     several suites has one entry for each in `suites`, and in `not_run` for each folder that cannot be read.
 
     `save` keeps the record of each suite under `.mcptest/runs`, where `mcptest report` and the workbench find it. `on_event` is
-    called with each event of a run as it happens. Raises as `run` does, before the first test.
+    called with each event of a run as it happens. Raises as `run` does, before the first test. Cancelling ends the servers and
+    raises CancelledError; the record of what was run is saved, and in the last event.
     """
     from mcptest_engine.reporting.many import ended_suites, invalid_suite, join_records
     from mcptest_engine.running.launch import launch_suites
@@ -98,6 +100,15 @@ async def run_async(
     for name, words in (("tags", tags), ("skip_tags", skip_tags), ("servers", servers)):
         if isinstance(words, str):  # would be a tag for each letter
             raise UsageError(f"`{name}` is a list, found the text {quoted(words)}", hint=f"write `{name}=[{words!r}]`")
+    for name, number, least in (
+        ("workers", workers, 1),
+        ("retries", retries, 0),
+        ("repeat", repeat, 1),
+        ("bail", bail, 1),
+    ):
+        is_left_out = number is None and name != "repeat"
+        if not is_left_out and (type(number) is not int or number < least):
+            raise UsageError(f"`{name}` is a whole number of at least {least}, found {number!r}")
     loaded, unread = _load_all(suite, variables, strict=strict)
     settings = RunSettings(
         selection=Selection(
@@ -124,7 +135,11 @@ async def run_async(
         if save:
             workspace.save_run(record.to_json(streamed=True))
 
+    task = asyncio.current_task()
+    cancellations = 0 if task is None else task.cancelling()
     await launch_suites(chosen, workspace=workspace, listen=lambda: nullcontext(emit), done=done)
+    if task is not None and task.cancelling() > cancellations:
+        raise asyncio.CancelledError  # the run took it as its end
     not_run = [invalid_suite(path, problems, workspace) for path, problems in unread]
     if len(loaded) == 1 and not not_run:
         return records[0]

@@ -551,6 +551,9 @@ class TestResult:
     not_run: NotRun | None = None
     deferred: str | None = None
 
+    def __repr__(self) -> str:
+        return f"<TestResult of {self.name!r}: {self.verdict.value}>"
+
     @property
     def own_ms(self) -> float:
         """Its duration without the time behind an earlier call."""

@@ -290,6 +290,9 @@ class RunRecord:
     not_run: tuple[SuiteNotRun, ...] = ()
     totals: Totals = field(default_factory=Totals)
 
+    def __repr__(self) -> str:
+        return f"<RunRecord of {self.suite.name!r}: {self.verdict.value}, {self.totals.passed} of {self.totals.total} passed>"
+
     def to_json(self, *, streamed: bool = False) -> dict[str, Any]:
         """The record as JSON values, keys in the published order.
 

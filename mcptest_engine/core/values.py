@@ -38,7 +38,8 @@ def _prepared(cls: type, *, frozen: bool, slots: bool, kw_only: bool, eq: bool) 
         made.__init__(self, *args, **named)
 
     made.__init__ = write_first
-    made.__repr__ = _repr
+    if "__repr__" not in vars(cls):
+        made.__repr__ = _repr
     if eq:
         made.__eq__ = _equal
         made.__hash__ = _hash if frozen else None

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.ci import is_ci
 from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.errors import Problem, Severity, Span, SuiteError, did_you_mean
-from mcptest_engine.core.text import pointer, quoted
+from mcptest_engine.core.text import counted, pointer, quoted
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.checks import check_merged
 from mcptest_engine.suite.items import WITHOUT_DEFAULTS, with_defaults
@@ -98,7 +98,7 @@ class LoadedSuite:
 
     name: str
     path: Path
-    data: bytes = field(repr=False)
+    data: bytes
     servers: Mapping[str, Mapping[str, Any]]
     tests: tuple[TestEntry, ...]
     env: Mapping[str, str]
@@ -107,18 +107,21 @@ class LoadedSuite:
     performance: Mapping[str, Any]
     warnings: tuple[Problem, ...]
     files: tuple[Path, ...]
-    secrets: frozenset[str] = field(repr=False)
-    lookups: Mapping[str, str] = field(repr=False)
-    document: Mapping[str, Any] = field(repr=False)
-    declared: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    secrets: frozenset[str]
+    lookups: Mapping[str, str]
+    document: Mapping[str, Any]
+    declared: Mapping[str, Any] = field(default_factory=dict)
     hooks: Mapping[str, Any] = field(default_factory=dict)
     coverage: Mapping[str, float] | None = None
     effects: Mapping[str, int] = field(default_factory=dict)
-    scorers: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
-    scorer_places: Mapping[str, tuple[Path, int]] = field(default_factory=dict, repr=False)
+    scorers: tuple[Mapping[str, Any], ...] = ()
+    scorer_places: Mapping[str, tuple[Path, int]] = field(default_factory=dict)
     judge: Mapping[str, Any] = field(default_factory=dict)
     budget: Mapping[str, Any] = field(default_factory=dict)
     prices: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Suite of {self.name!r}: {counted(len(self.tests), 'test')}>"
 
     @cached_property
     def sha256(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import sys
 import threading
@@ -235,6 +236,112 @@ def test_threads_take_turns_and_a_closed_or_open_connection_says_so() -> None:
         server.tools()
     with connection as again:
         assert again.tools()
+
+
+def test_a_call_after_the_block_of_a_connection_is_refused_and_starts_nothing() -> None:
+    async def main() -> None:
+        async with mcptest.connect(SHOP) as server:
+            await server.call("price", item="tea")
+        for call in (server.call("price", item="tea"), server.tools(), server.read("x:"), server.request("ping")):
+            with pytest.raises(mcptest.UsageError, match="the connection is closed"):
+                await call
+
+    asyncio.run(main())
+
+
+def test_a_close_that_is_refused_leaves_the_connection_open() -> None:
+    async def close(server: Any) -> None:
+        server.close()
+
+    async def enter() -> None:
+        with mcptest.connect(SHOP):
+            pass
+
+    with mcptest.connect(SHOP) as server:
+        for refused in (close(server), enter()):
+            with pytest.raises(mcptest.UsageError, match="an event loop runs in this thread already") as wrong:
+                asyncio.run(refused)
+            assert wrong.value.__context__ is None
+        assert server.call("price", item="tea").text
+
+
+@pytest.mark.parametrize(
+    ("make_call", "told"),
+    [
+        (lambda server: server.call(None), "the name of a tool is a text, found None"),
+        (lambda server: server.call("price", ["tea"]), r"the arguments are a mapping, found \['tea'\]"),
+        (lambda server: server.read(Path("x")), "the URI of a resource is a text, found PosixPath"),
+        (lambda server: server.prompt(5), "the name of a prompt is a text, found 5"),
+        (lambda server: server.prompt("x", "y"), "the arguments are a mapping, found 'y'"),
+        (lambda server: server.request(None), "the method of a request is a text, found None"),
+        (lambda server: server.request("ping", []), r"the parameters are a mapping, found \[\]"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_refused(make_call: Any, told: str) -> None:
+    with mcptest.connect(SHOP) as server:
+        with pytest.raises(TypeError, match=told) as wrong:
+            make_call(server)
+        assert isinstance(wrong.value, mcptest.UsageError)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"repeat": 0}, "`repeat` is a whole number of at least 1, found 0"),
+        ({"repeat": None}, "`repeat` is a whole number of at least 1, found None"),
+        ({"workers": 0}, "`workers` is a whole number of at least 1, found 0"),
+        ({"workers": 2.5}, "`workers` is a whole number of at least 1, found 2.5"),
+        ({"retries": -1}, "`retries` is a whole number of at least 0, found -1"),
+        ({"bail": True}, "`bail` is a whole number of at least 1, found True"),
+    ],
+)
+def test_a_number_that_no_flag_takes_is_refused(suite: Path, options: dict[str, Any], told: str) -> None:
+    with pytest.raises(mcptest.UsageError, match=told):
+        mcptest.run(suite, **options)
+
+
+@pytest.mark.parametrize("suites", [1, 2])
+def test_a_cancelled_run_raises_and_its_servers_are_gone(tmp_path: Path, suites: int) -> None:
+    """Its record, of what was run, is in the last event."""
+    process = tmp_path / "process"
+    server = tmp_path / "server.py"
+    server.write_text(
+        f"import os, runpy, sys\nopen({str(process)!r}, 'w').write(str(os.getpid()))\n"
+        f"runpy.run_path({str(SERVERS / 'echo.py')!r}, run_name='__main__')\n"
+    )
+    for number in range(suites):
+        (tmp_path / f"{number}.yml").write_text(
+            f"servers: {{ s: {{ command: [{sys.executable}, -S, {server}] }} }}\n"
+            "tools:\n  - { name: first, tool: echo, args: { text: x }, expect: { text: x } }\n"
+            "  - { name: endless, tool: slow, args: { ms: 900000 }, timeout_ms: 900000, expect: { text: x } }\n"
+        )
+
+    async def main() -> None:
+        begun, events = asyncio.Event(), list[Any]()
+
+        def note(event: Any) -> None:
+            events.append(event)
+            if type(event).__name__ == "CaseFinished":
+                begun.set()
+
+        run = asyncio.create_task(mcptest.run_async(tmp_path, on_event=note, workers=1))
+        await asyncio.wait([run, asyncio.create_task(begun.wait())], return_when="FIRST_COMPLETED")
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert events[-1].record.interrupted
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(process.read_text()), 0)
+        assert (await mcptest.run_async(tmp_path / "0.yml", filter="nothing")).exit_code == 7
+
+    asyncio.run(main())
+
+
+def test_values_have_short_reprs(suite: Path) -> None:
+    record = mcptest.run(suite)
+    assert repr(record) == "<RunRecord of 'shop': fail, 1 of 2 passed>"
+    assert repr(record.tests) == "(<TestResult of 'tea has a price': pass>, <TestResult of 'milk is cheap': fail>)"
+    assert repr(mcptest.load(suite)) == "<Suite of 'shop': 2 tests>"
 
 
 def test_a_connection_that_is_closed_ends_the_calls_of_other_threads() -> None:
