@@ -16,6 +16,7 @@ from mcptest_engine.core.targets import TargetSyntaxError, parse_target
 from mcptest_engine.core.text import quoted
 from mcptest_engine.suite.items import ASSERT_SET
 from mcptest_engine.suite.places import MOST_PROBLEMS
+from mcptest_engine.suite.short_assertions import long_target
 from mcptest_engine.suite.target_roots import AGENT_GATES, AGENT_ROOTS, ROOTS
 
 if TYPE_CHECKING:
@@ -113,7 +114,9 @@ class AssertionChecks:
             self._good[roots].add(target)
             return
         shown = quoted(first) if isinstance(first, str) else f"`{target[:40]}`"
-        self._places.tell(file, path, f"a target cannot start with {shown}", _root_hint(first, target, roots))
+        full = long_target(target, str(path[0])) if roots is ROOTS else None
+        hint = Suggestion(target, full) if full is not None else _root_hint(first, target, roots)
+        self._places.tell(file, path, f"a target cannot start with {shown}", hint)
 
     def _matcher(self, name: str, operand: Any, file: int, path: Pointer) -> None:
         if name in MAY_ALWAYS_HOLD or name in ("schema", "length"):

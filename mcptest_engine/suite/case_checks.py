@@ -296,7 +296,7 @@ def wrong_variable(reference: Reference, rows: list[dict[str, Any]] | None) -> t
 
 def _wrong_part(reference: Reference, rows: list[dict[str, Any]]) -> tuple[str, str | None] | None:
     """A part of a variable that one case's value does not have."""
-    for row in rows if reference.path else ():
+    for row in (row for row in rows if "vars" in row) if reference.path else ():
         try:
             part_of(reference, row["vars"][reference.name])
         except Unresolved as wrong:
@@ -305,7 +305,7 @@ def _wrong_part(reference: Reference, rows: list[dict[str, Any]]) -> tuple[str, 
 
 
 def _has(row: Mapping[str, Any], name: str) -> bool:
-    variables = row.get("vars")
+    variables = row.get("vars", row)  # a row whose values stand beside its name is told of by itself
     return isinstance(variables, dict) and name in variables
 
 

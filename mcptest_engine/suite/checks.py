@@ -177,7 +177,9 @@ class _TestChecks:
         self._retries = self._default("retries", merged.run_options.get("retries", 0))
         self._scores: ScoreChecks | None = None
         self._outcome_by_default = self._default("outcome", merged.run_options.get("outcome"))
-        self._silent_by_default = _is_silent(self._default("expect", None))
+        self._silent_by_default = (
+            _is_silent(self._default("expect", None)) and "defaultTest" not in surroundings.misspelt
+        )
         self._others: OtherChecks | None = None
         self._merged = merged
         self._hints: dict[str, str] = {}
@@ -242,7 +244,8 @@ class _TestChecks:
         if self._scores is None:
             from mcptest_engine.suite.score_checks import ScoreChecks  # few suites use the score model
 
-            self._scores = ScoreChecks(self._defaults, self._places)
+            knows_names = "name" not in self._surroundings.misspelt
+            self._scores = ScoreChecks(self._defaults, self._places, knows_names=knows_names)
         return self._scores
 
     def check(self, test: PlacedTest) -> None:

@@ -6,6 +6,7 @@ Each problem is told at the node that it is in. See docs/how-to/compositions.md.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -94,6 +95,8 @@ class CompositionChecks:
         entry, file, path = test.entry, test.file, test.path
         nodes = list(self._nodes(entry, file, path))
         known = {node.id for node in nodes}
+        if len(nodes) < len(entry["nodes"] if isinstance(entry.get("nodes"), list) else ()):
+            known |= set(_names_of_nodes(entry, nodes))  # a node without an id may be any of them
         cases = entry.get("cases")
         rows = [row for row in cases if isinstance(row, dict)] if isinstance(cases, list) else None
         for node in nodes:
@@ -360,6 +363,24 @@ class CompositionChecks:
             told = _no_member(segments)
             if told is not None:
                 self._places.tell(file, (*place, "target"), *told)
+
+
+def _names_of_nodes(entry: Mapping[str, Any], nodes: Sequence[_Node]) -> Iterator[str]:
+    """The names by which a composition refers to nodes, whether there are such nodes or not."""
+    for node in nodes:
+        yield from (parent.id for _, parent in node.parents)
+    output = entry.get("output")
+    if isinstance(output, str):
+        yield output
+    elif isinstance(output, dict) and isinstance(program := output.get("assemble"), str):
+        yield from mentions(program, "nodes")
+    rows = entry.get("cases")
+    for one in (entry, *(row for row in (rows if isinstance(rows, list) else ()) if isinstance(row, dict))):
+        for _, item in assertions_in(one.get("expect"), ()):
+            with suppress(TargetSyntaxError):
+                segments = parse_target(str(item.get("target"))).segments
+                if segments[:1] == ("nodes",) and len(segments) > 1:
+                    yield str(segments[1])
 
 
 def _no_member(segments: Sequence[Any]) -> tuple[str, str | None] | None:

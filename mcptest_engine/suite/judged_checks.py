@@ -61,7 +61,9 @@ class JudgedChecks:
         self._told_models: set[str] = set()
         self._servers = tuple(merged.servers)
         self._knows_servers = merged.knows_servers and merged.complete
-        self._knows_scorers = merged.knows_scorers and merged.complete
+        names = (one.value.get("name") for one in merged.scorers if isinstance(one.value, dict))
+        has_names = all(isinstance(name, str) for name in names)  # one without may be the one that is meant
+        self._knows_scorers = merged.knows_scorers and merged.complete and has_names
         self._scorers = tuple(dict.fromkeys(_names(one.value for one in merged.scorers)))
         inconclusive = merged.run_options.get("inconclusive")
         self._trials = inconclusive if isinstance(inconclusive, dict) and inconclusive.get("on") is True else None

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.ci import is_ci
 from mcptest_engine.core.enums import TestKind
-from mcptest_engine.core.errors import Problem, Severity, Span, SuiteError, did_you_mean
+from mcptest_engine.core.errors import Problem, Severity, Span, Suggestion, SuiteError, did_you_mean
 from mcptest_engine.core.text import counted, pointer, quoted
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.checks import check_merged
@@ -375,6 +375,7 @@ class _Load:
             start_dir=str(self._options.start_dir),
             in_ci=is_ci(self._options.environ),
             secrets=secrets,
+            misspelt=frozenset(hint.meant for one in self._problems if isinstance(hint := one.hint, Suggestion)),
         )
         with suppress(TooManyProblems):
             check_merged(merged, places, surroundings)

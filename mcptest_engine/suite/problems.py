@@ -205,6 +205,7 @@ class _Walk:
     def _check_mapping(self, schema: Any, value: dict[str, Any], place: _Place, definition: str | None) -> None:
         properties, others = schema.get("properties", {}), schema.get("additionalProperties", True)
         meant: set[str] = set()
+        is_plain_row = definition == "Case" and "vars" not in value
         for key, member in value.items():
             below = place.at(key, key if key in properties else "")
             if key in properties:
@@ -212,7 +213,9 @@ class _Walk:
             elif others is False:
                 if key == "matcher" and "target" in value and definition in _EXPECTS:
                     continue  # its `target` has the hint for both
-                meant.add(self._unknown_key(key, member, properties, place, definition))
+                if is_plain_row and "name" in meant:
+                    continue  # the first value of the row has the hint for all
+                meant.add(self._unknown_key(key, member, properties, place, definition, is_plain_row=is_plain_row))
                 if definition == "Assertion" and (_is_a_set(key) or _is_short(key, place)):
                     meant |= {"target", "matcher"}
             elif others is not True:
@@ -301,7 +304,16 @@ class _Walk:
         found = None if index is None else _TOKEN.match(self.tree.text, index)
         return found.group() if found else ""
 
-    def _unknown_key(self, key: str, value: Any, properties: Any, place: _Place, definition: str | None) -> str:
+    def _unknown_key(
+        self,
+        key: str,
+        value: Any,
+        properties: Any,
+        place: _Place,
+        definition: str | None,
+        *,
+        is_plain_row: bool = False,
+    ) -> str:
         """Report a key that does not belong; returns the key of this place that it stands for, or ""."""
         name = definition or ""
         matcher = name == "Matcher"
@@ -311,6 +323,8 @@ class _Walk:
             message, hint, meant = f"the {noun} `{key}` is not supported by this version of mcptest yet", None, ""
         else:
             hint, meant = self._key_hint(key, value, properties, place, name)
+            if is_plain_row and not meant:
+                hint, meant = f"write the values under `vars`: `{{ name: NAME, vars: {{ {_plain(key)}: … }} }}`", "name"
             message = f"Additional properties are not allowed ('{_plain(key)}' was unexpected)"
             shown = f"unknown key `{_plain(key)}`"
             if matcher:

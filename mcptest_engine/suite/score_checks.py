@@ -33,10 +33,13 @@ class _Metric(NamedTuple):
 
 
 class ScoreChecks:
-    """Checks of tests that use the score model. `defaults` is `defaultTest`, key by key."""
+    """Checks of tests that use the score model. `defaults` is `defaultTest`, key by key.
 
-    def __init__(self, defaults: Mapping[str, Placed], places: Places) -> None:
-        self._places = places
+    Without `knows_names`, a `name` of the suite is misspelt, so that no reference is known to lead nowhere.
+    """
+
+    def __init__(self, defaults: Mapping[str, Placed], places: Places, *, knows_names: bool = True) -> None:
+        self._places, self._knows_names = places, knows_names
         self._defaults = defaults
         expect = defaults.get("expect")
         self._shared = _items(None if expect is None else expect.value)
@@ -139,7 +142,7 @@ class ScoreChecks:
                     if not metric.shared and ref not in own:
                         hint = "the metrics of `defaultTest` come after a test's own: declare it in the test as well"
                     self._report_problem(metric, below, f"the metric {quoted(ref)} is declared later", hint)
-                else:
+                elif self._knows_names and all(isinstance(name, str) for name in order):
                     self._unknown(metric, below, ref, [*names, *earlier], file, path)
 
     def _unknown(self, metric: _Metric, below: Pointer, ref: str, known: list[str], file: int, path: Pointer) -> None:

@@ -53,13 +53,14 @@ class Surroundings:
     """What checks need to know beside the suite.
 
     `environ` is the environment with `.env` behind it, `start_dir` where mcptest was started; `secrets` are the values that
-    no report may show.
+    no report may show. `misspelt` are the keys that unknown keys of the suite stand for.
     """
 
     environ: Mapping[str, str]
     start_dir: str
     in_ci: bool = False
     secrets: frozenset[str] = frozenset()
+    misspelt: frozenset[str] = frozenset()
 
 
 def check_server(server: Placed, places: Places, surroundings: Surroundings) -> None:

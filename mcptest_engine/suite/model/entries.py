@@ -24,7 +24,11 @@ _NO_REASON = [
 Reason = Annotated[str, Field(min_length=1, json_schema_extra={"not": {"enum": [*_NO_REASON]}})]
 
 
-EXPECT_HINTS = hints("assert asserts assertion assertions expected expectations checks validate", items="assertions")
+EXPECT_HINTS = hints(
+    "assert asserts assertion assertions expected expectations checks validate",
+    items="assertions",
+    told={"options": "write its keys in the test itself, without `options:`; `weight` is a key of an assertion"},
+)
 ARGS_HINTS = hints("arguments argument params parameters input inputs with")
 NAME_HINTS = hints("title id test", missing="write a name that says what holds if the test passes")
 
