@@ -30,7 +30,6 @@ class Agents:
         self.view = AgentsView()
         self.is_read = False
         self.problem = ""
-        self._said = ""
         self._newest = self._looked = NEWEST
 
     @property
@@ -63,8 +62,6 @@ class Agents:
     def seen(self) -> None:
         """The list is on the screen: there is nothing to be said of it any more."""
         self.view.unseen = 0
-        if self._said and self._app.message[0] == self._said:
-            self._app.message = ("", "information")
 
     async def _read(self) -> None:
         await self._app.engine_ready.wait()
@@ -93,8 +90,11 @@ class Agents:
         if self._app.current_mode != MODE:
             self.view.unseen += len(fresh)
             failed = any(row.status == "fail" for row in fresh)
-            self._said = f"{news(fresh)}; 6 shows it"
-            self._app.say(self._said, "warning" if failed else "information")
+            self._app.say(
+                f"{news(fresh)}; 6 shows it",
+                "warning" if failed else "information",
+                over=lambda: not self.view.unseen,
+            )
 
     async def _adopt(self, row: AgentRow) -> None:
         """Have the tests of an open suite show what they came to in an agent's run."""

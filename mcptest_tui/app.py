@@ -284,6 +284,7 @@ class Workbench(AppActions, inherit_bindings=False):
 
     def refresh_status(self) -> None:
         """Status bar and mode bar of the screen that is shown, and the timer for as long as a run takes."""
+        self.drop_message_if_over()
         busy = self.runs.progress.busy
         if self._tick is not None:
             (self._tick.resume if busy else self._tick.pause)()

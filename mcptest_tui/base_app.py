@@ -22,7 +22,7 @@ from mcptest_tui.words import PLAIN, key_shown
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from rich.terminal_theme import TerminalTheme
@@ -69,6 +69,8 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
     message: tuple[str, str] = ("", "information")
     details = ""
     """What is said behind the message where all of it fits."""
+    message_over: Callable[[], bool] | None = None
+    """Whether what the message says is over."""
     delayed = 0
     """How many screens are being shown of which nothing is drawn yet."""
     is_ending = False
@@ -144,28 +146,44 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
 
         return [*filters, AsciiOnly()]
 
-    def tell(self, message: str, *, severity: SeverityLevel = "information", hint: str | None = None) -> None:
+    def tell(
+        self,
+        message: str,
+        *,
+        severity: SeverityLevel = "information",
+        hint: str | None = None,
+        over: Callable[[], bool] | None = None,
+    ) -> None:
         """Tell what happened; nothing in it is markup. `hint` says what to do.
 
-        What went well is told in the status bar, over nothing; a warning or an error is a notification, and errors stay longer.
+        What went well is told in the status bar (`over` as of `say`), over nothing; a warning or an error is a notification,
+        and errors stay longer.
         """
         if severity == "information":
-            self.say(f"{message}; {hint}" if hint else message)
+            self.say(f"{message}; {hint}" if hint else message, over=over)
             return
         text = safe_text(message) + (f"\n{safe_text(hint)}" if hint else "")
         timeout = ERROR_SECONDS if severity == "error" else SECONDS
         self.notify(text, severity=severity, markup=False, timeout=timeout)
 
-    def say(self, message: str, severity: str = "information", *, details: str = "") -> None:
+    def say(
+        self,
+        message: str,
+        severity: str = "information",
+        *,
+        details: str = "",
+        over: Callable[[], bool] | None = None,
+    ) -> None:
         """A message in the status bar, which goes after a while; a warning that is too long for it is a notification.
 
-        `details` stand behind it in brackets, whole or not at all.
+        `details` stand behind it in brackets, whole or not at all. The message goes sooner, and no other with it, once `over()`
+        is true: what it says has ended, or was done.
         """
         if cell_len(message) > self.size.width - 2 and severity in ("warning", "error"):
             self.tell(message, severity=cast("SeverityLevel", severity))
             return
         told = self.message = (message, severity)
-        self.details = details
+        self.details, self.message_over = details, over
         self._show_message()
 
         def forget() -> None:
@@ -174,6 +192,12 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
                 self._show_message()
 
         self.set_timer(SECONDS if len(self.screen_stack) > 1 else SAID_SECONDS, forget)
+
+    def drop_message_if_over(self) -> None:
+        """Something has happened: the message goes if it was about that."""
+        if self.message_over is not None and self.message_over():
+            self.message, self.message_over = ("", "information"), None
+            self._show_message()
 
     def _show_message(self) -> None:
         """In the status bar; of a dialog, which may lie over that, in the place of its keys."""

@@ -33,6 +33,8 @@ def open_workbench(arguments: list[str]) -> int | None:
     if any(path in ("-h", "--help") for path in paths):
         sys.stdout.write(USAGE)
         return 0
+    if not _has_folder():
+        return _refused("the current folder no longer exists", "go to another one, such as `cd ~`")
     plain, color = "--plain" in paths, "--color" in paths
     paths = [path for path in paths if path not in ("--plain", "--color")]
     unknown = next((path for path in paths if path.startswith("-") and path != "--"), None)
@@ -77,12 +79,16 @@ def run_workbench(paths: list[str]) -> int:
     return code if isinstance(code, int) else 1
 
 
-def _obstacle() -> str | None:
-    """Why no workbench can be drawn here, or None."""
+def _has_folder() -> bool:
     try:
         Path.cwd()
     except OSError:
-        return "the current folder no longer exists"
+        return False
+    return True
+
+
+def _obstacle() -> str | None:
+    """Why no workbench can be drawn here, or None."""
     if os.environ.get("TERM", "") in ("dumb", ""):
         return "the workbench needs a full-screen terminal; TERM is " + (os.environ.get("TERM") or "not set")
     for stream, name in ((sys.stdin, "stdin"), (sys.stdout, "stdout")):

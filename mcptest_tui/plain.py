@@ -124,7 +124,7 @@ class PlainWorkbench:
         for text in filter(None, (message, hint)):
             self.put(*sanitise(text).split("\n"))
 
-    def say(self, message: str, severity: str = "") -> None:  # noqa: ARG002 - as of the app
+    def say(self, message: str, severity: str = "", **_: Any) -> None:  # noqa: ARG002 - as of the app
         """Print what the status bar would show."""
         self.put(one_line(message, LONGEST))
 
@@ -278,6 +278,7 @@ class PlainWorkbench:
             await self.reviews.refresh()
         except (EngineError, OSError) as wrong:
             self.tell(f"the engine did not start: {wrong}", hint="`mcptest run` works without it")
+            self.engine_ready.set()  # what asks it is refused, and does not wait for it
         tests, suites = len(self.store.order), len(self.store.documents)
         if suites:
             self.put(f"{counted(tests, 'test')} in {counted(suites, 'suite')}; the command help lists the commands")

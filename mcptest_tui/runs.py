@@ -33,8 +33,6 @@ class Runs:
         self._unasked: set[str] = set()
         self._run_by_key: set[str] = set()
         self._written = WrittenFiles()
-        self._said = ""
-        """What names the key that stops the other runs too, as long as there are some."""
         self._asked_early: set[str] | None = None
         """The suites that ran when all were asked for while others were still looked for; those run once they are read."""
 
@@ -48,7 +46,7 @@ class Runs:
         if ids is None and path is None and not self._suites.searched:
             self._asked_early = set(store.documents)
             if not store.documents:
-                self._app.say("the suites are being read; then all tests run")
+                self._app.say("the suites are being read; then all tests run", over=lambda: self._asked_early != set())
                 return []
         if ids is None:
             wanted = dict.fromkeys([path] if path is not None else store.documents)
@@ -70,11 +68,11 @@ class Runs:
             listed = tests if tests is not None else [row.id for row in store.rows.values() if row.path == place]
             if not listed:
                 continue
-            self.progress.ask(key, len(listed))
             self._unasked.add(key)
             self._run_by_key.update(listed if by_key else ())
             store.queue(key, listed)
             self._app.run_worker(self._ask(key, place, tests), group="run.ask", exit_on_error=False)
+            self.progress.ask(key, len(listed))  # last: a run that could not be begun would be waited for without end
             keys.append(key)
         if not keys:
             self._app.tell("there is nothing to run", severity="warning", hint=self._why_nothing(wanted, unsound))
@@ -89,8 +87,6 @@ class Runs:
             return
         asked, documents = self._asked_early, self._app.store.documents
         late = [path for path in documents if path not in asked]
-        if late and not asked:
-            self._app.say("")
         asked.update(late)
         for path in late:
             self.start(path, None)
@@ -108,8 +104,9 @@ class Runs:
         self.progress.stop(run)
         self._app.engine.tell("cancel", run=run)
         others = counted(len(self.progress.waiting), "other")
-        self._said = f"stopped this run; {key_of('run.stop.all')} stops the {others} too"
-        self._app.say(self._said)
+        self._app.say(
+            f"stopped this run; {key_of('run.stop.all')} stops the {others} too", over=lambda: not self.progress.waiting
+        )
         self._app.refresh_status()
 
     def cancel(self) -> None:
@@ -185,10 +182,6 @@ class Runs:
 
     def told(self, events: list[dict[str, Any]]) -> None:
         """Say what ended, and what could not be run."""
-        if self._said and not self.progress.busy:
-            if self._app.message[0] == self._said:
-                self._app.say("")  # there is no other to stop any more
-            self._said = ""
         for event in events:
             if event.get("event") == "run.finished" and not self._app.app_focus:
                 long = self._app.config.bell_seconds  # rings when the terminal is not looked at
@@ -218,18 +211,22 @@ class Runs:
     async def _ask(self, key: str, path: str, ids: list[str] | None) -> None:
         from mcptest_tui.engine_client import EngineError
 
-        await self._app.engine_ready.wait()
-        await self._suites.read_remembered(path)
-        if key not in self._unasked:
-            return  # cancelled meanwhile
-        self._unasked.discard(key)
-        self._app.store.update_digests(key)
         try:
+            await self._app.engine_ready.wait()
+            await self._suites.read_remembered(path)
+            if key not in self._unasked:
+                return  # cancelled meanwhile
+            self._unasked.discard(key)
+            self._app.store.update_digests(key)
             await self._app.engine.ask("run", run=key, path=path, ids=ids)
             if key in self.progress.unwanted:  # cancelled while there was no engine to tell
                 self._app.engine.tell("cancel", run=key)
         except EngineError as wrong:
             self._show_failure(key, message=wrong.message, hint=wrong.hint, kind=wrong.kind)
+        except Exception:
+            self._unasked.discard(key)
+            self._show_failure(key, message="a bug in mcptest kept the run from beginning", kind="bug")
+            raise
 
     def _named(self, paths: list[str]) -> str:
         first = self._app.workspace.relative(Path(paths[0]))

@@ -29,6 +29,7 @@ class Proposing(Controller):
     def __init__(self, screen: WorkScreen, browser: Browser, calls: Calls) -> None:
         super().__init__(screen)
         self._browser, self._calls = browser, calls
+        self._is_calling = False
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """For a tool of a connected server."""
@@ -67,7 +68,9 @@ class Proposing(Controller):
         return self._browser.item
 
     def _propose(self, server: Server, item: Item, arguments: dict[str, Any], *, confirmed: bool = False) -> None:
-        self.workbench.say(f"calling {one_line(item.name, 40)} to propose a test …")
+        self._is_calling = True
+        told = f"calling {one_line(item.name, 40)} to propose a test …"
+        self.workbench.say(told, over=lambda: not self._is_calling)
         in_background(self.screen, partial(self._ask_proposal, server, item, arguments, confirmed), "servers.propose")
 
     async def _ask_proposal(self, server: Server, item: Item, arguments: dict[str, Any], confirmed: bool) -> None:
@@ -89,7 +92,8 @@ class Proposing(Controller):
                 confirmed=confirmed,
             )
         except EngineError as wrong:
-            bench.say("")
+            self._is_calling = False
+            bench.refresh_status()
             if wrong.kind == "policy" and not confirmed:
                 self._ask_once(server, item, arguments, wrong.message)
             else:

@@ -60,11 +60,8 @@ class Running(Controller):
 
     def action_all(self) -> None:
         """Everything that is shown."""
-        ids = None
-        if self._rows.filter:
-            ids = [row.id for row in self._rows.shown_tests(self.workbench.store)]
-            self.workbench.say(f"running the {counted(len(ids), 'test')} that the filter shows")
-        self._run(None, ids)
+        ids = [row.id for row in self._rows.shown_tests(self.workbench.store)] if self._rows.filter else None
+        self._run(None, ids, "that the filter shows" if ids else "")
         test = self._tests.test()
         self.stayed_at = None if test is None else (test.id, self._detail.tab)
 
@@ -82,8 +79,7 @@ class Running(Controller):
         test = self._tests.test()
         group = next((group for group in failures_by_cause(failed) if test in group), [])
         if group:
-            self.workbench.say(f"running the {counted(len(group), 'test')} that failed of this cause")
-            self._run(None, [row.id for row in group])
+            self._run(None, [row.id for row in group], "that failed of this cause")
         else:
             self.workbench.say("the test under the cursor has not failed")
 
@@ -91,7 +87,8 @@ class Running(Controller):
         """What was asked for last."""
         asked = self.last_asked
         if asked is None:
-            self.workbench.say(f"no run yet; {key_of('run.this')} runs what is under the cursor")
+            told = f"no run yet; {key_of('run.this')} runs what is under the cursor"
+            self.workbench.say(told, over=lambda: self.workbench.runs.progress.busy)
         else:
             self._run(*asked)
 
@@ -119,8 +116,14 @@ class Running(Controller):
             self.workbench.cancel_runs()
             self.workbench.say(f"stopped at the first failure; {key_of('run.bail')} lets runs go on")
 
-    def _run(self, path: str | None, ids: list[str] | None) -> None:
+    def _run(self, path: str | None, ids: list[str] | None, which: str = "") -> None:
         self.last_asked, self.stayed_at = (path, ids), None
+        if which:
+            progress, tests = self.workbench.runs.progress, counted(len(ids or ()), "test")
+            ended = progress.ended
+            self.workbench.say(
+                f"running the {tests} {which}", over=lambda: not progress.busy and progress.ended != ended
+            )
         self.workbench.run_tests(path, ids)
         self._tests.refresh()
         self.screen.refresh_bindings()

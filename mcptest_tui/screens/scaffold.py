@@ -317,7 +317,7 @@ class ScaffoldScreen(Modal[str]):
         self.dismiss(str(path))
         run, tests = key_of("run.all"), key_of("app.mode.1", typing=True)
         hint = f"{run} runs its tests" if self._mode == "tests" else f"{tests} goes to its tests, and {run} runs them"
-        self.bench.tell(f"wrote {path.name}", hint=hint)
+        self.bench.tell(f"wrote {path.name}", hint=hint, over=lambda: self.bench.runs.progress.busy)
         self.bench.run_worker(self._open(str(path), line, new=place.new), group="documents", exit_on_error=False)
 
     async def _open(self, path: str, line: int, *, new: bool) -> None:

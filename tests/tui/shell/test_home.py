@@ -128,6 +128,7 @@ async def test_a_suite_is_made_from_a_servers_command(workbench, place):
         assert "a runs its tests" in text_of(pilot.app)
         await pilot.press("a")
         await until(pilot, lambda: pilot.app.store.counts.get("pass", 0) > 3 and not pilot.app.runs.progress.busy)
+        assert "a runs its tests" not in text_of(pilot.app)
 
 
 async def test_a_server_that_does_not_answer_is_said(workbench, place):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import os
 import re
 import subprocess
@@ -173,3 +175,45 @@ def test_it_imports_nothing_that_draws():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def failing(*_args, **_kwargs):
+    raise OSError("no more processes")
+
+
+@pytest.mark.parametrize("method", ["queue", "update_digests"])
+def test_a_run_that_cannot_begin_is_told_and_nothing_waits_for_it(demo, monkeypatch, capsys, method):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("run 2\ntests\nquit\n"))
+    plain = PlainWorkbench([])
+    monkeypatch.setattr(plain.store.__class__, method, failing)
+    asyncio.run(asyncio.wait_for(plain.run(), PATIENCE_SECONDS))
+    told = capsys.readouterr().out
+    assert "this is a bug in mcptest: OSError: no more processes\n" in told
+    assert told.endswith("\n16 tests\n")
+
+
+def test_without_an_engine_a_run_is_refused(demo, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("run 2\nreview\ntests\nquit\n"))
+    monkeypatch.setattr("mcptest_tui.engine_client.EngineClient._spawn", failing)
+    asyncio.run(asyncio.wait_for(PlainWorkbench([]).run(), PATIENCE_SECONDS))
+    told = capsys.readouterr().out
+    assert told.count("the engine cannot be started: no more processes\n") >= 2
+    assert told.endswith("\n16 tests\n")
+
+
+def test_in_a_folder_that_is_gone_it_says_so(mcptest_command, place, environ):
+    gone = place / "gone"
+    gone.mkdir()
+    script = 'rmdir "$PWD" && exec "$0" --plain'
+    done = subprocess.run(
+        ["/bin/sh", "-c", script, mcptest_command],
+        cwd=gone,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: the current folder no longer exists; go to another one, such as `cd ~`\n"
