@@ -210,6 +210,11 @@ class EditScreen(WorkScreen):
         self.workbench.refresh_status()
         self.assistance.complete_again(doc)
 
+    def on_resize(self) -> None:
+        """Outline and help may be there now."""
+        super().on_resize()
+        self._settle_soon()
+
     def _settle(self) -> None:
         """The cursor rests: say what stands there."""
         if self.current is None or not self.is_current:

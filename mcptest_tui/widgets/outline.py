@@ -45,15 +45,18 @@ class Outline(Lines):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.entries: Sequence[Entry] = ()
+        self._line = 1
 
     def show(self, entries: Sequence[Entry]) -> None:
-        """These tests."""
+        """These tests; they may be known later than the line to follow."""
         if entries != self.entries:
             self.entries = entries
             self.changed()
+            self.follow(self._line)
 
     def follow(self, line: int) -> None:
         """Mark the test that a line belongs to."""
+        self._line = line
         at = max((at for at, entry in enumerate(self.entries) if entry.line <= line), default=None)
         if at is not None and not self.has_focus:
             self.move_to(at, tell=False)

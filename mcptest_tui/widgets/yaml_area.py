@@ -115,6 +115,7 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
         self.hits: dict[int, list[tuple[int, int]]] = {}
         self._inks: dict[str, Style] = {}
         self._wanted: tuple[int, int] | None = None
+        self._rows_shown = 0
         self._set_document(text, None)
 
     # The text
@@ -185,10 +186,13 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
             self.scroll_to(y=max(at - height // 3, 0), animate=False, force=True, immediate=True)
 
     def on_resize(self) -> None:
-        """The first size: there is a place to go to."""
+        """The first size: there is a place to go to. With any other, a cursor that was in view stays there."""
+        before, self._rows_shown = self._rows_shown, self.size.height
         if self._wanted is not None and self.size.height:
             wanted, self._wanted = self._wanted, None
             self.call_after_refresh(self.place, *wanted)
+        elif 0 <= self._cursor_offset[1] - self.scroll_offset.y < before:
+            self.call_after_refresh(self.scroll_cursor_visible)
 
     def _rows_moved(self, top: int, before: int, after: int, coloured: int) -> None:
         """What hangs on rows below an edit goes with them; what hung on the edited rows waits for the next look.

@@ -331,6 +331,26 @@ async def on_a_wide_terminal_outline_and_help_stand_beside_the_text(pilot: Any, 
     await pilot.resize_terminal(120, 40)
 
 
+async def test_the_cursor_stays_in_view_and_its_test_in_the_outline_whatever_the_size(suite, workbench) -> None:
+    """A file that fits into the larger window is seen from its top there."""
+    text = SUITE + "".join(f"  - name: more {number}\n    tool: status\n" for number in range(12))
+    suite.write_text(text)
+    async with workbench(size=(80, 24)) as pilot:
+        screen = await opened(pilot, suite, line=text.count("\n") - 4)
+        for size in ((200, 50), (80, 24), (120, 40), (80, 16)):
+            await pilot.resize_terminal(*size)
+            area = screen.current.area
+            await until(
+                pilot,
+                lambda area=area: (
+                    area.scroll_offset.y <= area.cursor_location[0] < area.scroll_offset.y + area.size.height
+                ),
+                what=f"the cursor at {size}",
+            )
+        await pilot.resize_terminal(200, 50)
+        await until(pilot, lambda: screen.query_one("#outline").cursor == len(screen.query_one("#outline").entries) - 3)
+
+
 async def test_completion(suite: Path, workbench: Callable[..., Any]) -> None:
     async with workbench() as pilot:
         for check in (
