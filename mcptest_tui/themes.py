@@ -179,6 +179,11 @@ def in_256_colours(theme: Theme) -> Theme:
     return replace(theme, **colours, variables=variables)  # type: ignore[arg-type]
 
 
+def cursor_style(*, ansi: bool) -> str:
+    """The style of the chosen tab or row. With 16 colours it is reversed: bold black is grey in many such terminals."""
+    return "bold reverse" if ansi else "bold $block-cursor-foreground on $block-cursor-background"
+
+
 def token_defaults(theme: Theme) -> dict[str, str]:
     """Our tokens for a theme that lacks them, from the colours that it has."""
     dark = theme.dark

@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from mcptest_tui.safe import one_line, shown
+from mcptest_tui.themes import cursor_style
 from mcptest_tui.words import MARKS
 
 if TYPE_CHECKING:
@@ -79,9 +80,7 @@ class Popup(Widget):
             gap = " " * max(width - cell_len(label) - len(kind) - 3, 1)
             begin = MARKS["bar"] if at == self.at else " "
             row = Content.assemble(f"{begin}{label}{gap}", (kind, "$text-muted" if at != self.at else ""), "  ")
-            rows.append(
-                row.stylize("bold $block-cursor-foreground on $block-cursor-background") if at == self.at else row
-            )
+            rows.append(row.stylize(cursor_style(ansi=self.app.native_ansi_color)) if at == self.at else row)
         help_text = self.items[max(self.at, 0)].help if self.items else ""
         if any(item.help for item in self.items):
             rows.append(shown(f" {one_line(help_text, width - 2)}".ljust(width), style="italic $foreground 75%"))

@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from mcptest_tui.safe import one_line, shown
+from mcptest_tui.themes import cursor_style
 from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ MODES = (
     ("traffic", "Traffic"),
     ("agents", "Agents"),
 )
-CURRENT = "bold $block-cursor-foreground on $block-cursor-background"
 
 
 class ModeBar(Widget):
@@ -56,7 +56,9 @@ class ModeBar(Widget):
         parts = [part for _, _, _, part in self._tabs()]
         row = Content("").join(parts)
         room = width - row.cell_length - 2
-        right = one_line(self._right, room) if room >= 8 else ""
+        # In Edit it is there whole or not at all: the frame of the text names the file, too.
+        least = cell_len(one_line(self._right, width)) if self._current == "edit" else 8
+        right = one_line(self._right, room) if room >= least else ""
         gap = max(width - row.cell_length - cell_len(right) - 1, 0)
         return row + Content(" " * gap) + shown(right, style="$muted")
 
@@ -91,6 +93,7 @@ class ModeBar(Widget):
         badge = self._badges.get(mode, "")
         key = key_of(f"app.mode.{number}", typing=True) if self._current == "edit" else number  # a digit is typed there
         if current:
-            return Content.styled(f" {key} {title}{f' {badge}' if badge else ''} ", CURRENT)
+            style = cursor_style(ansi=self.app.native_ansi_color)
+            return Content.styled(f" {key} {title}{f' {badge}' if badge else ''} ", style)
         ink = "bold $verdict-fail" if badge.startswith(MARKS["fail"]) else "bold $primary"  # proposals are no failures
         return Content.assemble((f" {key} ", "$footer-key-foreground"), title, (f" {badge}" if badge else "", ink), " ")

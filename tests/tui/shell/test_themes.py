@@ -126,6 +126,31 @@ async def test_a_terminal_with_sixteen_colours_is_drawn_with_its_own(workbench, 
 
 
 @pytest.mark.anyio
+async def test_with_sixteen_colours_no_text_is_bold_and_black(workbench, place, monkeypatch):
+    """It is grey in many of these terminals, and hard to read on a colour: the chosen tab and row, the letters of the jump.
+
+    The name of a key stays bold.
+    """
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("COLORTERM")
+
+    def bold_and_black(app):
+        styles = [(segment.text, segment.style) for row in lines_of(app) for segment in row if segment.style]
+        black = [text for text, style in styles if style.bold and style.color is not None and style.color.number == 0]
+        return [text for text in black if len(text.strip()) > len("^o, e")]
+
+    async with workbench(size=(80, 24)) as pilot:
+        app = pilot.app
+        await until(pilot, lambda: "Try the demo" in text_of(app))
+        assert bold_and_black(app) == []
+        assert next(segment.style for segment in lines_of(app)[0] if "1 Tests" in segment.text).reverse
+        for keys, shown in ((["apostrophe"], "a1 Tests"), (["escape", "ctrl+p"], "Palette")):
+            await pilot.press(*keys)
+            await until(pilot, lambda shown=shown: shown in text_of(app))
+            assert bold_and_black(app) == []
+
+
+@pytest.mark.anyio
 async def test_without_colours_text_is_seen_in_every_theme(workbench, mixed, monkeypatch):
     """Also when the theme changes between one with the terminal's colours and one with its own; and behind a dialog."""
 
