@@ -6,7 +6,7 @@ import locale
 import os
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
@@ -84,11 +84,13 @@ class About(Modal[str]):
     def compose(self) -> ComposeResult:
         """The facts, and the last key."""
         width = max(len(name) for name, _ in self._told)
-        rows = [Content.assemble((f"{name:>{width}}  ", "$muted"), shown(value)) for name, value in self._told]
         with Vertical(classes="dialog -tall") as dialog:
             dialog.border_title = Content("About")
             with VerticalScroll(can_focus=False):
-                yield Static(Content("\n").join(rows))
+                for name, value in self._told:
+                    with Horizontal(classes="about-row"):
+                        yield Static(shown(f"{name:>{width}}  ", style="$muted"), classes="about-name")
+                        yield Static(shown(value))
             yield Static(shown(PRESS, style="$muted"), classes="about-key picker-help")
 
     def on_key(self, event: events.Key) -> None:

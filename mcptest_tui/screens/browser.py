@@ -155,8 +155,8 @@ class Browser(Controller):
         self.selected = self.server_list.current
         if item is not None:
             view.show(item_lines(item, raw=self.raw), keep=keep)
-            reads = "reads" if self.raw else "JSON"
-            keys = f"{key_of('catalog.open')} {VERBS[item.kind]}s it   {key_of('servers.raw')} {reads}"
+            form = "text" if self.raw else "JSON"
+            keys = f"{key_of('catalog.open')} {VERBS[item.kind]}   {key_of('servers.raw')} as {form}"
             show_titles(pane, shown(one_line(item.name, 60)), shown(keys))
         elif server is not None:
             view.show(server_lines(server, time.monotonic(), self._server_keys(server)), keep=keep)

@@ -34,6 +34,10 @@ MOST_LINES = 3
 WIDE = 70
 """Cells from which pid and memory have room."""
 _TITLE_WIDTH = 34
+_FIGURES_WIDTH = 19
+"""Of pid and memory, with the gaps between the columns."""
+_UPTIME_WIDTH = 7
+_WAITS_WIDTH = len("initialize 59 min")
 
 
 class ProcessList(Lines):
@@ -109,11 +113,15 @@ class ProcessList(Lines):
         one, now = self.processes[at], time.time()
         longest = max(cell_len(other.title) for other in self.processes) + 1
         title = min(longest, _TITLE_WIDTH, max(width // 2, 12))
+        uptimes = [uptime_shown(self.ended.get(other.key, now) - other.since) for other in self.processes]
+        uptime = max(_UPTIME_WIDTH, *map(cell_len, uptimes))
+        if width >= WIDE and any(other.waits for other in self.processes):
+            title = min(title, width - _FIGURES_WIDTH - uptime - _WAITS_WIDTH)
         told: list[Piece] = [(_fit(f" {one.title}", title) + " ", "processes--ours" if one.role in OURS else "")]
         if width >= WIDE:
             memory = "" if one.pid is None else "? MB" if one.memory is None else size_shown(one.memory)
-            told += [(f"{'HTTP' if one.pid is None else one.pid:>8} ", "processes--dim"), (f"{memory:>7} ", "")]
-        told.append((f"{uptime_shown(self.ended.get(one.key, now) - one.since):>9}  ", "processes--dim"))
+            told += [(f"{'HTTP' if one.pid is None else one.pid:>7} ", "processes--dim"), (f"{memory:>7} ", "")]
+        told.append((f"{uptimes[at]:>{uptime}}  ", "processes--dim"))
         room = width - sum(cell_len(text) for text, _ in told)
         ink = "processes--waits" if one.waits and one.key not in self.ended else "processes--dim"
         does = "ended" if one.key in self.ended else one.waits_for(now, room)

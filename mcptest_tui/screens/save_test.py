@@ -71,8 +71,9 @@ class AssertionList(Lines):
         one = self.proposals[at]
         box = f"[{MARKS['pass'] if one.chosen else ' '}] "
         why = f"  {one.why}" if one.why and not one.chosen else ""
-        target = one_line(one.target, max(width // 2, 10))
-        room = width - cell_len(box) - cell_len(target) - 2 - cell_len(why)
+        room = width - cell_len(box) - 2 - cell_len(why)
+        target = one_line(one.target, max(room - cell_len(one_line(one.shown, room)), width // 2, 10))
+        room -= cell_len(target)
         return [
             (box, "assertions--on" if one.chosen else "assertions--off"),
             (target, "assertions--target" if one.chosen else "assertions--off"),

@@ -24,12 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Form:
-    """One call in the making. `title` is what is called, `verb` what sending does: "call", "read", "get"."""
+    """One call in the making. `title` is what is called."""
 
     method: str
     item: Item
     title: str
-    verb: str
     schema: Any
     fields: list[Field] = field(default_factory=list)
     problems: dict[str, str] = field(default_factory=dict)
@@ -128,13 +127,13 @@ def form_of(item: Item) -> Form:
     if item.kind == "prompts":
         schema: Any = None
         fields = [maker.field(one.name, one.schema, required=one.required) for one in prompt_arguments(item.data)]
-        return Form("prompts/get", item, item.name, "get", schema, fields)
+        return Form("prompts/get", item, item.name, schema, fields)
     if item.kind in ("resources", "templates"):
         names = template_variables(item.name) if item.kind == "templates" else []
         fields = [maker.field(name, {"type": "string"}, required=True) for name in names]
-        return Form("resources/read", item, item.name, "read", None, fields)
+        return Form("resources/read", item, item.name, None, fields)
     schema = item.data.get("inputSchema")
-    return Form("tools/call", item, item.name, "call", schema, _tool_fields(schema, maker))
+    return Form("tools/call", item, item.name, schema, _tool_fields(schema, maker))
 
 
 def pasted(text: str) -> dict[str, Any] | None:

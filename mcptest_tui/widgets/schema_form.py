@@ -268,7 +268,7 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
         for field in fields:
             yield Vertical(FieldRow(field, width), Static("", classes="field-problem"), classes="field")
         if not form.fields:
-            yield NoFields(form.verb)
+            yield NoFields()
 
     def rows(self) -> list[FieldRow]:
         """The rows, in their order."""
@@ -401,5 +401,5 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
 class NoFields(Static, can_focus=True):
     """Stands for the fields of what takes no arguments."""
 
-    def __init__(self, verb: str) -> None:
-        super().__init__(shown(f"No arguments. {key_of('call.send')} {verb}s it."), classes="form-none")
+    def __init__(self) -> None:
+        super().__init__(shown(f"No arguments. {key_of('call.send')} sends the request."), classes="form-none")

@@ -133,6 +133,12 @@ async def a_warning_is_not_said_of_another_call(pilot, screen):
     assert "sends it anyway" not in text_of(pilot.app)
 
 
+async def a_form_without_fields_says_send_as_the_footer_does(pilot, screen):
+    await fresh_form(pilot, screen, "queue_depth")
+    await until(pilot, lambda: "No arguments. r sends the request." in text_of(pilot.app))
+    assert rows_of(pilot.app)[-1].startswith(" r send ")
+
+
 async def a_problem_goes_when_it_is_put_right(pilot, screen):
     """While one types."""
     await fresh_form(pilot, screen, "get_record")
@@ -580,6 +586,7 @@ AT_ANY_SIZE = (
 OF_THE_DEMO = (
     what_is_wrong_is_told_and_can_be_sent_all_the_same,
     a_warning_is_not_said_of_another_call,
+    a_form_without_fields_says_send_as_the_footer_does,
     a_problem_goes_when_it_is_put_right,
     json_that_is_pasted_fills_the_form,
     pasted_arguments_take_the_place_of_what_is_there,

@@ -54,6 +54,24 @@ async def test_a_server_that_hangs_is_ended_with_two_keys_and_the_run_goes_on(wo
         await until(pilot, lambda: "was ended by hand" in text_of(pilot.app), what="the reason")
 
 
+async def test_the_start_of_a_server_that_hangs_is_named_whole_on_a_small_terminal(workbench, place):
+    """Also after minutes, and the title stays longer than that."""
+    async with workbench(size=(80, 24)) as pilot:
+        await pilot.press("ampersand")
+        await until(pilot, lambda: pilot.app.screen.list.process, what="the list")
+        window = pilot.app.screen
+        look_no_more(window)
+        for seconds, told in ((12, "initialize 12 s"), (12 * 60, "initialize 12 min")):
+            since = time.time() - seconds - 0.4
+            one = window.list.process._replace(
+                role="run", number=1, name="shed", suite="mcptest.yml", since=since, waits=(("initialize", since),)
+            )
+            window.show((one,))
+            row = next(line for line in text_of(pilot.app).splitlines() if "in a run" in line)
+            assert "shed, in a run of mcptest.yml " in row
+            assert told in row
+
+
 async def test_what_a_process_waits_for_is_named_first_by_its_tool_and_whole_at_the_bottom(workbench, place):
     """On the smallest terminal that has pid and memory there are twelve cells for it."""
     name = "wait_for_the_warehouse_in_the_north_that_never_answers_and_never_did_and_never_will"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcptest_tui.screens.about import About, colours, key_text
+from mcptest_tui.screens.about import About, colours, facts, key_text
 from tests.tui.pictures import text_of
 from tests.tui.waiting import until
 
@@ -28,6 +28,18 @@ async def test_about_names_versions_files_and_keys(workbench, demo):
         await until(pilot, lambda: "it is a line break in most terminals" in text_of(app))
         await pilot.press("y")
         await until(pilot, lambda: "Copied this for an issue (OSC 52" in text_of(app))
+
+
+@pytest.mark.anyio
+async def test_what_is_longer_than_a_row_goes_on_below_its_beginning(workbench, demo):
+    """And not below the name."""
+    async with workbench(size=(80, 24)) as pilot:
+        pilot.app.action_about()
+        await until(pilot, lambda: isinstance(pilot.app.screen, About))
+        names = [row[2:11].strip() for row in text_of(pilot.app).split("\n")[1:-3]]
+        told = dict(facts(pilot.app))
+        assert "" in names  # of a path that is longer
+        assert {name for name in names if name} <= set(told)
 
 
 @pytest.mark.parametrize(
