@@ -55,6 +55,10 @@ if TYPE_CHECKING:
 TICK_SECONDS = 0.25
 SESSION_SECONDS = 5.0
 IN_USE_SECONDS = 0.1
+PAINT_SECONDS = 0.03
+"""After so long, what a key has changed is drawn."""
+OF_TESTS = frozenset({"case.started", "case.finished"})
+"""The events of which there are very many."""
 RESUMED = frozenset(MODES) - {"home"}
 
 
@@ -83,7 +87,7 @@ class Workbench(AppActions, inherit_bindings=False):
         self.stylesheet = Sheet(variables=self.get_css_variables())
         self.problems = Problems()
         self.store = Store()
-        self.bridge = Bridge(self._apply)
+        self.bridge = Bridge(self._apply, self._is_key_due)
         self.commands = CommandLog(self._name_of, time.time)
         self.engine = EngineClient(self.bridge.take, self._engine_changed, self.commands.asked)
         self.engine_ready = asyncio.Event()
@@ -133,8 +137,8 @@ class Workbench(AppActions, inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Draw first; everything else comes after."""
-        self.bridge.use(self.set_interval(FLUSH_SECONDS, self.bridge.flush))
-        self._tick = self.set_interval(TICK_SECONDS, self.refresh_status, pause=True)
+        self.bridge.use(self.set_interval(FLUSH_SECONDS, self.bridge.flush_in_turn))
+        self._tick = self.set_interval(TICK_SECONDS, self._show_run, pause=True)
         self.leaving.listen()
         self.app_resume_signal.subscribe(
             self, lambda _: self.action_redraw()
@@ -179,6 +183,9 @@ class Workbench(AppActions, inherit_bindings=False):
         """Whether a person is typing, so that nothing else should be done now."""
         return self.is_typing or time.monotonic() - self._last_input < IN_USE_SECONDS
 
+    def _is_key_due(self) -> bool:
+        return self.is_typing or time.monotonic() - self._last_input < PAINT_SECONDS
+
     def _announce_drafts(self) -> None:
         """Say at the start that there is unsaved text of an earlier session: its file may be one that nobody opens again."""
         from mcptest_tui.state.drafts import Drafts
@@ -199,6 +206,8 @@ class Workbench(AppActions, inherit_bindings=False):
         watched: list[str] = []
         for event in events:
             self.runs.progress.apply(event)
+        news = [event for event in events if event.get("event") not in OF_TESTS]
+        for event in news:
             if event.get("event") == "processes":
                 self.processes = processes_of(event["rows"], self.store.documents)
             elif event.get("event") == "files.changed":
@@ -210,9 +219,9 @@ class Workbench(AppActions, inherit_bindings=False):
             screen.engine_events(events)
         if self.work_screen is not None:
             self.work_screen.events_applied(delta)
-        self.runs.told(events)
-        self.reviews.told(events)
-        self.tips.hear(events)
+        self.runs.told(news)
+        self.reviews.told(news)
+        self.tips.hear(news)
         if watched:
             self._look_at(watched)
         if changed:
@@ -288,11 +297,19 @@ class Workbench(AppActions, inherit_bindings=False):
         busy = self.runs.progress.busy
         if self._tick is not None:
             (self._tick.resume if busy else self._tick.pause)()
-        if self._driver is not None and not self.is_headless and self.config.title:
-            self._title.show(self.store.counts, self.runs.progress, self._driver.write)
+        if not busy:
+            self._show_title()
         screen = self.work_screen
         if screen is not None and screen.is_mounted:
             screen.show_status(status_of(self, screen), self.badges(), self.suites.title())
+
+    def _show_run(self) -> None:
+        self._show_title()
+        self.refresh_status()
+
+    def _show_title(self) -> None:
+        if self._driver is not None and not self.is_headless and self.config.title:
+            self._title.show(self.store.counts, self.runs.progress, self._driver.write)
 
     def badges(self) -> dict[str, str]:
         """Counts that want action, of all modes."""

@@ -1,7 +1,8 @@
 """From the pipe to the screen: events are collected in a list and applied 20 times a second, never one message each.
 
 `take` is called for every event, synchronously and on the UI's loop, so it only appends; the timer runs only while
-something waits, so that an idle workbench does nothing at all.
+something waits, so that an idle workbench does nothing at all. Where many come, it is 10 times a second, and what a key has
+changed is drawn first.
 """
 
 from __future__ import annotations
@@ -14,20 +15,26 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
 FLUSH_SECONDS = 1 / 20
+MANY = 40
+"""So many events at once are a stream: the next ones are left for a turn of the timer."""
+MOST_TURNS = 2
+"""So many turns of the timer are left out for keys."""
 Event = dict[str, Any]
 
 
 class Bridge:
     """Collects events; `flush` hands everything that waits to each listener that wants it."""
 
-    def __init__(self, apply: Callable[[list[Event]], None]) -> None:
-        self._apply = apply
+    def __init__(self, apply: Callable[[list[Event]], None], is_key_due: Callable[[], bool]) -> None:
+        """`is_key_due` says whether what a key has changed is yet to be drawn."""
+        self._apply, self._is_key_due = apply, is_key_due
+        self._turns_left = MOST_TURNS
         self._waiting: list[Event] = []
         self._timer: Timer | None = None
         self.seen = 0
 
     def use(self, timer: Timer) -> None:
-        """The timer that calls `flush`; it is paused until an event comes."""
+        """The timer that calls `flush_in_turn`; it is paused until an event comes."""
         self._timer = timer
         timer.pause()
 
@@ -41,12 +48,20 @@ class Bridge:
         """Apply nothing more: the screens are about to go."""
         self._apply = lambda _: None
 
-    def flush(self) -> None:
-        """Apply what has come since the last time; without anything, go to sleep."""
+    def flush_in_turn(self) -> None:
+        """Apply what waits, unless a key comes first or many were applied the last time; without anything, go to sleep."""
         if not self._waiting:
             if self._timer is not None:
                 self._timer.pause()
-            return
+        elif self._turns_left > MOST_TURNS or (self._turns_left and self._is_key_due()):
+            self._turns_left -= 1
+        else:
+            self.flush()
+
+    def flush(self) -> None:
+        """Apply what has come since the last time."""
         events, self._waiting = self._waiting, []
         self.seen += len(events)
-        self._apply(events)
+        self._turns_left = MOST_TURNS + (len(events) > MANY)
+        if events:
+            self._apply(events)

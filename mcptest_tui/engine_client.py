@@ -176,7 +176,7 @@ class EngineClient:
 
     def _line(self, line: bytes) -> None:
         try:
-            told = json.loads(line)
+            told = json.loads(line.decode())  # of bytes it would look for the encoding each time
         except ValueError:
             return
         if "event" in told:

@@ -179,9 +179,7 @@ class RunView:
         rows = [store.rows[test] for test in self._finished.pop(run, ()) if test in store.rows]
         spending = record.get("spending")
         spending = spending if isinstance(spending, dict) else {}
-        counts: dict[str, int] = {}
-        for row in rows:
-            counts[row.standing] = counts.get(row.standing, 0) + 1
+        counts = Counter(row.standing for row in rows)
         path = str(event.get("path", ""))
         for server in record.get("servers") or ():
             if isinstance(server, dict) and server.get("stderr_tail"):
@@ -194,14 +192,14 @@ class RunView:
             total=len(rows),
             counts=counts,
             duration_ms=float(record.get("duration_ms") or 0.0),
-            broken=[row.name for row in rows if row.standing == "fail" and row.before == "pass"],
-            mended=[row.name for row in rows if row.standing == "pass" and row.before == "fail"],
+            broken=[row.name for row in rows if row.before == "pass" and row.standing == "fail"],
+            mended=[row.name for row in rows if row.before == "fail" and row.standing == "pass"],
             slowest=slowest([row for row in rows if row.status != "stopped"]),
             interrupted=bool(record.get("interrupted")),
             hooks=_mappings(record.get("hooks")),
             rollups=_mappings(record.get("metric_rollups")),
             deferred=sum(row.deferred and row.standing == "inconclusive" for row in rows),
-            needing=sum(needs_arguments(row.result or {}) for row in rows),
+            needing=sum(row.verdict == "inconclusive" and needs_arguments(row.result or {}) for row in rows),
             models=_mappings(spending.get("models")),
             scorers=_mappings(spending.get("scorers")),
             gates=[str(gate["message"]) for gate in record.get("gates") or ()],
@@ -238,7 +236,7 @@ def _mappings(found: object) -> list[dict[str, Any]]:
 
 def slowest(rows: Sequence[TestRow], most: int = SLOWEST) -> list[tuple[str, float]]:
     """The slowest tests with their own milliseconds; what is deferred took none."""
-    timed = [(row.name, row.own_ms) for row in rows if row.own_ms is not None and not row.deferred]
+    timed = [(row.name, own_ms) for row in rows if not row.deferred and (own_ms := row.own_ms) is not None]
     return sorted(timed, key=lambda one: -one[1])[:most]
 
 
