@@ -164,6 +164,10 @@ class HomeScreen(WorkScreen):
     def _is_asking(self) -> bool:
         return any(worker.group == "home" and not worker.is_finished for worker in self.workers)
 
+    def on_worker_state_changed(self) -> None:
+        """The footer names the key that cancels for as long as there is something to cancel."""
+        self.refresh_bindings()
+
     def back(self) -> bool:
         """Give up the server that is being asked."""
         asked = self.app.workers.cancel_group(self, "home")

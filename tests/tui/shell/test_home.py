@@ -158,6 +158,7 @@ async def test_a_server_that_fails_to_start_shows_its_last_words_and_the_command
         await pilot.press("enter")
         await until(pilot, lambda: "no database at port 5432" in text_of(pilot.app))
         assert "+ tries again" in text_of(pilot.app)
+        await until(pilot, lambda: "esc cancel" not in text_of(pilot.app), what="nothing to cancel")
         await pilot.press("plus")
         await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
         assert pilot.app.screen.query_one(Input).value == command
