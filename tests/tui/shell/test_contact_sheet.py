@@ -1,11 +1,13 @@
 """`docs/images/workbench-sheet.svg`: every screen in every look on one sheet; MCPTEST_UPDATE_GOLDEN=1 draws it anew.
 
-What each picture must keep to is checked here; that the words are right is the matter of the other pictures.
+What each picture must keep to is checked here, in each look at each size; and that the sheet has the colours, the modes with their
+counts and the keys that are drawn now. That the other words are right is the matter of the other pictures.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from html import escape
 
@@ -104,7 +106,18 @@ async def draw_looks(workbench, looks):
                 check(strips, look, size)
                 assert MARKS["fail"] in text_of(app)  # the status bar, whatever the look
                 found[look][mode] = picture(strips, *size)
+            for size in {*SIZES.values()} - {SIZES[look] for look in looks}:
+                await pilot.resize_terminal(*size)
+                check(drawn(app), looks[0], size)
     return found
+
+
+def edges(svg):
+    """The colours of a picture, and the texts of its first and its last row, each with its colour and weight."""
+    texts = re.findall(r'<text( class="b")? fill="(#\w+)" x="\d+" y="(\d+)">([^<]*)</text>', svg)
+    last = max((int(y) for _, _, y, _ in texts), default=0)
+    rows = [(weight, ink, text) for weight, ink, y, text in texts if int(y) in {9, last}]
+    return set(re.findall(r'fill="(#\w+)"', svg)), rows
 
 
 def check(strips, look, size):
@@ -160,5 +173,9 @@ async def test_every_screen_is_drawn_in_every_look(workbench, place, monkeypatch
     if os.environ.get(UPDATE) and not os.environ.get("CI"):
         SHEET.write_text(svg, encoding="utf-8")
     shown = SHEET.read_text(encoding="utf-8")
-    assert [title for title in (f">{mode}, {look}<" for look in SIZES for mode in MODES) if title not in shown] == []
+    on_sheet = {
+        (look, mode): edges(svg)
+        for mode, look, svg in re.findall(r">(\w+), ([^<]+)</text><svg [^>]*>(.*?)</svg>", shown, re.DOTALL)
+    }
+    assert on_sheet == {(look, mode): edges(pictures[look][mode]) for look in SIZES for mode in MODES}
     assert max(len(svg.encode()), len(shown.encode())) < MOST_BYTES
