@@ -47,7 +47,7 @@ class Agents:
         self._app.run_worker(self._read, group="agents.read", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
     def read_older(self) -> None:
-        """Look further back."""
+        """Read older sessions of agents."""
         self._newest *= 4
         self.read()
 

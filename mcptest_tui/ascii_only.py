@@ -36,5 +36,5 @@ class AsciiOnly(LineFilter):
     """One sign for one, so that nothing moves."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - Textual's
-        """The same line."""
+        """The same line with ASCII characters only."""
         return [Segment(text.translate(_TABLE), style, control) for text, style, control in segments]

@@ -65,7 +65,6 @@ KEYS = tuple(field.name for field in fields(Config) if field.name != "problems")
 
 
 def config_file() -> Path:
-    """Where it stands."""
     return config_dir() / "config.yml"
 
 

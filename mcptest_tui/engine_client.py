@@ -298,7 +298,7 @@ class _Child(asyncio.SubprocessProtocol):
             self._transport.close()
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Ask the engine process to end."""
         self._signal(signal.SIGTERM)
 
     def _signal(self, signum: signal.Signals) -> None:

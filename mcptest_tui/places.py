@@ -14,7 +14,6 @@ def config_dir() -> Path:
 
 
 def user_themes_dir() -> Path:
-    """A person's own themes."""
     return config_dir() / "themes"
 
 

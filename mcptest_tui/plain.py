@@ -129,7 +129,7 @@ class PlainWorkbench:
         self.put(one_line(message, LONGEST))
 
     def work_screens(self) -> tuple[()]:
-        """There are none."""
+        """None: `--plain` has no screens."""
         return ()
 
     def watched_files(self) -> list[str]:
@@ -303,7 +303,6 @@ class PlainWorkbench:
     # Commands
 
     async def do(self, typed: str) -> None:
-        """Carry out one line."""
         word, _, rest = typed.partition(" ")
         word, _, more = SPOKEN.get(word, word).partition(" ")
         if not word or typed.startswith("#"):

@@ -46,7 +46,7 @@ class DocumentCache:
         self._written = ""
 
     def load(self) -> dict[str, Document]:
-        """The documents by path."""
+        """The cached documents, by path."""
         try:
             text = read_file(self.path, largest=MOST_CACHE_BYTES).decode()
             value = json.loads(text)
@@ -111,7 +111,6 @@ class Suites:
                 self._app.store.put_document(document)
 
     async def open_near(self) -> None:
-        """Read them."""
         await self.read(self.near())
 
     async def open(self, path: str) -> None:

@@ -236,7 +236,7 @@ class _Proposal:
         self._assertions = list(self._all())
 
     def expect(self) -> dict[str, Any]:
-        """The long-form mapping."""
+        """The `expect` mapping in its long form."""
         return {"assertions": self._assertions, "max_duration_ms": latency_budget_ms(self._slowest)}
 
     @property

@@ -57,7 +57,11 @@ def command(ctx: click.Context, /, tool: str, arguments: str, form: str, **flags
         sys.stderr.write(f"error: the server answered {told_error(error, spec.redact)}\n")
     if fault is not None:
         sys.stderr.write(f"{'error' if spec.validity == 'fail' else 'warning'}: {fault}\n")
-    is_failed = error is not None or _is_error(result) or (fault is not None and spec.validity == "fail")
+    is_failed = (
+        error is not None
+        or (isinstance(result, dict) and result.get("isError") is True)
+        or (fault is not None and spec.validity == "fail")
+    )
     ctx.exit(ExitCode.FAILED if is_failed else ExitCode.PASSED)
 
 
@@ -94,10 +98,6 @@ def take_arguments(text: str) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise UsageError("--args is not a JSON object", hint="""for example: --args '{"path": "/tmp"}'""")
     return given
-
-
-def _is_error(result: object) -> bool:
-    return isinstance(result, dict) and result.get("isError") is True
 
 
 def _text(result: object) -> str:

@@ -145,11 +145,9 @@ def agent_servers(folder: Path) -> tuple[FoundServer, ...]:
     from mcptest_engine.servers.agent_configs import find_agent_servers
 
     found = find_agent_servers(folder, os.environ).servers
-    return tuple(server for server in found if not {"mcptest", "mcp-server"} <= {*_names(server.words)})
-
-
-def _names(words: Sequence[str]) -> list[str]:
-    return [Path(word).name for word in words]
+    return tuple(
+        server for server in found if not {"mcptest", "mcp-server"} <= {Path(word).name for word in server.words}
+    )
 
 
 def check_flags(flags: Mapping[str, Any]) -> None:

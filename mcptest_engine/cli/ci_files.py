@@ -37,7 +37,6 @@ class Pipeline:
 
     @property
     def path(self) -> Path:
-        """The file."""
         return self.root / _FILES[self.kind]
 
 

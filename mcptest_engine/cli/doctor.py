@@ -277,7 +277,7 @@ class _Printer:
         self._marks = {status: self._encodable(mark) or plain for status, (mark, plain, _) in _MARKS.items()}
 
     def title(self, text: str) -> None:
-        """What is looked at."""
+        """Print the title of what is checked."""
         self._write(self._paint("1", self._one_line(text)))
 
     def tell(self, check: Check) -> None:

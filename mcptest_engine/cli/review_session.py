@@ -76,7 +76,7 @@ class _Session:
                 return self._code
 
     def _handle(self, key: str) -> bool:
-        """Whether something was decided."""
+        """Carry out one command; returns whether it decided something."""
         match key:
             case "a":
                 self._decide([self._item], Choice.ACCEPT)

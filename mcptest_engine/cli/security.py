@@ -274,7 +274,6 @@ def _rendered(
 def _document(
     found: Sequence[Found], surfaces: Mapping[str | None, Surface], *, fail_on: str, failed: bool
 ) -> dict[str, Any]:
-    """The JSON document."""
     return {
         "findings": [
             {

@@ -78,7 +78,7 @@ def _of_package_json(folder: Path) -> Iterator[StartCommand]:
     files = [programs] if isinstance(programs, str) else [*_member(package, "bin").values()]
     for file in (*files, package.get("main")):
         if isinstance(file, str) and (folder / file).is_file():
-            yield StartCommand(("node", _near(file)), "package.json")
+            yield StartCommand(("node", file.removeprefix("./")), "package.json")
     start = _member(package, "scripts").get("start")
     if isinstance(start, str) and start:
         plain = _PLAIN.fullmatch(start) is not None and shutil.which(start.split(" ", 1)[0]) is not None
@@ -107,7 +107,3 @@ def _text(path: Path) -> str:
 def _member(value: Any, name: str) -> dict[str, Any]:
     found = value.get(name) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else {}
-
-
-def _near(file: str) -> str:
-    return file.removeprefix("./")

@@ -86,7 +86,7 @@ class Spending(NamedTuple):
 
     @property
     def scorers_usd(self) -> float:
-        """What the scorers cost."""
+        """What the scorers cost, in USD."""
         return sum_costs(row["cost_usd"] for row in self.scorers) or 0.0
 
     @property
@@ -158,7 +158,7 @@ class CompositionSum(NamedTuple):
 
     @property
     def spending(self) -> Spending | None:
-        """What its calls cost."""
+        """The tokens and the USD that its calls cost."""
         return Spending.of(self.tests)
 
     @property

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from mcptest_engine.core.effects import Effects
     from mcptest_engine.core.ledger import Ledger
 
-__all__ = ["SCHEMA_VERSION", "HookResult", "RunRecord", "ServerRecord", "SuiteInfo", "Totals"]
-
 SCHEMA_VERSION = "mcptest.run/v1"
 _COMMAND_LIMIT = 160
 

@@ -126,7 +126,7 @@ def text_of(value: Any, limit: int = LARGEST_VALUE) -> str:
         return value if len(value) <= limit else f"{value[:limit]}… ({len(value):,} characters)"
     pieces: list[str] = []
     try:
-        for piece in _json_pieces(value):
+        for piece in json.JSONEncoder(ensure_ascii=False, indent=2).iterencode(value):
             pieces.append(piece)
             limit -= len(piece)
             if limit <= 0:
@@ -137,10 +137,6 @@ def text_of(value: Any, limit: int = LARGEST_VALUE) -> str:
 
         return compact(value, LARGEST_VALUE)
     return "".join(pieces)
-
-
-def _json_pieces(value: Any) -> Iterable[str]:
-    return json.JSONEncoder(ensure_ascii=False, indent=2).iterencode(value)
 
 
 def _none() -> Any:

@@ -87,7 +87,6 @@ class Output:
         os.set_blocking(descriptor, False)
 
     def send(self, value: Any) -> None:
-        """Queue one line."""
         if self._over:
             return
         line = encode(value)

@@ -53,7 +53,7 @@ class Service:
         }
 
     def received(self, line: bytes) -> None:
-        """One line of input."""
+        """Carry out the command of one line of input."""
         if not line.strip():
             return
         try:

@@ -81,7 +81,7 @@ class Warm:
         return ended
 
     async def close(self) -> None:
-        """End them all."""
+        """End all spare servers."""
         self.end()
         await asyncio.gather(*self._closing, return_exceptions=True)
 

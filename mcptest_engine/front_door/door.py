@@ -74,7 +74,7 @@ class Door:
 
 
 async def _silent(done: float, total: float | None, message: str) -> None:
-    """Nobody asked for progress."""
+    """Drop a progress notification that no client asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,7 +46,6 @@ class Pipes:
         return await self._lines.get()
 
     def write(self, body: bytes) -> None:
-        """Send one line."""
         self._bodies.put(body)
 
     def _read_all(self) -> None:

@@ -51,7 +51,7 @@ class Events:
 
 
 def plain(status: int, text: str, *headers: tuple[str, str]) -> Response:
-    """A response for people."""
+    """A response of plain text, for people."""
     return Response(status=status, headers=(*headers, *TEXT), body=f"{text}\n".encode())
 
 
@@ -85,7 +85,6 @@ async def next_request(
 async def send(
     response: Response, parser: h11.Connection, writer: asyncio.StreamWriter, *, with_body: bool = True
 ) -> None:
-    """Write a whole response."""
     length = () if response.status == 204 else (("content-length", str(len(response.body))),)
     head = h11.Response(status_code=response.status, headers=[*response.headers, *length])
     body = h11.Data(data=response.body if with_body else b"")

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.core.run_record import RunRecord
 
-__all__ = ["Pair", "RunComparison", "Thresholds", "compare_runs"]
-
 _SMALL = 1e-9
 
 

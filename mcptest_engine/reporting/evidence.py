@@ -93,7 +93,7 @@ def _tested(tests: Iterable[TestResult]) -> set[str]:
 
 
 def _judges(tests: Iterable[TestResult]) -> set[str]:
-    """The models that judged."""
+    """The models that judged tests of the run."""
     return {
         str(row["model"])
         for judgement in _judgements(tests)

@@ -41,7 +41,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
         _repeats(record),
         _metrics(record, ink),
         compositions.spending_lines(record, ink),
-        _warnings(record, options, ink),
+        [line for warning in hook_facts.other_warnings(record) for line in _labelled("warning", warning, options, ink)],
         [INDENT + line for line in facts.suite_lines(record)],
         [*compositions.sum_lines(record), _trailer(record, ink)],
     )
@@ -169,12 +169,6 @@ def _metrics(record: RunRecord, ink: Ink) -> list[str]:
         for name, found in rollups
     )
     return [f"{INDENT}metrics", *rows]
-
-
-def _warnings(record: RunRecord, options: RenderOptions, ink: Ink) -> list[str]:
-    return [
-        line for warning in hook_facts.other_warnings(record) for line in _labelled("warning", warning, options, ink)
-    ]
 
 
 def _labelled(label: str, text: str, options: RenderOptions, ink: Ink) -> Iterator[str]:

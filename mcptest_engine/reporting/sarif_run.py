@@ -42,7 +42,6 @@ _RULES: Mapping[FailureKind, str] = {
 
 
 def render(record: RunRecord, options: RenderOptions) -> str:
-    """The log, indented."""
     failed = facts.tests_with(record, Verdict.FAIL)
     rules = [_rule(kind) for kind in FailureKind if any(_kind(test) is kind for test in failed)]
     results = [_result(record, test, options) for test in failed]

@@ -41,7 +41,7 @@ class ActiveRunListener:
             self.close()
 
     def close(self) -> None:
-        """The run is over."""
+        """Take the run, which has ended, off the list of active runs."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

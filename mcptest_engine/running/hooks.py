@@ -141,7 +141,7 @@ class Hooks:
         return self._is_per_attempt and any(self._steps[phase] for phase in PER_TEST)
 
     async def before_all(self) -> Stop | None:
-        """Set the run up."""
+        """Run the suite's `beforeAll` hooks."""
         return await self._phase("beforeAll", self._of_run)
 
     async def before_each(self, case: Case) -> Stop | None:

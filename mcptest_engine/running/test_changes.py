@@ -232,7 +232,10 @@ def _assertion_changes(
         elif _is_accepted_anew(leaf, other, old, new):
             yield TestChange(kind=ChangeKind.VALUE_REPLACED, place=leaf.place, before=_matcher_text(leaf.matcher))
     for leaf in removed:
-        stands_in = any(_is_related(leaf, other) and _is_at_least(other, leaf) for other in theirs)
+        stands_in = any(
+            _is_related(leaf, other) and _LEVELS.index(other.strength) >= _LEVELS.index(leaf.strength)
+            for other in theirs
+        )
         yield TestChange(
             kind=ChangeKind.ASSERTION_REMOVED,
             place=leaf.place,
@@ -263,10 +266,6 @@ def _is_related(one: _Leaf, other: _Leaf) -> bool:
     return ours[:shorter] == theirs[:shorter] or (
         ours[:1] == theirs[:1] == ("result",) and {ours[1:2], theirs[1:2]} == {(name,) for name in copies}
     )
-
-
-def _is_at_least(one: _Leaf, other: _Leaf) -> bool:
-    return _LEVELS.index(one.strength) >= _LEVELS.index(other.strength)
 
 
 def _is_accepted_anew(one: _Leaf, other: _Leaf, old: Sequence[AssertionResult], new: Sequence[AssertionResult]) -> bool:

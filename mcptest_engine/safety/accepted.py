@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from mcptest_engine.safety.findings import Finding
     from mcptest_engine.suite.yaml import Tree
 
-__all__ = ["FILE", "Acceptance", "dump_acceptances", "find_acceptance", "read_acceptances"]
-
 FILE = ".mcptest/security.yml"
 _KEYS = ("rule", "tool", "server", "where", "fingerprint", "reason", "expires")
 _REQUIRED = ("rule", "tool", "reason", "expires")

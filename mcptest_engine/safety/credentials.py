@@ -12,8 +12,6 @@ from mcptest_engine.core.secret_patterns import TOKEN_START, TOKENS, find_secret
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["find_credential"]
-
 _WINDOW, _OVERLAP = 2_048, 256
 _KEY = re.compile(
     rf"{TOKEN_START}(?:{'|'.join(f'{token.prefix}{token.character}{{{token.sure},}}' for token in TOKENS)}"

@@ -11,8 +11,6 @@ from typing import Any
 
 from mcptest_engine.core.values import dataclass
 
-__all__ = ["Text", "argument_names", "texts_of_entry", "texts_of_tool", "tool_name"]
-
 MOST_DEPTH = 40
 MOST_NODES = 20_000
 LONGEST_KEYWORD = 24  # JSON Schema's and MCP's own keys are one word, and shorter

@@ -17,8 +17,6 @@ from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.definition_texts import tool_name
 from mcptest_engine.safety.tool_classes import malformed_annotations
 
-__all__ = ["HEURISTICS", "RULES", "DescriptionFinding", "Gate", "Quality", "ToolQuality", "assess", "measures"]
-
 HEURISTICS = ("purpose", "usage", "behaviour", "parameters", "concision", "completeness")
 SHORTEST = 20
 LONGEST = 2_000
@@ -101,7 +99,6 @@ class DescriptionFinding:
 
     @property
     def severity(self) -> Weight:
-        """How grave it is."""
         return RULES[self.rule].severity
 
     def to_json(self) -> dict[str, str]:

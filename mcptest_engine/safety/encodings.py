@@ -18,8 +18,6 @@ from urllib.parse import unquote
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Encoded", "encoded_texts"]
-
 LONGEST_DECODED = 4096
 MOST_RUNS = 32  # of one text
 _SHORTEST_RUN = 16

@@ -105,7 +105,7 @@ class CallBudget:
 
     @property
     def made(self) -> int:
-        """How many were acquired."""
+        """How many calls were acquired."""
         return self._made
 
     def acquire(self) -> None:

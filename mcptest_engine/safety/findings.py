@@ -34,7 +34,7 @@ class Level(StrEnum):
 
     @property
     def rank(self) -> int:
-        """0 for the worst."""
+        """The order of severity, 0 for the worst."""
         return list(Level).index(self)
 
 

@@ -15,8 +15,6 @@ from mcptest_engine.safety.learned import first_look
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LONG", "Reading"]
-
 LONG = 4_000  # a shorter text is read as a whole, always
 MOST_OF_A_TEXT = 20_000
 MOST_OF_A_CATALOG = 100_000  # of long texts together; then `LEAST_OF_A_TEXT` of each

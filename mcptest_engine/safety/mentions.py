@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_about_attacks", "without_mentions"]
-
 _ATTACKS = r"(?:injections?|jailbreak\w*|poison\w*|attacks?|attackers?|malicious|adversarial|phishing|exfiltrat\w*|social engineering|suspicious|hostile|hidden[ _](?:orders|instructions|text|commands|elements|characters)|zero.width|invisible (?:characters|text)|override attempts?|red.?team\w*|guardrails?|content filter|malware|scams?|fraud\w*|breach\w*|moderation|unsafe content)"
 _ABOUT_ATTACKS = re.compile(
     rf"(?:\b|_)(?:detect|scan|classif|scor|flag|identif|recogni[sz]|check|find|search|match|analy[sz]|block|filter|catch|lists?\b|librar|collection|catalogu?e|dataset|corpus|known|add|explain|report|look|test|collect|lab\b|practi[cs]e|challenge|ctf\b|strip|remov|saniti[sz]|guard|train|demonstrat|teach|warn|lint|judge|evaluat|benchmark|run|quiz|course|moderat|label|sample|review|audit|inspect|rat(?:e|ing)\b|research|simulat|generat|quer|extract|locat|measur|triage)\w*[\s\S]{{0,200}}?(?:\b|_){_ATTACKS}(?:\b|_)"

@@ -11,8 +11,6 @@ import html
 import re
 import unicodedata
 
-__all__ = ["first_hidden", "latin_name", "plain_views", "visible"]
-
 _SHOWN_AS_NOTHING = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff"

@@ -104,7 +104,6 @@ class Match(NamedTuple):
 
     @property
     def severity(self) -> Level:
-        """How bad it is."""
         severity = RULES[self.rule].severity
         if self.is_absolute and self.rule == "SEC-006":
             return Level.HIGH

@@ -12,8 +12,6 @@ from typing import Any
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.safety.tool_surface import Surface
 
-__all__ = ["sections_in", "surfaces_in"]
-
 _HINT = 'a catalog is `{"tools": [...]}`, a `tools/list` response, a list of tools, or `{"servers": {name: {"tools": [...]}}}`'
 _LISTS = {"tools": "tools", "prompts": "prompts", "resources": "resources", "resourceTemplates": "templates"}
 

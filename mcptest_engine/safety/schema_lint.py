@@ -15,8 +15,6 @@ from typing import Any
 from mcptest_engine.safety.definition_texts import tool_name
 from mcptest_engine.safety.findings import Finding, finding
 
-__all__ = ["lint_names", "lint_tool"]
-
 _MOST_NODES = 20_000
 _DEEPEST = 200
 _SCHEMAS = ("inputSchema", "outputSchema")

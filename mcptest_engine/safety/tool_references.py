@@ -16,8 +16,6 @@ from mcptest_engine.safety.tool_classes import ToolClass, classify_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["orders_about_tools"]
-
 _NAME = re.compile(r"(?<![\w./-])[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+(?![\w/-]|\.\w)")
 _VERBS = frozenset(
     [

@@ -19,8 +19,6 @@ from mcptest_engine.safety.poisoning import Judge
 from mcptest_engine.safety.schema_lint import lint_names, lint_tool
 from mcptest_engine.safety.tool_classes import ToolClass, classify_name
 
-__all__ = ["Surface", "inspect"]
-
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _SECTION = re.compile(
     r"^[ \t]*(?:#{1,4} ?|\*\*)?(?:Args|Arguments|Parameters|Params|Inputs?)(?:\*\*)?:?(?:\*\*)?[ \t]*$", re.IGNORECASE
@@ -124,7 +122,7 @@ def _bare(argument: str) -> str:
 
 
 def _annotations(name: str, tool: Mapping[str, Any]) -> Iterator[Finding]:
-    """SEC-009 and SEC-010."""
+    """Findings of SEC-009 and SEC-010: annotations that contradict the tool."""
     annotations = tool.get("annotations")
     problems = []
     if annotations is not None and not isinstance(annotations, Mapping):

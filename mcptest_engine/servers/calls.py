@@ -186,7 +186,7 @@ class Calls:
         self._waiting.pop(call.id, None)
 
     def stop(self) -> None:
-        """No more timeouts."""
+        """Cancel the timer: no call times out from now on."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -38,7 +38,7 @@ class ClientSide:
             return {"result": {}}
         key = CLIENT_METHODS.get(method)
         if key is None or key not in self._client:
-            return _error(f"mcptest declared no capability for {method!r}")
+            return {"error": {"code": METHOD_NOT_FOUND, "message": f"mcptest declared no capability for {method!r}"}}
         if key == "roots":
             return {"result": {"roots": [_root(root) for root in self._client["roots"]]}}
         canned = self._next(key)
@@ -66,10 +66,6 @@ class ClientSide:
         index = self._taken.get(key, 0)
         self._taken[key] = index + 1
         return declared[min(index, len(declared) - 1)]
-
-
-def _error(message: str) -> dict[str, Any]:
-    return {"error": {"code": METHOD_NOT_FOUND, "message": message}}
 
 
 def _root(root: Any) -> dict[str, Any]:

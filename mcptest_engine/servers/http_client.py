@@ -98,7 +98,6 @@ class HttpClient:
         return response
 
     async def close(self) -> None:
-        """Close every connection."""
         await self._client.aclose()
         if self.auth is not None:
             await self.auth.aclose()

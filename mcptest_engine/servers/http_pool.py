@@ -47,7 +47,6 @@ class PooledTransport(httpx2.AsyncBaseTransport):
         )
 
     async def aclose(self) -> None:
-        """Close every connection."""
         await self._pool.aclose()
 
 

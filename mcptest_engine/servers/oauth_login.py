@@ -223,7 +223,7 @@ class _Browser:
         self._listener: RedirectListener | None = None
 
     async def during(self, steps: Callable[[], Awaitable[T]]) -> T:
-        """Listen while `steps` run."""
+        """Run `steps` while the redirect address listens."""
         async with RedirectListener(self._redact, self._port) as listener:
             self._listener, self._port = listener, listener.port
             self.flow.redirect_uri = listener.redirect_uri

@@ -46,7 +46,11 @@ class ParamHeaders:
         if not wanted:
             return None
         found = ((header, _at((params or {}).get("arguments"), path)) for path, header in wanted.items())
-        return {PREFIX + header: header_text(value) for header, value in found if _fits(value)}
+        return {
+            PREFIX + header: header_text(value)
+            for header, value in found
+            if isinstance(value, str | bool | int | float)
+        }
 
 
 def annotated_headers(schema: Any) -> dict[_Path, str]:
@@ -119,7 +123,3 @@ def _at(value: Any, path: _Path) -> Any:
             return None
         value = value.get(key)
     return value
-
-
-def _fits(value: Any) -> bool:
-    return isinstance(value, str | bool | int | float)

@@ -217,7 +217,7 @@ def child_environment(
         if inherit is True or key in ALWAYS_PASSED or key in named or key.startswith("LC_")
     }
     for source in (suite_env, settings.get("env") or {}):
-        env.update((str(key), _env_text(value)) for key, value in source.items())
+        env.update((str(key), value if isinstance(value, str) else json.dumps(value)) for key, value in source.items())
     return env
 
 
@@ -321,10 +321,6 @@ def _unset_header(name: str, header: str, variable: str) -> Problem:
         pointer=pointer(("servers", name, "headers", header, "env")),
         hint=f"export a value into `{variable}`",
     )
-
-
-def _env_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _gate(options: Mapping[str, Any], key: str, default: str, *, is_strict: bool) -> str:

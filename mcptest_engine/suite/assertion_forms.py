@@ -250,7 +250,7 @@ def _together(text: str, rows: Sequence[_Row], column: int, *, flow: bool, in_js
         names = [name.key for row in rows for name, _ in row.matcher.pairs]
         if len(set(names)) < len(names):
             raise _Stays(f"two matchers for `{rows[0].key}` have the same name")
-        parts = [_inside(text, row.matcher) for row in rows]
+        parts = [text[row.matcher.body + 1 : row.matcher.end - 1].strip().rstrip(",") for row in rows]
         if flow or column + len(key) + sum(map(len, parts)) < _WIDTH:
             return f"{key}: {{ {', '.join(parts)} }}"
         return "".join([f"{key}:", *(f"{newline_of(text)}{' ' * (column + 2)}{part}" for part in parts)])
@@ -265,10 +265,6 @@ def _together(text: str, rows: Sequence[_Row], column: int, *, flow: bool, in_js
         raise _Stays("a matcher on several lines")
     moved = _moved(text[matcher.start : matcher.end], column + 2 - _column(text, matcher.start))
     return f"{key}:{newline_of(text)}{' ' * (column + 2)}{moved}"
-
-
-def _inside(text: str, flow: Node) -> str:
-    return text[flow.body + 1 : flow.end - 1].strip().rstrip(",")
 
 
 def _groups(rows: Sequence[_Row]) -> list[list[_Row]]:

@@ -289,7 +289,7 @@ class _TestChecks:
         self._check_parts(entry, file, path)
 
     def _check_parts(self, entry: dict[str, Any], file: int, path: Pointer) -> None:
-        """What few tests have."""
+        """Check the keys that only few tests have."""
         if "client" in entry:
             _check_client(entry["client"], file, (*path, "client"), self._places)
         if "verify" in entry:

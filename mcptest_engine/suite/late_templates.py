@@ -58,10 +58,10 @@ class _LateWalk(Walk):
         return self.request(entry, path) if isinstance(entry, dict) and isinstance(entry.get("cases"), list) else entry
 
     def composition(self, entry: Any, path: Pointer) -> Any:
-        """One composition."""
         if not isinstance(entry, dict):
             return self.value(entry, path)
-        self._has_nodes, self._ids = True, frozenset(_each(entry.get("nodes"), "id"))
+        self._has_nodes = True
+        self._ids = frozenset(item["id"] for item in _mappings(entry.get("nodes")) if isinstance(item.get("id"), str))
         self._note_cases(entry.get("cases"))
         return {key: self._member(key, value, (*path, key)) for key, value in entry.items()}
 
@@ -190,7 +190,3 @@ class _LateWalk(Walk):
 
 def _mappings(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def _each(value: Any, key: str) -> list[str]:
-    return [item[key] for item in _mappings(value) if isinstance(item.get(key), str)]

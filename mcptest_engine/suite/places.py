@@ -81,7 +81,6 @@ class Places:
             raise TooManyProblems
 
     def warn(self, file: int, path: Pointer, message: str, hint: str | None = None, *, key: bool = False) -> None:
-        """Note a warning."""
         self.tell(file, path, message, hint, severity=Severity.WARNING, key=key)
 
     def line(self, file: int, path: Pointer) -> int:

@@ -50,7 +50,7 @@ def command_without_secrets(words: Sequence[str], env: Mapping[str, str]) -> tup
 
 
 def secrets_in_command(words: Sequence[str]) -> Iterator[str]:
-    """What `command_without_secrets` masks."""
+    """The secrets that `command_without_secrets` masks."""
     from mcptest_engine.core.redaction import MASK
 
     for word, shown in zip(words, command_without_secrets(words, {}), strict=True):

@@ -51,7 +51,6 @@ def cassette_path(workspace: Workspace, name: str) -> Path:
 
 
 def cassettes_dir(workspace: Workspace) -> Path:
-    """Where they are kept."""
     return workspace.data_dir / "cassettes"
 
 

@@ -50,7 +50,7 @@ class CallKey(NamedTuple):
 
 
 def digest(args: Any) -> str:
-    """What args go by."""
+    """The key of a call's args."""
     text = json.dumps(args, sort_keys=True, ensure_ascii=False, default=str)
     return sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 

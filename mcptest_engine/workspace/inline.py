@@ -21,7 +21,6 @@ KEEP_INLINE = 1_000
 
 
 def inline_dir(workspace: Workspace) -> Path:
-    """Where they are kept."""
     return workspace.data_dir / "inline"
 
 

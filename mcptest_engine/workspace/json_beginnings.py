@@ -85,7 +85,7 @@ def _past(text: str, at: int, sign: str) -> int:
 
 
 def _after(text: str, at: int) -> int:
-    """Behind the white space."""
+    """The position behind white space."""
     matched = _SPACE.match(text, at)
     assert matched is not None
     return matched.end()

@@ -54,7 +54,6 @@ class StoredProposal:
 
 
 def proposals_dir(workspace: Workspace) -> Path:
-    """Where they are kept."""
     return workspace.data_dir / "proposals"
 
 

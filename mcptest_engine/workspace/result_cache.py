@@ -118,7 +118,7 @@ class ResultCache:
         write_atomic(self.folder / f"{key}.json", data, mode=0o600, flush=False)
 
     def size(self) -> CacheSize:
-        """What is kept now."""
+        """How many results the cache holds, and their bytes."""
         files = self._files()
         return CacheSize(len(files), sum(file.size for file in files))
 

@@ -60,7 +60,9 @@ def save_schema(path: Path, data: bytes, *, make: bool) -> None:
     with suppress(OSError):
         workspace = _workspace_of(path)
         place = workspace.data_dir / SCHEMA_FILE
-        if _is_same(path.parent / found[1], place) and (make or workspace.data_dir.is_dir()):
+        if os.path.realpath(path.parent / found[1]) == os.path.realpath(place) and (
+            make or workspace.data_dir.is_dir()
+        ):
             _save(workspace, place)
 
 
@@ -83,7 +85,3 @@ def _workspace_of(path: Path) -> Workspace:
 def _relative_place(path: Path) -> str:
     place = _workspace_of(path).data_dir / SCHEMA_FILE
     return os.path.relpath(os.path.realpath(place), os.path.realpath(path.parent)).replace(os.sep, "/")
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)

@@ -219,5 +219,4 @@ def id_of(action: str, mode: str) -> str:
 
 @cache
 def by_id() -> dict[str, tuple[str, Action]]:
-    """All actions, by id."""
     return {action.id: (module, action) for module, action in every_action()}

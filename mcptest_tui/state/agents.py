@@ -115,7 +115,7 @@ class AgentsView:
         return [] if known is None or further else [row for key, row in runs.items() if key not in known]
 
     def turn(self) -> None:
-        """Failures only, or everything."""
+        """Switch between failures only and everything."""
         self.failures_only = not self.failures_only
         self._show()
 

@@ -57,7 +57,7 @@ class Item:
 
     @property
     def description(self) -> str:
-        """As it was sent."""
+        """The description as the server sent it."""
         text = self.data.get("description")
         return text if isinstance(text, str) else ""
 
@@ -124,7 +124,7 @@ class Catalog:
             item.warnings = tuple(said.get(item.name, ()))
 
     def use(self, kind: str) -> None:
-        """Show another list."""
+        """Show the list of another kind."""
         self.kind = kind
         self.search(self.filter)
 
@@ -150,7 +150,7 @@ class Catalog:
         return self._watched.get(item.name, "") if item.kind == "resources" else item.badges[0] if item.badges else ""
 
     def counts(self) -> dict[str, int]:
-        """How many of each."""
+        """How many of each kind there are."""
         return {kind: len(items) for kind, items in self.items.items()}
 
     def problem(self, kind: str) -> str:

@@ -55,7 +55,7 @@ class CommandLog:
         self._done.append(Done(self._clock(), command))
 
     def newest_first(self) -> list[Done]:
-        """All that are kept."""
+        """The stored commands, newest first."""
         return list(reversed(self._done))
 
     def _ran(self, path: str, ids: list[str] | None) -> str:

@@ -55,7 +55,6 @@ class EditorFile:
 
     @property
     def name(self) -> str:
-        """The file's name."""
         return self.path.rpartition("/")[2]
 
     @property

@@ -119,7 +119,7 @@ class Field:
 
     @property
     def help(self) -> str:
-        """One line about it."""
+        """One line about the field."""
         if self.name in (WHOLE, REST):
             return self.description
         wanted = () if not self.required or "required" in self.facts or self._is_item else ("required",)

@@ -132,7 +132,7 @@ class Several:
         self._known: tuple[tuple[object, ...], frozenset[str]] = ((), frozenset())
 
     def paths(self, store: Store) -> frozenset[str]:
-        """Those with several."""
+        """The paths of suites that several models have run."""
         state = (id(store), store.version, tuple((path, len(models)) for path, models in store.models.items()))
         if state != self._known[0]:
             found: dict[str, set[str]] = {path: set(models) for path, models in store.models.items()}

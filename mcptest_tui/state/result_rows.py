@@ -677,7 +677,6 @@ def _when(item: Mapping[str, Any], now: float | None = None) -> str:
 
 
 def log_lines(row: TestRow, server: ServerView | None) -> list[TextLine]:
-    """The tab "Server log"."""
     failure = (row.result or {}).get("failure")
     tail = str((failure or {}).get("stderr_tail") or "") if isinstance(failure, dict) else ""
     source = "around this call" if tail else "in the run of this result"

@@ -279,7 +279,6 @@ class Reviewing:
         return bool(self.items) and not self.rest() and self.unwritten > 0
 
     def accepted(self) -> list[Item]:
-        """The items that were."""
         return [item for item in self.items if (one := self.decision(item)) is not None and one.choice == ACCEPT]
 
     def files(self, items: Iterable[Item] | None = None) -> list[str]:

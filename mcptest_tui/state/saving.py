@@ -94,7 +94,7 @@ class Saving:
 
     @property
     def place(self) -> Place:
-        """The chosen one."""
+        """The suite that is chosen to save the test in."""
         return self.places[self.at]
 
     def test(self) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class Destination(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """As seen from here."""
+        """The path as seen from the current folder."""
         return path_here(self.path)
 
 
@@ -93,7 +93,7 @@ class Scaffolding:
 
     @property
     def destination(self) -> Destination:
-        """The chosen one."""
+        """The file that is chosen to write to."""
         return self.places[self.place]
 
     def asked(self) -> dict[str, Any]:
@@ -132,7 +132,6 @@ class Scaffolding:
         self.problem, self.before, self.after = problem, "", ""
 
     def rows(self) -> list[Row]:
-        """What the list shows."""
         chosen = sum(tool.chosen for tool in self.tools)
         title = f"Tools   {chosen} of {len(self.tools)}" if self.is_known else "asking the server for its tools …"
         rows = [Row("heading", text=title)]

@@ -45,7 +45,6 @@ def safe(text: Any) -> str:
 
 
 def safe_lines(text: Any) -> list[str]:
-    """Any text as lines."""
     plain = str(readable_text(text)).replace("\r\n", "\n")
     return [part.rstrip() for part in sanitise(plain).expandtabs(4).strip("\n").split("\n")]
 

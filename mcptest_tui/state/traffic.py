@@ -183,7 +183,7 @@ class Traffic:
         return changed
 
     def show(self, text: str) -> None:
-        """Another filter."""
+        """Apply another filter."""
         self.filter = Filter(text)
         self.rebuild()
 

@@ -90,7 +90,7 @@ class TreeRows:
     # Building
 
     def build(self, store: Store) -> None:
-        """All rows anew."""
+        """Build all rows anew."""
         self.version += 1
         rows = store.rows
         ordered = [rows[test] for test in store.order]
@@ -315,7 +315,7 @@ class TreeRows:
         return -1
 
     def remember(self) -> dict[str, Any]:
-        """For the session."""
+        """What the next session restores: the folded groups and the order."""
         return {"folded": {name: shut for name, shut in self.folded.items() if shut}, "order": self.order}
 
     def restore(self, memory: dict[str, Any]) -> None:

@@ -70,7 +70,6 @@ class AgentList(Lines):
         self.show_row(at)
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
-        """One row."""
         if at >= len(self.view.shown):
             return [(one_line(f"  {self._below()}", width), "agent-list--dim")]
         row = self.view.shown[at]

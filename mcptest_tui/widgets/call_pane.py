@@ -68,12 +68,11 @@ class CallPane(Sturdy, Vertical):
 
     @property
     def form(self) -> SchemaForm:
-        """The fields."""
         return self.query_one(SchemaForm)
 
     @property
     def result(self) -> JsonTree:
-        """The answer."""
+        """The tree that shows the answer."""
         return self.query_one(JsonTree)
 
     def help(self, text: str, *, problem: bool = False) -> None:
@@ -93,15 +92,14 @@ class CallPane(Sturdy, Vertical):
         self.query_one("#call-line", Static).update(Content("\n").join(told))
 
     def action_send(self) -> None:
-        """Make the call."""
         self.post_message(self.Sent(self))
 
     def action_turn(self) -> None:
-        """JSON, or fields."""
+        """Switch between JSON and fields."""
         self.post_message(self.ViewSwitched(self))
 
     def action_clear(self) -> None:
-        """All fields empty."""
+        """Empty all fields of the form."""
         form = self.form.form
         if form is not None:
             form.fill({})
@@ -113,7 +111,7 @@ class CallPane(Sturdy, Vertical):
         self.form.add_item()
 
     def action_remove_item(self) -> None:
-        """One item less."""
+        """Remove the last item of the list."""
         self.form.remove_item()
 
     def check_consume_key(self, key: str, character: str | None) -> bool:  # noqa: ARG002 - Textual's

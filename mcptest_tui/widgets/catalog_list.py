@@ -53,7 +53,6 @@ class KindTabs(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """The row."""
         parts = []
         for kind, _, text in self._placed():
             empty = not self.counts.get(kind)
@@ -142,7 +141,6 @@ class CatalogList(Lines):
         return len(self.catalog.shown) or bool(self.nothing)
 
     def action_leave(self) -> None:
-        """To the servers."""
         self.post_message(self.Left())
 
     def action_choose(self) -> None:
@@ -157,7 +155,6 @@ class CatalogList(Lines):
             yield 1, at - top, lambda at=at: self.move_to(at)
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
-        """One row."""
         if not self.catalog.shown:
             return [(one_line(f" {self.nothing}", width), "catalog-list--dim")]
         item = self.catalog.shown[at]

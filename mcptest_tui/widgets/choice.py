@@ -43,7 +43,6 @@ class Choice(Widget, can_focus=True):
 
         @property
         def control(self) -> Choice:
-            """The widget."""
             return self.choice
 
     @dataclass
@@ -60,7 +59,7 @@ class Choice(Widget, can_focus=True):
         self._empty = empty or NOTHING
 
     def put(self, value: str) -> None:
-        """Choose."""
+        """Choose an option by its value."""
         if value != self.value:
             self.value = value
             self.refresh()
@@ -73,7 +72,6 @@ class Choice(Widget, can_focus=True):
         return [*([] if self._required and self.value else [""]), *self.options, *odd]
 
     def render(self) -> Content:
-        """The row."""
         placed = self._placed()
         if placed:
             return Content("  ").join(
@@ -97,7 +95,7 @@ class Choice(Widget, can_focus=True):
         self.put(values[(at + step) % len(values)])
 
     def action_clear(self) -> None:
-        """None of them."""
+        """Choose none of the options."""
         self.put("")
 
     def on_key(self, event: events.Key) -> None:

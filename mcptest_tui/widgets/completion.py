@@ -66,7 +66,6 @@ class Popup(Widget):
         _show_beside(self, cursor, (width, height), room)
 
     def close(self) -> None:
-        """Nothing to show."""
         self.display = False
         self._top = 0
 
@@ -112,7 +111,6 @@ class HelpCard(Widget):
         self._told: Help | None = None
 
     def tell(self, told: Help | None) -> None:
-        """Another word."""
         if told != self._told:
             self._told = told
             self.refresh(layout=True)
@@ -170,7 +168,6 @@ class Completing:
         self._stop_row = 0
 
     def attach(self, area: YamlArea) -> None:
-        """Work for this editor."""
         self.close()
         self._stops = []
         self._area = area
@@ -282,7 +279,6 @@ class Completing:
             self._card.show(told, *self._room(self._area.cursor_location[1]))
 
     def close(self) -> None:
-        """Put everything away."""
         self._popup.close()
         self._card.display = False
         self._found = None

@@ -84,7 +84,6 @@ that run."""
         return len(self._rows) or (1 if self._nothing else 0)
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
-        """One row."""
         self._lay_out()
         if not self._rows:
             return [(one_line(self._nothing, width), "conversation-view--dim")]

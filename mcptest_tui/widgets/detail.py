@@ -87,7 +87,6 @@ class TabLine(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """The row."""
         parts = [
             Content.styled(text, "bold underline $primary" if name == self.current else "$foreground 65%")
             for name, _, text in self._placed()
@@ -193,7 +192,7 @@ class Detail(Sturdy, Vertical):
                 self._switch()
 
     def use_tab(self, tab: str) -> None:
-        """One of the tabs."""
+        """Show one of the tabs."""
         if tab in NAMES:
             self._wanted = tab
         if tab in self.offered and tab != self.tab:
@@ -269,7 +268,6 @@ class Detail(Sturdy, Vertical):
             self.view.focus()
 
     def on_tab_line_clicked(self, event: TabLine.Clicked) -> None:
-        """By the mouse."""
         event.stop()
         self.use_tab(event.tab)
 
@@ -297,7 +295,6 @@ class Detail(Sturdy, Vertical):
         return True
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """A letter."""
         event.stop()
         if self.has_class("-searching"):
             self.post_message(self.Searched(event.value, False))

@@ -74,16 +74,15 @@ class DiffView(Lines):
         return len(self._lines)
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:  # noqa: ARG002
-        """One row."""
         return self._lines[at]
 
     def action_sides(self) -> None:
-        """The other way."""
+        """Switch between side by side and one below the other."""
         self.sides = not self.sides
         self.changed(top=0)
 
     def action_wrap(self) -> None:
-        """Wrap, or cut."""
+        """Switch between wrapping and cutting long lines."""
         self._wrap = not self._wrap
         self.changed()
 

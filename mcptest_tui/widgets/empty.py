@@ -30,7 +30,7 @@ class Empty(Widget):
         self._title, self._lines, self._hints = title, tuple(lines), tuple(hints)
 
     def show(self, title: str, lines: Sequence[str] = (), hints: Sequence[tuple[str, str]] = ()) -> None:
-        """Say something else."""
+        """Show another message."""
         self._title, self._lines, self._hints = title, tuple(lines), tuple(hints)
         self.refresh(layout=True)
 

@@ -34,11 +34,11 @@ class FilterInput(Line):
         steps: int
 
     def action_complete(self) -> None:
-        """Take it."""
+        """Insert the completion that is selected."""
         self.post_message(self.Complete(0))
 
     def action_next_completion(self, steps: int) -> None:
-        """Choose another."""
+        """Select the next completion."""
         self.post_message(self.Complete(steps))
 
 
@@ -82,7 +82,6 @@ class FilterBar(Sturdy, Vertical):
 
     @property
     def text(self) -> str:
-        """The filter as typed."""
         return self.query_one(FilterInput).value
 
     def open(self, known: Known) -> None:
@@ -95,7 +94,7 @@ class FilterBar(Sturdy, Vertical):
         self._offer()
 
     def put(self, text: str) -> None:
-        """Another text, without telling."""
+        """Set the text without a message to the screen."""
         field = self.query_one(FilterInput)
         if field.value != text:
             self._quiet = text
@@ -109,7 +108,6 @@ class FilterBar(Sturdy, Vertical):
             self._draw()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """A letter."""
         event.stop()
         if self._quiet == event.value:
             self._quiet = ""
@@ -119,7 +117,6 @@ class FilterBar(Sturdy, Vertical):
         self._offer()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter runs nothing."""
         event.stop()
         self.post_message(self.Applied())
 

@@ -31,7 +31,6 @@ class FilterLine(Line):
 
         @property
         def control(self) -> FilterLine:
-            """The widget."""
             return self.line
 
     def __init__(self, placeholder: str, *, id: str) -> None:  # noqa: A002 - Textual's name
@@ -50,12 +49,10 @@ class FilterLine(Line):
             self.value = text
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """A letter."""
         event.stop()
         self.post_message(self.Filtered(self, event.value))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter."""
         event.stop()
         if not event.value:
             self.remove_class("-on")

@@ -75,12 +75,12 @@ class FindBar(Horizontal):
 
     @property
     def wanted(self) -> str:
-        """What is looked for."""
+        """The text to find."""
         return self.query_one("#find-what", Input).value
 
     @property
     def by(self) -> str:
-        """What takes its place."""
+        """The text to replace it with."""
         return self.query_one("#find-with", Input).value
 
     def open(self, *, replacing: bool) -> None:
@@ -99,18 +99,16 @@ class FindBar(Horizontal):
         self._go_to_nearest()
 
     def say(self, text: str) -> None:
-        """`3 of 12`."""
+        """Show how many matches there are: `3 of 12`."""
         pattern = "  .*" if self.as_pattern else ""
         self.query_one("#find-said", Static).update(shown(text + pattern))
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Another letter."""
         event.stop()
         if event.input.id == "find-what" and self.display:
             self._go_to_nearest()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter."""
         event.stop()
         if event.input.id == "find-what":
             self.action_step(1)

@@ -103,7 +103,6 @@ class FittedFooter(Widget):
         self._is_stale = False
 
     def on_mount(self) -> None:
-        """Listen to the screen."""
         self.screen.bindings_updated_signal.subscribe(self, self._changed)
         self.call_after_refresh(self._changed)
 

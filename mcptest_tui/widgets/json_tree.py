@@ -73,7 +73,6 @@ class JsonTree(Lines):
 
         @property
         def control(self) -> JsonTree:
-            """The widget."""
             return self.tree
 
     def __init__(self, *, id: str | None = None, assertions: bool = False) -> None:  # noqa: A002 - Textual's name
@@ -100,7 +99,7 @@ class JsonTree(Lines):
         if not keep:
             self._text = None
         elif self._text is not None:
-            self._text = _text_rows(value)
+            self._text = _lines_of(json.dumps(value, ensure_ascii=False, indent=2))
         self._search_again()
         self._refolded(0 if path is None else self._row_at(path), top=None if keep else 0)
         if before is None and self.is_mounted:
@@ -178,7 +177,6 @@ class JsonTree(Lines):
         return len(self._display())
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
-        """One row."""
         if self._text is not None:
             return [(one_line(self._text[at], width), "json-tree--text")]
         if self.nodes is None:
@@ -289,7 +287,7 @@ class JsonTree(Lines):
             self.action_move(1)
 
     def action_fold_all(self, closed: bool) -> None:
-        """Everything."""
+        """Fold or unfold everything."""
         path = self.path
         if self.nodes is not None and path is not None:
             self.nodes.fold_all(closed)
@@ -325,7 +323,7 @@ class JsonTree(Lines):
         self.changed(cursor=self._display_index(number) if self.nodes is not None else 0)
 
     def action_raw(self) -> None:
-        """As text, and back."""
+        """Switch between the tree and its JSON text."""
         if self._text is not None:
             self._text = None
             self._refolded(0, top=0)
@@ -346,11 +344,11 @@ class JsonTree(Lines):
         self._ask("copy")
 
     def action_copy_target(self) -> None:
-        """Its path."""
+        """Copy the path of the row."""
         self._ask("target")
 
     def action_add_assertion(self) -> None:
-        """An assertion for it."""
+        """Add an assertion for the row."""
         self._ask("assert")
 
     def action_search(self) -> None:
@@ -460,10 +458,6 @@ class JsonTree(Lines):
 def text_of(value: Any) -> str:
     """A value as it is copied: a text as itself, anything else as indented JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def _text_rows(value: Any) -> list[str]:
-    return _lines_of(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def _lines_of(text: str) -> list[str]:

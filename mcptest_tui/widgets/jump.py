@@ -73,7 +73,6 @@ class JumpOverlay(ModalScreen[Target]):
             yield widget
 
     def on_key(self, event: events.Key) -> None:
-        """A letter, or out."""
         event.stop()
         event.prevent_default()
         self._typed += event.character or " "
@@ -83,5 +82,4 @@ class JumpOverlay(ModalScreen[Target]):
             self.dismiss(None)
 
     def on_click(self) -> None:
-        """Out."""
         self.dismiss(None)

@@ -61,7 +61,6 @@ class Lines(Sturdy, ScrollView, can_focus=True):
 
         @property
         def control(self) -> Lines:
-            """The widget."""
             return self.lines
 
     @dataclass
@@ -73,7 +72,6 @@ class Lines(Sturdy, ScrollView, can_focus=True):
 
         @property
         def control(self) -> Lines:
-            """The widget."""
             return self.lines
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
@@ -286,7 +284,6 @@ class Lines(Sturdy, ScrollView, can_focus=True):
         self.action_move(self.count() * (1 if down else -1))
 
     def action_choose(self) -> None:
-        """Enter."""
         if self.count():
             self.post_message(self.Chosen(self, self.cursor))
 

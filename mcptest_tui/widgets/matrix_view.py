@@ -85,7 +85,6 @@ how many of its runs passed, and what it cost. {matrix.choose} goes to the test.
         return len(self.matrix.rows) + 1 if self.matrix.rows else 0
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
-        """One row."""
         names, cells = self.columns(width)
         shown = self._shown(width)
         if at == len(self.matrix.rows):
@@ -152,7 +151,7 @@ how many of its runs passed, and what it cost. {matrix.choose} goes to the test.
         return f"   {passed}/{len(tests)}" + (f" {usd(cost)}" if is_told else "")
 
     def action_column(self, step: int) -> None:
-        """Another model."""
+        """Move to another model."""
         before = self.column
         self.column = min(max(self.column + step, 0), max(len(self.matrix.models) - 1, 0))
         if before != self.column:
@@ -170,12 +169,12 @@ how many of its runs passed, and what it cost. {matrix.choose} goes to the test.
         super().clicked(at, x, twice=twice)
 
     def on_mouse_scroll_right(self, event: events.MouseScrollRight) -> None:
-        """Further models."""
+        """Show further models."""
         event.stop()
         self.action_column(1)
 
     def on_mouse_scroll_left(self, event: events.MouseScrollLeft) -> None:
-        """Those before."""
+        """Show the models before."""
         event.stop()
         self.action_column(-1)
 

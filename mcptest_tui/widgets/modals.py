@@ -48,7 +48,6 @@ class Modal(Sturdy, ModalScreen[Answer], Generic[Answer]):
         self.call_after_refresh(self.show_keys)
 
     def on_resize(self) -> None:
-        """Another layout."""
         self.update_classes(size_classes(self.app.size), animate=False)
         self.show_keys()
 
@@ -123,7 +122,6 @@ class Question(Modal[str]):
         self.dismiss(event.option.id)
 
     def on_key(self, event: events.Key) -> None:
-        """Chosen by its letter."""
         if event.key in self._yes:
             self.dismiss(self._choices[0][0])
         elif event.character in {key for key, _ in self._choices}:
@@ -182,7 +180,7 @@ class Ask(Modal[str]):
         return self._suggest is not None if action == "complete" else super().check_action(action, parameters)
 
     def action_complete(self) -> None:
-        """Take what is suggested."""
+        """Insert the suggestion."""
         field = self.query_one(Prompt)
         longer = self._suggest(field.value) if self._suggest is not None else None
         if longer is not None:
@@ -207,7 +205,6 @@ class PressKey(Modal[str]):
         self._name = name
 
     def compose(self) -> ComposeResult:
-        """What to do."""
         with Vertical(classes="dialog"):
             yield Static(shown(f"Press the key for {self._name}", style="bold"), classes="dialog-title")
             yield Static(shown(f"{key_of('dialog.close')} cancel"), classes="dialog-text")

@@ -51,7 +51,6 @@ class ModeBar(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """The row."""
         width = self.size.width
         parts = [part for _, _, _, part in self._tabs()]
         row = Content("").join(parts)

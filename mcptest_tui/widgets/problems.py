@@ -55,7 +55,6 @@ class ProblemList(Lines):
             self.changed()
 
     def count(self) -> int:
-        """How many there are."""
         return len(self.problems)
 
     def pieces(self, at: int, width: int) -> list[tuple[str, str]]:

@@ -76,7 +76,6 @@ class ReviewList(Lines):
         self.state = state
 
     def count(self) -> int:
-        """How many there are."""
         return len(self.state.items)
 
     @property
@@ -171,16 +170,13 @@ class FragmentEditor(Sturdy, Vertical):
 
     @property
     def area(self) -> YamlArea:
-        """The editor."""
         return self.query_one(YamlArea)
 
     @property
     def text(self) -> str:
-        """As it stands."""
         return self.area.text
 
     def open(self, text: str) -> None:
-        """Edit this."""
         self.area.load_text(text)
         self.area.focus()
 
@@ -192,14 +188,13 @@ class FragmentEditor(Sturdy, Vertical):
         self.query_one("#fragment-note", Static).update(shown(f"{sign}{one_line(text, 4 * width)}", style=style))
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """A letter."""
         event.stop()
         self.post_message(self.Typed(event.text_area.text))
 
     def action_take(self) -> None:
-        """Accept it so."""
+        """Accept the fragment as edited."""
         self.post_message(self.Taken())
 
     def action_restore(self) -> None:
-        """As it was proposed."""
+        """Restore the proposed text."""
         self.post_message(self.Restored())

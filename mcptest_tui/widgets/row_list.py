@@ -224,7 +224,6 @@ class RowList(Lines):
         self.post_message(self.Folded(None, closed))
 
     def action_open_detail(self) -> None:
-        """Enter."""
         self.action_choose()
 
     def clicked(self, at: int, x: int, *, twice: bool) -> None:
@@ -263,7 +262,6 @@ class RowList(Lines):
     # Drawing
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
-        """One row."""
         if not self.rows.entries:
             return [(one_line(f" {self.nothing[at]}", width), "row-list--hint")]
         entry = self.rows.entries[at]
@@ -380,7 +378,6 @@ class RowList(Lines):
             self.refresh_line(at)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Others are in view."""
         super().watch_scroll_y(old_value, new_value)
         self._wake()
 

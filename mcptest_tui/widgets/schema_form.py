@@ -106,7 +106,7 @@ class PartLine(Widget, can_focus=True):
             self.changed()
 
     def action_clear(self) -> None:
-        """Left out."""
+        """Leave the field out."""
         self.field.clear()
         self.changed(reshaped=True)
 
@@ -128,7 +128,6 @@ class FieldRow(Horizontal):
         """What is said below it."""
 
     def compose(self) -> ComposeResult:
-        """Name and field."""
         indent = "  " * self.field.depth
         name = indent + one_line(self.field.label, max(self._width - 1 - len(indent), 1))
         label = Static(shown(name, style="bold" if self.field.required else "$foreground 65%"), classes="field-name")
@@ -170,7 +169,7 @@ class FieldRow(Horizontal):
 
     @property
     def editor(self) -> Widget:
-        """Where one types."""
+        """The widget that one types in."""
         return self.children[1]
 
     def takes(self, text: str) -> bool:
@@ -280,7 +279,6 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
         return next((row.field.key for row in self.rows() if row.has_focus_within), "")
 
     def focus_field(self, name: str = "") -> None:
-        """Type there."""
         rows = self.rows()
         wanted = next((row for row in rows if row.field.key == name), None)
         typed = [row for row in rows if row.field.kind != "object"]
@@ -356,7 +354,6 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
         self._typed(event.text_area, event.text_area.text)
 
     def on_choice_changed(self, event: Choice.Changed) -> None:
-        """Another value."""
         event.stop()
         row = event.choice.parent
         if isinstance(row, FieldRow) and row.field.kind == "union":
@@ -371,7 +368,6 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
         self.step(1)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Say which field."""
         row = event.widget.parent
         if isinstance(row, FieldRow):
             self.post_message(self.Entered(self, row.field.key))

@@ -114,7 +114,7 @@ class ServerList(Lines):
                 self.show_row(0)
 
     def cursor_moved(self) -> None:
-        """Remember by key."""
+        """Remember the server under the cursor by its key."""
         server = self.server()
         self.current = server.key if server is not None else None
         super().cursor_moved()
@@ -137,7 +137,6 @@ class ServerList(Lines):
                 yield 1, at - top, lambda at=at: self.move_to(at)
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
-        """One row."""
         if not self.servers.rows:
             return [(one_line(f" {self._nothing[at]}", width), "server-list--origin")]
         row = self.servers.rows[at]

@@ -39,7 +39,7 @@ class Splitter(Widget):
         self.percent: float | None = None
 
     def on_mount(self) -> None:
-        """The first size."""
+        """Set the first size."""
         self.apply()
 
     def render(self) -> Content:
@@ -61,7 +61,7 @@ class Splitter(Widget):
             self._set(100 * (now + cells) / room)
 
     def reset(self) -> None:
-        """The first size again."""
+        """Set the first size again."""
         self.percent = None
         self.apply()
 
@@ -78,19 +78,16 @@ class Splitter(Widget):
             setattr(before.styles, name, None)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Take hold."""
         self.capture_mouse()
         self.add_class("-dragged")
         event.stop()
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Let go."""
         self.release_mouse()
         self.remove_class("-dragged")
         event.stop()
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Follow the pointer."""
         parent = self.parent
         room = self._room()
         if self.app.mouse_captured is not self or not isinstance(parent, Widget) or not room:

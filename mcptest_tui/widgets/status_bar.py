@@ -49,13 +49,11 @@ class StatusBar(Widget):
         self._status = Status()
 
     def show(self, status: Status) -> None:
-        """Something has changed."""
         if status != self._status:
             self._status = status
             self.refresh()
 
     def render(self) -> Content:
-        """The row."""
         return laid_out(self._status, self.size.width, tiny=self.screen.has_class("-tiny"))
 
 

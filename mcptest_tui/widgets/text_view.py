@@ -97,11 +97,10 @@ class TextView(Lines):
         return len(self._rows)
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:  # noqa: ARG002
-        """One row."""
         return [(text, f"text-view--{ink}" if ink else "") for text, ink in self._rows[at]]
 
     def action_wrap(self) -> None:
-        """Wrap, or cut."""
+        """Switch between wrapping and cutting long lines."""
         self._wrap = not self._wrap
         self.changed()
 

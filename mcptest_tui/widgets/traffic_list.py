@@ -110,7 +110,6 @@ class TrafficList(Lines):
         return None if action == "open" and not self.traffic.shown else True
 
     def action_open(self) -> None:
-        """Enter."""
         if self.row() is not None:
             self.action_choose()
 
@@ -121,7 +120,6 @@ class TrafficList(Lines):
             yield 1, at - top, lambda at=at: self.move_to(at)
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
-        """One row."""
         if not self.traffic.shown:
             return [(one_line(f" {self.nothing[at]}", width), "traffic--dim")]
         row = self.traffic.shown[at]

@@ -272,7 +272,6 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
         return found
 
     def notify_style_update(self) -> None:
-        """Another theme."""
         super().notify_style_update()
         self._styled = None
         if hasattr(self, "_inks"):

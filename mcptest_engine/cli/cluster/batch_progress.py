@@ -55,7 +55,7 @@ class BatchProgress:
                 self._emit(CaseFinished(index=index, result=_result(self._cases[index], verdict, duration_ms, reason)))
 
     def end(self, record: RunRecord) -> None:
-        """All have come in."""
+        """Emit the record of the whole run."""
         self._emit(RunFinished(record=record))
 
 

@@ -19,7 +19,6 @@ Number = int | float
 
 
 def lt(bound: Number, _: Context) -> Judge:
-    """Less than the bound."""
     return _compared(operator.lt, bound, "less than")
 
 
@@ -29,7 +28,6 @@ def lte(bound: Number, _: Context) -> Judge:
 
 
 def gt(bound: Number, _: Context) -> Judge:
-    """Greater than the bound."""
     return _compared(operator.gt, bound, "greater than")
 
 

@@ -45,7 +45,7 @@ def reworded(reason: Reason, told: Reason) -> Reason:
 
 
 def absent(value: Absent) -> Mismatch:
-    """The target led nowhere."""
+    """A mismatch because the assertion path led to no value."""
     return Mismatch(message=f"does not exist: {value.explanation}")
 
 

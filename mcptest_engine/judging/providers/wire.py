@@ -140,7 +140,7 @@ class Teller:
         )
 
     def unreachable(self, why: BaseException | None) -> Trouble:
-        """No connection came about."""
+        """A failure because no connection to the provider could be opened."""
         words = self.quoted(str(why)) if why is not None and str(why) else "no connection"
         return Trouble(
             ModelFault.UNREACHABLE,

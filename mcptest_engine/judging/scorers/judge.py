@@ -55,7 +55,7 @@ class JudgeError(ModelError):
 
     @property
     def scorer_error(self) -> dict[str, Any]:
-        """As records tell it."""
+        """The error as run records hold it."""
         return {"scorer": NAME, "kind": self.kind, "message": self.message, "stderr_tail": ""}
 
 

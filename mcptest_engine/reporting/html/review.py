@@ -92,12 +92,11 @@ def _error_summary(test: TestResult) -> str:
 def diff_block(lines: Iterable[str]) -> Html:
     """A unified diff, its lines coloured; the signs at their beginnings say the same."""
     return tag(
-        "pre", *(tag("span", f"{line}\n", class_=_diff_class(line)) for line in lines), class_="diff", tabindex="0"
+        "pre",
+        *(tag("span", f"{line}\n", class_={"+": "add", "-": "del", "@": "hunk"}.get(line[:1])) for line in lines),
+        class_="diff",
+        tabindex="0",
     )
-
-
-def _diff_class(line: str) -> str | None:
-    return {"+": "add", "-": "del", "@": "hunk"}.get(line[:1])
 
 
 def _hook(told: hook_facts.FailedHook) -> Html:

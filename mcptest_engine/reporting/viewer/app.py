@@ -49,7 +49,6 @@ class Viewer:
         self._shelf, self._live = shelf, live
 
     def routes(self) -> list[Route]:
-        """Every address."""
         return [
             Route("/", self.runs),
             Route("/runs", self.runs),
@@ -66,14 +65,12 @@ class Viewer:
         ]
 
     def runs(self, request: Request) -> Response:
-        """The list."""
         shelf = self._shelf
         rows = shelf.rows()
         wanted = RunFilter.of(request.query_params)
         return _sent(list_page(rows, shelf.active_runs(time.time()), wanted, str(shelf.workspace.root)))
 
     def run(self, request: Request) -> Response:
-        """One run's report."""
         run_id = request.path_params["run_id"]
         record = self._shelf.record(run_id)
         rows = self._shelf.rows()
@@ -105,7 +102,7 @@ class Viewer:
         return StreamingResponse(_pieces(file), media_type="text/plain; charset=utf-8")
 
     def suite(self, request: Request) -> Response:
-        """Trends of a suite."""
+        """The page with the trends of one suite."""
         rows = by_suite(self._shelf.rows()).get(request.query_params.get("suite", ""))
         if not rows:
             return _sent(failed("No such suite", "No run of that suite is saved here.", 404))
@@ -114,7 +111,7 @@ class Viewer:
         return _sent(suite_page(newest[::-1], self._shelf.tests(newest)[::-1], ledger, kept=len(rows)))
 
     def sessions(self, request: Request) -> Response:  # noqa: ARG002
-        """The sessions of agents."""
+        """The page that lists sessions of agents."""
         return _sent(sessions_page(by_session(self._shelf.rows())))
 
     def session(self, request: Request) -> Response:
@@ -152,7 +149,6 @@ class Viewer:
         return _sent(compare_page(compare_runs(self._shelf.record(ids[0]), self._shelf.record(ids[1]))))
 
     async def events(self, request: Request) -> Response:
-        """Server-sent events."""
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
         return StreamingResponse(self._live.events(), media_type="text/event-stream")
@@ -170,7 +166,6 @@ class Guarded:
         self._inner, self._port = inner, port
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI."""
         if scope["type"] != "http":
             return
 

@@ -38,7 +38,7 @@ class Assets(NamedTuple):
 
 @lru_cache(maxsize=1)
 def assets() -> Assets:
-    """What lies in `assets/`."""
+    """The files of `assets/` by name."""
     folder = resources.files("mcptest_engine.reporting.viewer").joinpath("assets")
     style, script, frame = (
         folder.joinpath(name).read_text(encoding="utf-8") for name in ("view.css", "view.js", "view.html")
@@ -154,7 +154,7 @@ def moment(text: str) -> str:
 
 
 def row_badge(row: RunRow) -> Html:
-    """A run's verdict."""
+    """The badge with the verdict of a run."""
     return badge("damaged" if row.damaged else row.status)
 
 

@@ -25,7 +25,7 @@ class Live:
         self._closed = asyncio.Event()
 
     def close(self) -> None:
-        """End the streams."""
+        """End the streams of events."""
         self._closed.set()
 
     async def events(self) -> AsyncIterator[bytes]:

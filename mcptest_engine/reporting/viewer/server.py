@@ -98,7 +98,7 @@ class _Server(uvicorn.Server):
     when_ready: Callable[[], None]
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Tell that it answers."""
+        """Listen, then report that requests are answered."""
         await super().startup(sockets)
         self.when_ready()
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from mcptest_engine.safety.findings import Finding
     from mcptest_engine.safety.tool_surface import Surface
 
-__all__ = ["Compared", "catalog_changes"]
-
 _SAFE = {  # hint -> the value it has when it is not given, and the one that promises something
     "readOnlyHint": (False, True),
     "destructiveHint": (True, False),

@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 
     from mcptest_engine.safety.changes.reading import Schema
 
-__all__ = ["schema_changes"]
-
 _MOST_DEPTH = 40
 _MOST_STEPS = 5_000
 _APPLICATORS = frozenset({"anyOf", "oneOf", "allOf", "$ref", "if", "then", "else", "dependentSchemas", "not"})

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mcptest_engine.safety.learned.windows import Window
 
-__all__ = ["has_cue", "only_describes"]
-
 _BEFORE_AN_ORDER = frozenset(
     [
         "|",

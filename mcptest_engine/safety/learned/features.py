@@ -15,8 +15,6 @@ from mcptest_engine.safety.learned.windows import FORMS
 if TYPE_CHECKING:
     from mcptest_engine.safety.learned.windows import Window
 
-__all__ = ["features"]
-
 _FARTHEST = 9
 _PASSED_OVER = frozenset(
     [

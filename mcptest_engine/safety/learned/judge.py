@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from mcptest_engine.safety.learned.windows import Window
 
-__all__ = ["RULES", "glance_names", "glance_words", "steering", "support"]
-
 RULES = ("SEC-001", "SEC-002", "SEC-003", "SEC-006")
 SHARED = 0.25  # how much less a feature says among many
 FEWEST_WEIGHED = 12  # of more sentences those with the most telling words are weighed, so many and some by length

@@ -11,8 +11,6 @@ from functools import lru_cache
 from importlib import resources
 from typing import NamedTuple
 
-__all__ = ["Lexicon", "lexicon", "runs"]
-
 _SCRIPT_WITHOUT_BLANKS = "[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]"  # slow to compile, and seldom needed
 
 
@@ -25,7 +23,7 @@ class Lexicon(NamedTuple):
 
 @lru_cache(maxsize=1)
 def lexicon() -> Lexicon:
-    """All of `lexicon.txt`."""
+    """All entries of `lexicon.txt`."""
     text = resources.files(__package__).joinpath("lexicon.txt").read_text(encoding="utf-8")
     words: dict[str, list[str]] = {}
     for line in text.splitlines():

@@ -18,8 +18,6 @@ from mcptest_engine.safety.tool_classes import ToolClass, classify_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["FORMS", "Prose", "Window", "stems_of_name"]
-
 LONGEST = 70
 LONGEST_SENTENCE = 500
 FORMS = frozenset(["BASE", "THIRD", "PAST", "ING"])
@@ -165,7 +163,6 @@ class Prose:
         return [self._with_relation(joined(one[-1], other[0]))] if one and other else []
 
     def every(self) -> Iterator[Window]:
-        """All windows."""
         for at in range(len(self.spans)):
             yield from self.sentence(at)
             if at + 1 < len(self.spans):

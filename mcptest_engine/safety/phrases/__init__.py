@@ -29,7 +29,6 @@ _MARGIN = 40
 
 @lru_cache(maxsize=1)
 def phrases() -> tuple[Phrase, ...]:
-    """All of them."""
     modules = (injection, other_tools, exfiltration, preference, foreign, orders)
     return tuple(phrase for module in modules for phrase in module.phrases())
 

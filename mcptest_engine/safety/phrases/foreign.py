@@ -7,8 +7,6 @@ from dataclasses import replace
 
 from mcptest_engine.safety.phrases.phrase import Phrase, phrase
 
-__all__ = ["phrases"]
-
 _PRIVATE = "ssh id_ /etc/ .aws netrc git-cred kube gnupg docker npmrc pgpass history claude .cursor mcp.json .vscode login wallet seed"
 
 _THINGS = (

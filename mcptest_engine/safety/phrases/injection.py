@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from mcptest_engine.safety.phrases.phrase import Phrase, order, phrase
 
-__all__ = ["phrases"]
-
 _OVERRIDES = (
     "ignore disregard forget overrid overrul neglect overlook bypass circumvent discard dismiss abandon aside attention heed"
     " stop follow obey adhere comply listen bound longer"

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from mcptest_engine.safety.phrases.phrase import Phrase, order, phrase
 
-__all__ = ["phrases"]
-
 _VERBS = (
     "send attach copy cop forward upload post put mail include append paste insert embed pass add place write submit transmit share report relay"
     " hand provide supply give fill prepend encode dump export stream sync mirror push publish leak exfiltrate deliver store save drop ship pipe feed"

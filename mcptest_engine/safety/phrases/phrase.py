@@ -20,8 +20,6 @@ from mcptest_engine.core.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Phrase", "is_left_to_user", "order", "phrase"]
-
 _GAP = r"[\W_]{1,4}"
 _FEW = r"(?:[^\W_]{1,20}[\W_]{1,4}){0,3}"
 _POSITIVE = r"(?<!not\s)(?<!n't\s)(?<!never\s)"

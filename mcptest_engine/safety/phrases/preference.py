@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from mcptest_engine.safety.phrases.phrase import Phrase, phrase
 
-__all__ = ["phrases"]
-
 
 def phrases() -> tuple[Phrase, ...]:
     rule = "SEC-006"

@@ -123,7 +123,9 @@ def _report_http_failure(wrong: ServerError, session: Session | None, began: flo
     clause, http = wrong.clause, wrong.http or {}
     spoke = session is not None and session.traffic.last_received(since=0.0) is not None
     status = http.get("status")
-    if spoke or (isinstance(status, int) and status < 300 and _speaks(http)):
+    if spoke or (
+        isinstance(status, int) and status < 300 and media_type(http) in ("application/json", "text/event-stream")
+    ):
         if status is not None:
             tell(_http_check(Status.OK, _answered(http), began))
         tell(Check(layer="protocol", name="MCP", status=Status.FAILED, detail=clause, hint=wrong.hint))
@@ -135,10 +137,6 @@ def _report_http_failure(wrong: ServerError, session: Session | None, began: flo
     else:
         clause, hint = _status_detail(http, clause, hint)
     tell(_http_check(Status.FAILED, clause, began, hint))
-
-
-def _speaks(http: dict[str, Any]) -> bool:
-    return media_type(http) in ("application/json", "text/event-stream")
 
 
 def _status_detail(http: dict[str, Any], clause: str, hint: str | None) -> tuple[str, str | None]:

@@ -117,7 +117,7 @@ class Conversation:
         return (call for call in self.calls if call.lost is not None)
 
     def take_reply(self, reply: ModelReply) -> None:
-        """The model has answered."""
+        """Add the model's reply to the conversation."""
         self.replies.append(reply)
         self.turns.append(reply.as_turn())
 

@@ -108,7 +108,7 @@ class NodeTrace:
 
     @property
     def usage(self) -> Usage:
-        """What its calls cost."""
+        """The tokens and the USD of all its calls."""
         return total_said(call.usage for call in self.calls)
 
     def to_json(self, parents: Sequence[str]) -> dict[str, Any]:
