@@ -70,7 +70,7 @@ def mcp_app() -> Any:
 
 
 @pytest.fixture
-def mcp_server(request: pytest.FixtureRequest, mcp_app: Any) -> Iterator[Server | SyncServer]:
+def mcp_server(request: pytest.FixtureRequest, mcp_app: object) -> Iterator[Server | SyncServer]:
     """The server of `mcp_app`, opened by the first call and ended after the test.
 
     An `async def` test awaits its calls; a plain test calls without `await`.

@@ -198,7 +198,7 @@ class _SuiteRun:
             self._finished.clear()
             await self._finished.wait()
 
-    def _heard(self, event: Any) -> None:
+    def _heard(self, event: object) -> None:
         from mcptest_engine.core.events import CaseFinished
 
         if isinstance(event, CaseFinished):

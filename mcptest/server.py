@@ -55,7 +55,7 @@ class WrongType(UsageError, TypeError):
 class ProtocolError(McptestError):
     """The server answered with a JSON-RPC error: `code`, `data`, and its message in `server_message`."""
 
-    def __init__(self, message: str, *, error: Mapping[str, Any]) -> None:
+    def __init__(self, message: str, *, error: Mapping[str, object]) -> None:
         super().__init__(message)
         self.code = error.get("code")
         self.server_message = error.get("message")
@@ -171,7 +171,7 @@ class Server:
         self._unsaid: list[str] | None = None
 
     @_with_short_traceback
-    async def call(self, tool: str, arguments: Mapping[str, Any] | None = None, /, **keywords: Any) -> Result:
+    async def call(self, tool: str, arguments: Mapping[str, object] | None = None, /, **keywords: object) -> Result:
         """Call a tool; arguments are keywords, or a mapping where a name is no Python name.
 
         A tool that reports an error returns a result too: `is_error` says so, and `expect` fails.
@@ -220,7 +220,7 @@ class Server:
         return await self._asked("prompts/get", {"name": name, "arguments": given}, name)
 
     @_with_short_traceback
-    async def request(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    async def request(self, method: str, params: Mapping[str, object] | None = None) -> dict[str, Any]:
         """Send any request and return its result as sent; nothing checks it. Raises: ProtocolError, ServerError."""
         _check_text("the method of a request", method)
         given = None if params is None else _as_sent(_mapping("the parameters", params))
@@ -321,10 +321,10 @@ class Server:
         if note not in getattr(wrong, "__notes__", ()):
             wrong.add_note(note)
 
-    def _redact(self, value: Any) -> Any:
+    def _redact(self, value: object) -> Any:
         return self._pool.redactor.redact(value)
 
-    def _judge(self, target: str, matcher: Mapping[str, Any], envelope: Mapping[str, Any]) -> str | None:
+    def _judge(self, target: str, matcher: Mapping[str, object], envelope: Mapping[str, object]) -> str | None:
         """Why one matcher does not hold, or None."""
         from mcptest_engine.core.targets import TargetSyntaxError
         from mcptest_engine.judging.assertions import judge_assertions
@@ -368,7 +368,7 @@ class SyncServer:
         self._unsaid: list[str] = []
         server._unsaid = self._unsaid
 
-    def call(self, tool: str, arguments: Mapping[str, Any] | None = None, /, **keywords: Any) -> Result:
+    def call(self, tool: str, arguments: Mapping[str, object] | None = None, /, **keywords: object) -> Result:
         """As `Server.call`."""
         __tracebackhide__ = True
         return self._run(self._server.call(tool, arguments, **keywords))
@@ -398,7 +398,7 @@ class SyncServer:
         __tracebackhide__ = True
         return self._run(self._server.prompt(name, arguments, **keywords))
 
-    def request(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def request(self, method: str, params: Mapping[str, object] | None = None) -> dict[str, Any]:
         """As `Server.request`."""
         __tracebackhide__ = True
         return self._run(self._server.request(method, params))
@@ -419,7 +419,7 @@ class SyncServer:
         finally:
             self._runner.close()
 
-    def _run(self, work: Coroutine[Any, Any, T], *, closes: bool = False) -> T:
+    def _run(self, work: Coroutine[object, object, T], *, closes: bool = False) -> T:
         __tracebackhide__ = True
         try:
             _refuse_in_loop()
@@ -513,7 +513,7 @@ def open_server(
     env: Mapping[str, str] | None = None,
     headers: Mapping[str, str] | None = None,
     protocol: str | None = None,
-    timeout_seconds: Any = 30.0,
+    timeout_seconds: object = 30.0,
     snapshots: Path | None = None,
     update_snapshots: bool = False,
     test: str = "",
@@ -577,7 +577,7 @@ def _settings_of(target: object) -> tuple[dict[str, Any], bool]:
     return {"command": [sys.executable]}, True  # not started: the object answers
 
 
-def _suite_of(settings: Mapping[str, Any]) -> Any:
+def _suite_of(settings: Mapping[str, object]) -> Any:
     """A suite with this server and no test, checked as the file would be."""
     from mcptest_engine.suite.load import LoadOptions, check_text
 
@@ -625,7 +625,7 @@ def _as_sent(value: T) -> T:
     return read
 
 
-def _asked(method: str, params: Mapping[str, Any] | None, timeout_seconds: float) -> Any:
+def _asked(method: str, params: Mapping[str, object] | None, timeout_seconds: float) -> Any:
     from mcptest_engine.core.enums import TestKind
     from mcptest_engine.running.cases import ORDINARY, Case
 
@@ -653,7 +653,7 @@ def _validity_of(session: Session) -> Any:
     return Validity(session.protocol_version, fails=session.spec.validity == "fail")
 
 
-def _check_matcher(written: Mapping[str, Any]) -> None:
+def _check_matcher(written: Mapping[str, object]) -> None:
     __tracebackhide__ = True
     from mcptest_engine.judging.matchers import MATCHERS
 

@@ -89,7 +89,7 @@ class EngineClient:
             self._over = f"the engine cannot be started: {wrong.strerror or wrong}"
             raise EngineError(self._over) from None
 
-    async def ask(self, do: str, **arguments: Any) -> Any:
+    async def ask(self, do: str, **arguments: object) -> Any:
         """What the engine answers. While it is being started again this waits for the new one.
 
         Raises: EngineError when it refuses, is lost before it has answered, or is gone for good. When the caller is cancelled,
@@ -114,7 +114,7 @@ class EngineClient:
         finally:
             self._asked.pop(number, None)
 
-    def tell(self, do: str, **arguments: Any) -> None:
+    def tell(self, do: str, **arguments: object) -> None:
         """Give a command without waiting; one that is refused comes back as the event `command.failed`.
 
         With no child at this moment it is lost, but for those that set something, which every new child is told.
@@ -169,7 +169,7 @@ class EngineClient:
         assert self._up is not None
         self._up.set()
 
-    def _answered(self, child: _Child, number: int, hello: asyncio.Future[Any]) -> None:
+    def _answered(self, child: _Child, number: int, hello: asyncio.Future[object]) -> None:
         self._asked.pop(number, None)
         if not hello.cancelled() and hello.exception() is None and child is self._child:
             self._on_state("ready", "")

@@ -97,10 +97,10 @@ class ModeScreen(Sturdy, Screen[None]):
             app, "_css_update_count", object()
         )  # always another, where Textual does not count
 
-    def arrive(self, **where: Any) -> None:
+    def arrive(self, **where: object) -> None:
         """Called by `app.go`, also when this screen is on already: show that place."""
 
-    def events_applied(self, delta: Any) -> None:
+    def events_applied(self, delta: object) -> None:
         """The store has changed; called at most 20 times a second, on the current screen and once when it is shown again."""
 
     def engine_events(self, events: list[dict[str, Any]]) -> None:

@@ -113,13 +113,13 @@ class PlainWorkbench:
 
     # What the workbench's parts ask of an app
 
-    def run_worker(self, work: Any, **_: Any) -> None:
+    def run_worker(self, work: Any, **_: object) -> None:
         """Do something beside everything else; it is waited for before the next line of a pipe is read."""
         task: asyncio.Task[Any] = asyncio.ensure_future(work() if callable(work) else work)
         self._tasks.add(task)
         task.add_done_callback(self._worked)
 
-    def tell(self, message: str, *, hint: str | None = None, **_: Any) -> None:
+    def tell(self, message: str, *, hint: str | None = None, **_: object) -> None:
         """Print a notification, and what to do about it."""
         for text in filter(None, (message, hint)):
             self.put(*sanitise(text).split("\n"))
@@ -160,7 +160,7 @@ class PlainWorkbench:
         documents = await self.suites.read_changed(paths)
         self.runs.saved(paths, documents)
 
-    def _worked(self, task: asyncio.Task[Any]) -> None:
+    def _worked(self, task: asyncio.Task[object]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (wrong := task.exception()) is not None:
             self.tell(f"this is a bug in mcptest: {type(wrong).__name__}: {wrong}")

@@ -13,7 +13,7 @@ import time
 import traceback
 from collections import deque
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual.message_pump import MessagePump
 
@@ -98,7 +98,7 @@ def versions() -> str:
     return f"Python {platform.python_version()}, Textual {version('textual')}, {sys.platform}, terminal {terminal}"
 
 
-def title_of(error: Any) -> str:
+def title_of(error: object) -> str:
     """One line that says what happened."""
     said = str(error).strip().splitlines()
     return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__

@@ -232,7 +232,7 @@ class Runs:
         first = self._app.workspace.relative(Path(paths[0]))
         return first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"
 
-    def _show_failure(self, key: str, **said: Any) -> None:
+    def _show_failure(self, key: str, **said: object) -> None:
         self._app.bridge.take({"event": "run.failed", "run": key, **said})
 
     def _why_nothing(self, wanted: dict[str, list[str] | None], unsound: list[str]) -> str:

@@ -102,7 +102,7 @@ def read_state() -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def remember(**changes: Any) -> None:
+def remember(**changes: object) -> None:
     """Keep these for all workspaces, beside what is there. Raises: OSError."""
     from mcptest_engine.workspace.atomic import write_atomic
 

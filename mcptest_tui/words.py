@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import locale
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.text import LONG_WAIT_MS
@@ -101,7 +101,7 @@ def took_shown(duration_ms: float) -> str:
     return f"{duration_ms / 1000:.1f} s" if duration_ms < 59_950 else duration_shown(duration_ms / 1000)
 
 
-def took_text(duration_ms: float, behind: Mapping[str, Any] | None) -> str:
+def took_text(duration_ms: float, behind: Mapping[str, object] | None) -> str:
     """What a test took, how much of that it waited for an earlier call, and the rest, which is the time in the list of tests:
     `919 ms, 906 ms of it behind stock_report, 13 ms its own`. A short wait is not worth words: then it is that rest alone.
     """
@@ -112,7 +112,7 @@ def took_text(duration_ms: float, behind: Mapping[str, Any] | None) -> str:
     return f"{took}, {took_shown(waited)} of it behind {called}, {took_shown(duration_ms - waited)} its own"
 
 
-def waited_ms(behind: Mapping[str, Any] | None) -> float:
+def waited_ms(behind: Mapping[str, object] | None) -> float:
     """How much of its duration a test waited for an earlier call; `behind` is that of its result."""
     waited = None if behind is None else behind.get("ms")
     return float(waited) if isinstance(waited, (int, float)) else 0.0

@@ -123,7 +123,7 @@ def scaffold_agents(
 
 
 def _entry(
-    tool: Mapping[str, Any],
+    tool: Mapping[str, object],
     finding: Finding | None,
     case: dict[str, Any],
     target: Target,
@@ -171,7 +171,7 @@ def _no_tool(target: Target) -> dict[str, Any]:
     }
 
 
-def purpose(tool: Mapping[str, Any], finding: Finding | None) -> str | None:
+def purpose(tool: Mapping[str, object], finding: Finding | None) -> str | None:
     """What a tool is for, in the first sentence of its own description; None when that is not to be repeated."""
     if finding is not None:
         return None
@@ -180,10 +180,10 @@ def purpose(tool: Mapping[str, Any], finding: Finding | None) -> str | None:
     return (found[1] if found else first).rstrip(".!?") or None
 
 
-def arguments_text(arguments: Mapping[str, Any]) -> str:
+def arguments_text(arguments: Mapping[str, object]) -> str:
     """`city: London, limit: 1`: what a person would say that wants just these."""
     return ", ".join(f"{one_line(name, 60)}: {_value_text(value)}" for name, value in arguments.items())
 
 
-def _value_text(value: Any) -> str:
+def _value_text(value: object) -> str:
     return value if isinstance(value, str) and _PLAIN.fullmatch(value) else json.dumps(value, ensure_ascii=False)

@@ -37,7 +37,7 @@ class Better(NamedTuple):
     name: str
 
 
-def _blamed(names: Iterable[str], arguments: Mapping[str, Any], refusal: str) -> list[str]:
+def _blamed(names: Iterable[str], arguments: Mapping[str, object], refusal: str) -> list[str]:
     """Which of the arguments a refusal is about: those whose values it repeats, all of them where it repeats none."""
     told = [name for name in names if str(arguments.get(name)) in refusal]
     return told or list(names)
@@ -99,7 +99,7 @@ class ArgumentSearch:
             self._tried[name], self._found[name] = tried, found_before
         yield Better(result, better, sources, name)
 
-    def _searching(self, case: Case, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _searching(self, case: Case, arguments: Mapping[str, object]) -> dict[str, Any] | None:
         is_search = not {"search", "find", "query"}.isdisjoint(split_name(case.tool or ""))
         names = [
             name

@@ -34,7 +34,7 @@ def test_block(test: Mapping[str, Any], *, comments: tuple[str, ...] = ()) -> st
     return "".join(f"{line}\n" for line in (f"  - {first}", *(f"    {line}" for line in rest)))
 
 
-def expect_lines(expect: Mapping[str, Any]) -> list[str]:
+def expect_lines(expect: Mapping[str, object]) -> list[str]:
     """The lines of `expect: …` at column 0, with the derivation of the latency budget above it."""
     lines = ["expect:"]
     for key, value in expect.items():
@@ -44,12 +44,12 @@ def expect_lines(expect: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def expect_text(expect: Mapping[str, Any]) -> str:
+def expect_text(expect: Mapping[str, object]) -> str:
     """The value of an `expect` as YAML text, comments included."""
     return "".join(f"{line[2:]}\n" for line in expect_lines(expect)[1:])
 
 
-def reads_back(text: str, value: Any) -> bool:
+def reads_back(text: str, value: object) -> bool:
     """Whether a suite reads `text` as exactly `value`."""
     try:
         back = read_tree(text, file="").value
@@ -58,7 +58,7 @@ def reads_back(text: str, value: Any) -> bool:
     return bool(back == value) and repr(back) == repr(value)  # 1, 1.0 and true are equal to Python
 
 
-def _entry(key: str, value: Any) -> list[str]:
+def _entry(key: str, value: object) -> list[str]:
     head = f"{_key(key)}:"
     if not isinstance(value, (dict, list)) or not value or _fits(head, value):
         return [f"{head} {_flow(value)}"]
@@ -71,25 +71,25 @@ def _lines(value: Any) -> list[str]:
     return [line for member in value for line in _item(member)]
 
 
-def _item(value: Any) -> list[str]:
+def _item(value: object) -> list[str]:
     if not isinstance(value, (dict, list)) or not value or _fits("-", value):
         return [f"- {_flow(value)}"]
     first, *rest = _lines(value)
     return [f"- {first}", *(f"  {line}" for line in rest)]
 
 
-def _fits(head: str, value: Any) -> bool:
+def _fits(head: str, value: object) -> bool:
     """Whether a list of scalars is short enough for one line."""
     if not isinstance(value, list) or any(isinstance(member, (dict, list)) and member for member in value):
         return False
     return len(head) + len(_flow(value)) < WIDTH
 
 
-def _flow(value: Any) -> str:
+def _flow(value: object) -> str:
     return spell_unsafe(in_flow(value, as_json=True) if isinstance(value, (dict, list)) else scalar(value, quoted=True))
 
 
-def _key(key: Any) -> str:
+def _key(key: object) -> str:
     if not isinstance(key, str):
         raise Unwritable("a key must be text")
     return spell_unsafe(scalar(key))

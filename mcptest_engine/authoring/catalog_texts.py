@@ -40,7 +40,7 @@ CLEAN_UP = (
 """Stands at the top of every generated suite that may call what changes something."""
 
 
-def nameable_tools(tools: Iterable[Mapping[str, Any]], notes: list[str]) -> dict[str, Mapping[str, Any]]:
+def nameable_tools(tools: Iterable[Mapping[str, object]], notes: list[str]) -> dict[str, Mapping[str, Any]]:
     """The tools that a test can name, by name; why another cannot be is added to `notes`.
 
     Of several under one name it is the most dangerous that counts: nobody knows which of them a call reaches.
@@ -64,14 +64,14 @@ def nameable_tools(tools: Iterable[Mapping[str, Any]], notes: list[str]) -> dict
     return found
 
 
-def suspected(tools: Sequence[Mapping[str, Any]]) -> tuple[Finding, ...]:
+def suspected(tools: Sequence[Mapping[str, object]]) -> tuple[Finding, ...]:
     """What the descriptions of these tools are suspected of."""
     from mcptest_engine.safety.poisoning import description_warnings
 
     return tuple(description_warnings(tools))
 
 
-def about(tool: Mapping[str, Any], finding: Finding | None, *, named: str | None = None) -> str:
+def about(tool: Mapping[str, object], finding: Finding | None, *, named: str | None = None) -> str:
     """The line of comment above a tool's tests; a suspicious description is named instead of copied."""
     name = one_line(named or str(tool.get("name")), 60)
     if finding is not None:
@@ -80,7 +80,7 @@ def about(tool: Mapping[str, Any], finding: Finding | None, *, named: str | None
     return f"{name}: {described}" if described else name
 
 
-def held_back(tool: Mapping[str, Any]) -> str:
+def held_back(tool: Mapping[str, object]) -> str:
     """The class of a tool and why it has it, for a test that is not run before a person has looked at it."""
     tool_class = classify(tool)
     if tool_class is ToolClass.READ_ONLY_PRESUMED:
@@ -89,7 +89,7 @@ def held_back(tool: Mapping[str, Any]) -> str:
     return f"{tool_class.described} by its {'annotations' if by_hints else 'name'}"
 
 
-def prompt_arguments(prompt: Mapping[str, Any]) -> dict[str, str]:
+def prompt_arguments(prompt: Mapping[str, object]) -> dict[str, str]:
     """A text for each required argument of a prompt."""
     from mcptest_engine.core.synthesize import arguments_for
 
@@ -117,7 +117,7 @@ def listed(names: Sequence[str], most: int = 12) -> str:
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def holds_mask(value: Any) -> bool:
+def holds_mask(value: object) -> bool:
     """Whether a secret was taken out of a value, or of a part of it."""
     if isinstance(value, str):
         return MASK in value
@@ -125,7 +125,7 @@ def holds_mask(value: Any) -> bool:
     return any(map(holds_mask, parts))
 
 
-def masked(value: Any, redact: Callable[[str], str]) -> Any:
+def masked(value: object, redact: Callable[[str], str]) -> Any:
     """A copy with every text masked, keys aside."""
     if isinstance(value, str):
         return redact(value)

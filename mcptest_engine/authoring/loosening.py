@@ -22,7 +22,7 @@ _MOST_TOLD = 3
 _LONGEST = 40
 
 
-def loosening_of(was: Any, wanted: Any, *, threshold: Any = None) -> str | None:
+def loosening_of(was: object, wanted: object, *, threshold: object = None) -> str | None:
     """How `wanted`, an `expect` as a suite has it, demands less than `was`; one line, None when it does not.
 
     `threshold` is the test's: where only a part of the assertions has to hold, each one more counts for less.
@@ -37,13 +37,13 @@ def loosening_of(was: Any, wanted: Any, *, threshold: Any = None) -> str | None:
     return "; ".join(told) or None
 
 
-def rows_of(expect: Any) -> list[Any]:
+def rows_of(expect: object) -> list[Any]:
     """The assertions and sets of an `expect` in either form."""
     rows = expect.get(ASSERTIONS) if isinstance(expect, dict) else expect
     return list(rows) if isinstance(rows, (list, tuple)) else []
 
 
-def budget_of(setting: Any) -> tuple[float, bool] | None:
+def budget_of(setting: object) -> tuple[float, bool] | None:
     """How large a budget is, and whether it only warns; None for what is none."""
     size = setting.get("budget") if isinstance(setting, dict) else setting
     if not isinstance(size, (int, float)) or isinstance(size, bool):
@@ -51,7 +51,7 @@ def budget_of(setting: Any) -> tuple[float, bool] | None:
     return size, isinstance(setting, dict) and setting.get("mode") == "warn"
 
 
-def bare(row: Any) -> Any:
+def bare(row: object) -> Any:
     """A row without what it is called and what is said when it fails."""
     if not isinstance(row, dict):
         return row
@@ -65,7 +65,7 @@ def bare(row: Any) -> Any:
     return told
 
 
-def is_same(one: Any, other: Any) -> bool:
+def is_same(one: object, other: object) -> bool:
     """Equal as data, whatever the order of keys; 1, 1.0 and true are not the same."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
@@ -74,7 +74,7 @@ def is_same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def assertion_text(row: Any) -> str:
+def assertion_text(row: object) -> str:
     """An assertion in a few words: its target in backticks, its matcher, its argument."""
     if not isinstance(row, dict):
         return "an assertion"
@@ -85,7 +85,7 @@ def assertion_text(row: Any) -> str:
     return f"`{one_line(str(row.get('target')), 60)}` {_matcher_line(row.get('matcher'))}"
 
 
-def _matcher_line(matcher: Any) -> str:
+def _matcher_line(matcher: object) -> str:
     if not isinstance(matcher, dict) or len(matcher) != 1:
         return one_line(show(matcher, _LONGEST))
     ((name, argument),) = matcher.items()
@@ -98,7 +98,7 @@ def _matcher_line(matcher: Any) -> str:
     return one_line(str(name))
 
 
-def _apart(old: Sequence[Any], new: Sequence[Any]) -> Iterator[Any]:
+def _apart(old: Sequence[object], new: Sequence[object]) -> Iterator[Any]:
     """The old rows; of a set that is gone the rows in it, where one of them is left, so that the loss is told exactly."""
     for row in old:
         inner = row.get(ASSERT_SET) if isinstance(row, dict) else None
@@ -113,7 +113,7 @@ def _apart(old: Sequence[Any], new: Sequence[Any]) -> Iterator[Any]:
             yield row
 
 
-def _is_still_required(row: Any, new: Sequence[Any]) -> bool:
+def _is_still_required(row: object, new: Sequence[object]) -> bool:
     """Whether a row of the old `expect` is demanded by the new one too."""
     plain = bare(row)
     if any(is_same(plain, bare(one)) for one in new):
@@ -125,7 +125,7 @@ def _is_still_required(row: Any, new: Sequence[Any]) -> bool:
     return any(_is_stronger(bare(one), plain) for one in new if isinstance(one, dict))
 
 
-def _is_set_still_required(inner: Any, new: Sequence[Any]) -> bool:
+def _is_set_still_required(inner: object, new: Sequence[object]) -> bool:
     """Whether a set's rows are demanded one by one, or in a set of the same rows that asks for as much."""
     if not isinstance(inner, dict) or not isinstance(rows := inner.get(ASSERTIONS), list):
         return False
@@ -138,16 +138,16 @@ def _is_set_still_required(inner: Any, new: Sequence[Any]) -> bool:
     return False
 
 
-def _without_threshold(inner: Mapping[str, Any]) -> dict[str, Any]:
+def _without_threshold(inner: Mapping[str, object]) -> dict[str, Any]:
     return {key: part for key, part in inner.items() if key != "threshold"}
 
 
-def _threshold(inner: Mapping[str, Any]) -> float:
+def _threshold(inner: Mapping[str, object]) -> float:
     told = inner.get("threshold", 1.0)
     return told if isinstance(told, (int, float)) else 1.0
 
 
-def _is_stronger(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+def _is_stronger(new: Mapping[str, object], old: Mapping[str, object]) -> bool:
     """Whether `new` pins the target of `old`: to another value than `old` does, or to one that `old` holds for."""
     if any(not is_same(new.get(key), old.get(key)) for key in {*new, *old} - {"matcher"}):
         return False
@@ -157,7 +157,7 @@ def _is_stronger(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
     return list(matcher) == ["exact"] or _holds(matcher, pinned["exact"])
 
 
-def _holds(matcher: Mapping[str, Any], value: Any) -> bool:
+def _holds(matcher: Mapping[str, object], value: object) -> bool:
     """Whether a matcher holds for a value, both as a suite has them."""
     from mcptest_engine.authoring.review_runs import Templated, as_judged
     from mcptest_engine.judging.matchers import Context, compile_judge
@@ -171,13 +171,13 @@ def _holds(matcher: Mapping[str, Any], value: Any) -> bool:
         return False
 
 
-def _accepted_errors(old: Sequence[Any], new: Sequence[Any]) -> Iterator[str]:
+def _accepted_errors(old: Sequence[object], new: Sequence[object]) -> Iterator[str]:
     """Another exact value is no loss, but for one: that the call fails."""
     if _expects_error(new) and not _expects_error(old) and any(_is_about_error(row) for row in old):
         yield "accepts an error result"
 
 
-def _is_about_error(row: Any) -> bool:
+def _is_about_error(row: object) -> bool:
     return isinstance(row, dict) and str(row.get("target", "")).lstrip(".") == "result.isError"
 
 
@@ -185,7 +185,7 @@ def _expects_error(rows: Sequence[Any]) -> bool:
     return any(_is_about_error(row) and is_same(row.get("matcher"), {"exact": True}) for row in rows)
 
 
-def _widened(was: Any, wanted: Any) -> Iterator[str]:
+def _widened(was: object, wanted: object) -> Iterator[str]:
     if not isinstance(was, dict):
         return
     new = wanted if isinstance(wanted, dict) else {}

@@ -85,7 +85,7 @@ class Secrets:
         """Whether `value`, a scalar, is one because of the name that it stands under."""
         return is_secret_name(name) and value is not None and not isinstance(value, bool) and value != ""
 
-    def without(self, value: Any, name: str = "") -> Any:
+    def without(self, value: object, name: str = "") -> Any:
         """A copy of arguments without secrets, and the same object where there is none."""
         cleaned = self._patterns.redact({name: value} if name else value)
         cleaned = cleaned[name] if name and isinstance(cleaned, dict) and name in cleaned else cleaned
@@ -93,8 +93,8 @@ class Secrets:
 
 
 def compare(
-    first: Any,
-    second: Any,
+    first: object,
+    second: object,
     *,
     secrets: Secrets,
     today: date | None,
@@ -124,7 +124,7 @@ def compare(
     return found
 
 
-def _pairs(first: Any, second: Any, above: Path, found: Compared) -> Iterator[tuple[Path, Any, Any, bool]]:
+def _pairs(first: object, second: object, above: Path, found: Compared) -> Iterator[tuple[Path, Any, Any, bool]]:
     """Pairs of leaves, breadth first, so that the shallow ones are seen whatever lies below; `_MISSING` where one lacks it."""
     waiting: deque[tuple[Path, Any, Any, bool]] = deque([(above, first, second, False)])
     seen = 0
@@ -161,7 +161,7 @@ _MISSING = _Missing()
 
 
 def _kind_of(
-    path: Path, one: Any, other: Any, media: bool, secrets: Secrets, today: date | None, asked: Collection[str]
+    path: Path, one: object, other: object, media: bool, secrets: Secrets, today: date | None, asked: Collection[str]
 ) -> str:
     """Where a pair belongs: the name of a list of `Compared`."""
     if isinstance(one, list) and isinstance(other, list) and len(one) != len(other):
@@ -181,7 +181,7 @@ def _kind_of(
     return "changing" if _doubtful(one, name, today, asked, inside) else "stable"
 
 
-def scalars(value: Any) -> frozenset[str]:
+def scalars(value: object) -> frozenset[str]:
     """The texts and numbers in arguments, in a form in which they are compared."""
     found: set[str] = set()
     waiting = [value]
@@ -194,7 +194,9 @@ def scalars(value: Any) -> frozenset[str]:
     return frozenset(found)
 
 
-def _doubtful(value: Any, name: str, today: date | None, asked: Collection[str], inside: tuple[str, ...] = ()) -> bool:
+def _doubtful(
+    value: object, name: str, today: date | None, asked: Collection[str], inside: tuple[str, ...] = ()
+) -> bool:
     """A flag or a null is what it is, whatever it is called; and what was asked for comes again."""
     if value is None or isinstance(value, bool):
         return False
@@ -223,7 +225,7 @@ def _members(text: str) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
             yield name, here, inside
 
 
-def is_writable(value: Any) -> bool:
+def is_writable(value: object) -> bool:
     """Whether a suite can hold this scalar."""
     if isinstance(value, float) and not math.isfinite(value):
         return False
@@ -236,7 +238,7 @@ def is_writable(value: Any) -> bool:
     return True
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(one: object, other: object) -> bool:
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     try:
@@ -262,7 +264,7 @@ def _path_text(path: Path, secrets: Secrets) -> str:
     return target if len(target) <= LONGEST_TARGET else target[:LONGEST_TARGET] + "…"
 
 
-def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+def _mapped(value: object, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):

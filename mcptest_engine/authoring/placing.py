@@ -95,7 +95,9 @@ def server_for(suite: LoadedSuite | None, text: str, target: Target) -> tuple[st
     return unused_key(target.key, {**servers, **expanded}), True
 
 
-def same_call(suite: LoadedSuite, path: Path, tool: str, arguments: Mapping[str, Any], server: str) -> SameCall | None:
+def same_call(
+    suite: LoadedSuite, path: Path, tool: str, arguments: Mapping[str, object], server: str
+) -> SameCall | None:
     """The test in `path` itself that calls `tool` of `server` with exactly `arguments`.
 
     Of several it is the one that is called as a proposal is, else the first.
@@ -201,7 +203,7 @@ def _with_budget_comment(text: str, index: int) -> str:
     return text[: len(text) - len(body)] + commented
 
 
-def _free_name(name: str, tests: Sequence[Any]) -> str:
+def _free_name(name: str, tests: Sequence[object]) -> str:
     taken = {test["name"] for test in tests if isinstance(test, dict) and isinstance(test.get("name"), str)}
     number, found = 2, name
     while found in taken:
@@ -219,7 +221,7 @@ def _reaches(settings: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     return same_env and _argv(settings) is not None and _argv(settings) == _argv(wanted)
 
 
-def _argv(settings: Mapping[str, Any]) -> list[str] | None:
+def _argv(settings: Mapping[str, object]) -> list[str] | None:
     command = settings.get("command")
     if isinstance(command, str):
         try:
@@ -229,7 +231,7 @@ def _argv(settings: Mapping[str, Any]) -> list[str] | None:
     return [str(word) for word in command] if isinstance(command, (list, tuple)) else None
 
 
-def _same_arguments(one: Any, other: Any) -> bool:
+def _same_arguments(one: object, other: object) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same_arguments(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):

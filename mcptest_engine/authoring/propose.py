@@ -66,7 +66,7 @@ class Proposed:
 async def propose(
     session: Session,
     tool: str,
-    arguments: Mapping[str, Any],
+    arguments: Mapping[str, object],
     *,
     gate: Gate,
     server_key: str,
@@ -145,7 +145,7 @@ class _Single:
 
 
 async def _observe(
-    gate: Gate, session: Session, tool: str, arguments: Mapping[str, Any], *, twice: bool, timeout_seconds: float
+    gate: Gate, session: Session, tool: str, arguments: Mapping[str, object], *, twice: bool, timeout_seconds: float
 ) -> tuple[list[Exchange], _Single | None]:
     """One after the other, so that the second sees what the first left behind, as a second run would."""
     observed = [await gate.call(session, tool, arguments, timeout_seconds=timeout_seconds)]
@@ -179,7 +179,7 @@ def _why_single(tool_class: ToolClass, *, single_call: bool) -> _Single:
 
 
 def _head(
-    tool_class: ToolClass, tool: str, arguments: Mapping[str, Any], server_key: str, secrets: Secrets
+    tool_class: ToolClass, tool: str, arguments: Mapping[str, object], server_key: str, secrets: Secrets
 ) -> tuple[dict[str, Any], list[str]]:
     """The test without its `expect`, proved to be writable before anything is called. Raises: UsageError."""
     notes: list[str] = []
@@ -376,5 +376,5 @@ class _Proposal:
         self._notes.append(text)
 
 
-def _assertion(target: str, matcher: Mapping[str, Any], message: str) -> dict[str, Any]:
+def _assertion(target: str, matcher: Mapping[str, object], message: str) -> dict[str, Any]:
     return {"target": target, "matcher": dict(matcher), "message": message}

@@ -284,7 +284,7 @@ def _found(text: SuiteText, item: ReviewItem) -> Iterator[tuple[int, Pointer]]:
             yield index, path
 
 
-def _path_now(test: Any, item: ReviewItem) -> Pointer | None:
+def _path_now(test: object, item: ReviewItem) -> Pointer | None:
     if _same(value_at(test, item.path), item.was):
         return item.path
     if not item.path or isinstance(item.path[-1], str):
@@ -354,7 +354,7 @@ def _with(tree: Any, path: Pointer, value: Any) -> Any:
     return {**tree, head: _with(tree.get(head), rest, value)}
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     return bool(one == other) and repr(one) == repr(other)
 
 

@@ -34,7 +34,7 @@ class Restated(NamedTuple):
     loosens: str | None = None
 
 
-def restated(matcher: Mapping[str, Any], actual: Any) -> Restated | None:
+def restated(matcher: Mapping[str, object], actual: object) -> Restated | None:
     """A matcher that holds for `actual`, as near to the one that failed as can be; None where there is no saying."""
     if len(matcher) != 1:
         return None
@@ -62,7 +62,7 @@ def find_loosening(matcher: Mapping[str, Any], part: Pointer, new: Any, actual: 
     return None if found is None else found.loosens
 
 
-def _holds(matcher: Mapping[str, Any], actual: Any) -> bool:
+def _holds(matcher: Mapping[str, object], actual: object) -> bool:
     from mcptest_engine.judging.matchers import Context, compile_judge
 
     try:
@@ -71,11 +71,11 @@ def _holds(matcher: Mapping[str, Any], actual: Any) -> bool:
         return False
 
 
-def _exact(_argument: Any, actual: Any) -> Restated | None:
+def _exact(_argument: object, actual: object) -> Restated | None:
     return Restated({"exact": actual})
 
 
-def _contains(argument: Any, actual: Any) -> Restated | None:
+def _contains(argument: object, actual: object) -> Restated | None:
     if isinstance(argument, str) and isinstance(actual, str):
         part = _part(argument, actual)
         return None if part is None else Restated({"contains": part})
@@ -84,19 +84,19 @@ def _contains(argument: Any, actual: Any) -> Restated | None:
     return None
 
 
-def _icontains(argument: Any, actual: Any) -> Restated | None:
+def _icontains(argument: object, actual: object) -> Restated | None:
     part = _part(argument, actual) if isinstance(argument, str) and isinstance(actual, str) else None
     return None if part is None else Restated({"icontains": part})
 
 
-def _starts_with(argument: Any, actual: Any) -> Restated | None:
+def _starts_with(argument: Any, actual: object) -> Restated | None:
     if not isinstance(actual, str) or not actual.strip():
         return None
     line = actual.split("\n", 1)[0]
     return Restated({"starts-with": line if len(line) <= SHORT_TEXT else _cut(line, max(len(argument), 20))})
 
 
-def _ends_with(argument: Any, actual: Any) -> Restated | None:
+def _ends_with(argument: Any, actual: object) -> Restated | None:
     if not isinstance(actual, str) or not actual.strip():
         return None
     line = actual.rsplit("\n", 1)[-1]
@@ -104,7 +104,7 @@ def _ends_with(argument: Any, actual: Any) -> Restated | None:
     return Restated({"ends-with": wanted}) if wanted else None
 
 
-def _regex(argument: Any, actual: Any) -> Restated | None:
+def _regex(argument: object, actual: object) -> Restated | None:
     if not isinstance(actual, str) or not actual.strip():
         return None
     if _is_short(actual):
@@ -113,31 +113,31 @@ def _regex(argument: Any, actual: Any) -> Restated | None:
     return None if part is None else Restated({"contains": part})
 
 
-def _one_of(argument: Any, actual: Any) -> Restated | None:
+def _one_of(argument: object, actual: object) -> Restated | None:
     if not isinstance(argument, list):
         return None
     return Restated({"one-of": [*argument, actual]}, f"accepts {show(actual, 60)} as well")
 
 
-def _contains_any(argument: Any, actual: Any) -> Restated | None:
+def _contains_any(argument: object, actual: object) -> Restated | None:
     if not isinstance(argument, list) or not isinstance(actual, str):
         return None
     part = _part(str(argument[0]) if argument else "", actual)
     return None if part is None else Restated({"contains-any": [*argument, part]}, f"accepts {show(part, 60)} as well")
 
 
-def _type(_argument: Any, actual: Any) -> Restated | None:
+def _type(_argument: object, actual: object) -> Restated | None:
     kind = type_of(actual)
     if kind == "null":
         return Restated({"type": kind}, "accepts null")
     return Restated({"type": kind})
 
 
-def _exists(argument: Any, _actual: Any) -> Restated | None:
+def _exists(argument: object, _actual: object) -> Restated | None:
     return Restated({"exists": True}) if argument is False else None
 
 
-def _length(argument: Any, actual: Any) -> Restated | None:
+def _length(argument: object, actual: object) -> Restated | None:
     if not isinstance(actual, (str, list, dict)):
         return None
     if isinstance(argument, dict):
@@ -149,7 +149,7 @@ def _length(argument: Any, actual: Any) -> Restated | None:
 def _above(name: str) -> Callable[[Any, Any], Restated | None]:
     """`lt` and `lte`: the limit goes up to what came, or just beyond it."""
 
-    def restate(argument: Any, actual: Any) -> Restated | None:
+    def restate(argument: object, actual: Any) -> Restated | None:
         if not _is_number(argument) or not _is_number(actual):
             return None
         limit = actual if name == "lte" else _beyond(actual, 1)
@@ -159,7 +159,7 @@ def _above(name: str) -> Callable[[Any, Any], Restated | None]:
 
 
 def _below(name: str) -> Callable[[Any, Any], Restated | None]:
-    def restate(argument: Any, actual: Any) -> Restated | None:
+    def restate(argument: object, actual: Any) -> Restated | None:
         if not _is_number(argument) or not _is_number(actual):
             return None
         limit = actual if name == "gte" else _beyond(actual, -1)
@@ -168,7 +168,7 @@ def _below(name: str) -> Callable[[Any, Any], Restated | None]:
     return restate
 
 
-def _between(argument: Any, actual: Any) -> Restated | None:
+def _between(argument: object, actual: object) -> Restated | None:
     if not isinstance(argument, list) or len(argument) != 2 or not _is_number(actual):
         return None
     low, high = argument
@@ -177,17 +177,17 @@ def _between(argument: Any, actual: Any) -> Restated | None:
     return Restated({"between": [low, actual]}, f"raises the limit from {high} to {actual}")
 
 
-def _approx(argument: Any, actual: Any) -> Restated | None:
+def _approx(argument: object, actual: object) -> Restated | None:
     if not isinstance(argument, dict) or not _is_number(actual):
         return None
     return Restated({"approx": {**argument, "value": actual}})
 
 
-def _subset(argument: Any, actual: Any) -> Restated | None:
+def _subset(argument: object, actual: object) -> Restated | None:
     return _subset_of("subset", argument, actual)
 
 
-def _subset_of(name: str, argument: Any, actual: Any) -> Restated | None:
+def _subset_of(name: str, argument: object, actual: object) -> Restated | None:
     lost: list[str] = []
     value = _covered(argument, actual, "", lost)
     if value in ({}, []):
@@ -199,7 +199,7 @@ def _loss(lost: Sequence[str]) -> str | None:
     return f"no longer requires {', '.join(f'`{one}`' for one in lost[:3])}" if lost else None
 
 
-def _covered(wanted: Any, actual: Any, path: str, lost: list[str]) -> Any:
+def _covered(wanted: object, actual: object, path: str, lost: list[str]) -> Any:
     """What was asked for, as it is in `actual`; what is not there is left out and noted in `lost`."""
     if isinstance(wanted, dict) and isinstance(actual, dict):
         lost += [f"{path}{key}" for key in wanted if key not in actual]
@@ -215,14 +215,14 @@ def _covered(wanted: Any, actual: Any, path: str, lost: list[str]) -> Any:
     return actual
 
 
-def _not(argument: Any, _actual: Any) -> Restated | None:
+def _not(argument: object, _actual: object) -> Restated | None:
     """What was ruled out came: only the opposite holds."""
     if not isinstance(argument, dict) or len(argument) != 1:
         return None
     return Restated(argument, "expects what it ruled out")
 
 
-def _all_of(argument: Any, actual: Any) -> Restated | None:
+def _all_of(argument: object, actual: object) -> Restated | None:
     if not isinstance(argument, list):
         return None
     inner = [(one, None if _holds(one, actual) else restated(one, actual)) for one in argument]
@@ -284,7 +284,7 @@ def _cut(text: str, most: int) -> str:
     return cut[:space] if space > most // 2 else cut
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return (
         isinstance(value, (int, float)) and not isinstance(value, bool) and value - value == 0
     )  # of infinities it is not

@@ -97,7 +97,7 @@ def _read(workspace: Workspace, name: str) -> dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def _write(workspace: Workspace, name: str, value: Any) -> None:
+def _write(workspace: Workspace, name: str, value: object) -> None:
     workspace.make_runs_dir()
     write_atomic(_path(workspace, name), to_json_bytes(value), mode=0o600)
 

@@ -115,7 +115,7 @@ class Seen(NamedTuple):
     result: Mapping[str, Any]
 
 
-def results(records: Iterator[Mapping[str, Any]]) -> dict[tuple[str, str, str], list[list[Seen]]]:
+def results(records: Iterator[Mapping[str, object]]) -> dict[tuple[str, str, str], list[list[Seen]]]:
     """What each test came to, by file, kind and id: for each run, newest first, its results there.
 
     A test that is repeated has several in one run. Skips decide nothing.
@@ -170,7 +170,7 @@ def _named(run_id: str) -> str:
     return f"from the run of {time_shown(ulid_seconds(run_id))}" if is_ulid(run_id) else f"from the run {run_id}"
 
 
-def _distrust(result: Mapping[str, Any]) -> str | None:
+def _distrust(result: Mapping[str, object]) -> str | None:
     """Why an answer of the test, or of a step of its `verify`, must not become what it expects; None where it may."""
     steps = result.get("verify")
     for call in (result, *(steps if isinstance(steps, list) else ())):
@@ -246,7 +246,7 @@ def refused_guess(text: SuiteText, kind: str, newest: Sequence[Seen]) -> Guess |
     )
 
 
-def described_arguments(schema: Any) -> Iterator[str]:
+def described_arguments(schema: object) -> Iterator[str]:
     """What an input schema says of each argument, on a line: "`id` (string, required): The id of the book."."""
     members = schema.get("properties") if isinstance(schema, dict) else None
     required = schema.get("required") if isinstance(schema, dict) else None
@@ -262,7 +262,7 @@ def described_arguments(schema: Any) -> Iterator[str]:
         yield one_line(f"`{name}` ({', '.join(parts)}){said}", 300)
 
 
-def _undecided(result: Mapping[str, Any]) -> str | None:
+def _undecided(result: Mapping[str, object]) -> str | None:
     """The outcome that was wanted of a call with made-up arguments, where an error left it open."""
     rows = result.get("assertions")
     for row in rows if isinstance(rows, list) and result.get("verdict") == "inconclusive" else ():
@@ -272,7 +272,7 @@ def _undecided(result: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _has_sent(test: Mapping[str, Any], result: Mapping[str, Any]) -> bool:
+def _has_sent(test: Mapping[str, object], result: Mapping[str, object]) -> bool:
     """Whether the result is of the arguments that the test has now; what templates stand for is not known."""
     request = result.get("request")
     params = request.get("params") if isinstance(request, dict) else None
@@ -321,7 +321,7 @@ class _Failed(NamedTuple):
             return f"{value} {len(runs[0])} times in one run", False
         return ("seen once" if same <= 1 else f"{value} in the last {same} runs"), False
 
-    def _suggests_the_same(self, row: Mapping[str, Any]) -> bool:
+    def _suggests_the_same(self, row: Mapping[str, object]) -> bool:
         judged = row.get("matcher")
         found = restated(judged, row.get("actual")) if isinstance(judged, dict) else None
         wanted = None if found is None else as_written(found.matcher, LITERAL_KEYS)
@@ -345,7 +345,7 @@ class _Restated(NamedTuple):
     is_plain: bool = False
 
 
-def _of_test(test: Mapping[str, Any], block: str, newest: Sequence[Seen]) -> Iterator[_Restated]:
+def _of_test(test: Mapping[str, object], block: str, newest: Sequence[Seen]) -> Iterator[_Restated]:
     """The failed assertions and budgets of a test and of the steps of its `verify`."""
     result = next(seen.result for seen in newest if seen.result.get("verdict") == "fail")
     yield from _of_expect(test, block, (), result, (), newest)
@@ -357,10 +357,10 @@ def _of_test(test: Mapping[str, Any], block: str, newest: Sequence[Seen]) -> Ite
 
 
 def _of_expect(
-    written: Mapping[str, Any],
+    written: Mapping[str, object],
     block: str,
     above: Pointer,
-    result: Mapping[str, Any],
+    result: Mapping[str, object],
     place: tuple[str | int, ...],
     newest: Sequence[Seen],
 ) -> Iterator[_Restated]:
@@ -440,7 +440,7 @@ def _parts(text: SuiteText, test: tuple[str, int], whole: _Restated) -> list[_Re
     return parts or [whole]
 
 
-def _differences(was: Any, value: Any, path: Pointer = ()) -> Iterator[tuple[Pointer, Any, Any]]:
+def _differences(was: object, value: object, path: Pointer = ()) -> Iterator[tuple[Pointer, Any, Any]]:
     """Where two values differ, with what stands there in each; what lost a member or changed its length is one difference."""
     if isinstance(was, dict) and isinstance(value, dict) and was.keys() <= value.keys():
         for key, new in value.items():
@@ -452,7 +452,7 @@ def _differences(was: Any, value: Any, path: Pointer = ()) -> Iterator[tuple[Poi
         yield path, was, value
 
 
-def _is_partly_changed(was: Any, now: Any, value: Any) -> bool:
+def _is_partly_changed(was: object, now: object, value: object) -> bool:
     """Whether each difference of two values stands in `now` as it is in one of them: some parts of a change were accepted."""
     if _equal(now, was) or _equal(now, value):
         return True
@@ -465,7 +465,7 @@ def _is_partly_changed(was: Any, now: Any, value: Any) -> bool:
     return False
 
 
-def _leaves(item: Any, row: Any) -> Iterator[tuple[Pointer, Mapping[str, Any], Pointer, Mapping[str, Any]]]:
+def _leaves(item: object, row: object) -> Iterator[tuple[Pointer, Mapping[str, Any], Pointer, Mapping[str, Any]]]:
     """An assertion and its row, or those of a set: the path in the suite, the assertion, the path in the record, the row."""
     if not isinstance(item, dict) or not isinstance(row, dict):
         return
@@ -483,7 +483,7 @@ def _leaves(item: Any, row: Any) -> Iterator[tuple[Pointer, Mapping[str, Any], P
 
 
 def _restated(
-    item: Mapping[str, Any], row: Mapping[str, Any], output: Any, result: Mapping[str, Any]
+    item: Mapping[str, object], row: Mapping[str, object], output: object, result: Mapping[str, object]
 ) -> tuple[Any, str | None, bool] | None:
     """The assertion as it would be, how that loosens, and whether it does so by accepting an error."""
     judged, target = row.get("matcher"), row.get("target")
@@ -508,7 +508,7 @@ def _restated(
 
 
 def _accepts_error(
-    target: str, judged: Mapping[str, Any], actual: Any, output: Any, result: Mapping[str, Any]
+    target: str, judged: Mapping[str, object], actual: object, output: object, result: Mapping[str, object]
 ) -> str | None:
     """Whether the change would have a test pass on an error that it does not expect."""
     bare = target.lstrip(".")
@@ -532,7 +532,7 @@ def _accepts_error(
 _NOT_WHOLE = object()
 
 
-def _whole_actual(actual: Any, target: str, output: Any, *, transformed: bool) -> Any:
+def _whole_actual(actual: object, target: str, output: object, *, transformed: bool) -> Any:
     """The value that was judged, whole: as the row has it, else from the answer where that was kept."""
     cut = isinstance(actual, str) and _CLIPPED.search(actual) is not None
     if not cut and not (isinstance(actual, list) and None in actual and "[*]" in target):
@@ -548,7 +548,7 @@ def _whole_actual(actual: Any, target: str, output: Any, *, transformed: bool) -
     return found
 
 
-def _budgets(expect: Mapping[str, Any], newest: Sequence[Seen]) -> Iterator[_Restated]:
+def _budgets(expect: Mapping[str, object], newest: Sequence[Seen]) -> Iterator[_Restated]:
     """Budgets that were exceeded, raised with some room."""
     for key in ("max_duration_ms", "max_response_tokens"):
         written = expect.get(key)
@@ -576,7 +576,7 @@ def _budgets(expect: Mapping[str, Any], newest: Sequence[Seen]) -> Iterator[_Res
         )
 
 
-def _amount_spent(key: str, result: Mapping[str, Any]) -> float:
+def _amount_spent(key: str, result: Mapping[str, object]) -> float:
     if key == "max_duration_ms":
         duration = result.get("duration_ms")
         return float(duration) if isinstance(duration, (int, float)) else 0.0
@@ -599,7 +599,7 @@ def _failed_everywhere(newest: Sequence[Seen], place: tuple[str | int, ...]) -> 
     return all(row is None or row.get("passed") is False for row in rows)
 
 
-def _row_at(result: Mapping[str, Any], place: tuple[str | int, ...]) -> Mapping[str, Any] | None:
+def _row_at(result: Mapping[str, object], place: tuple[str | int, ...]) -> Mapping[str, Any] | None:
     found: Any = result
     for part in place:
         try:
@@ -613,7 +613,7 @@ class Templated(Exception):
     """A text holds a template: what it stands for is not what is written."""
 
 
-def as_judged(value: Any, literal: frozenset[str] = frozenset()) -> Any:
+def as_judged(value: object, literal: frozenset[str] = frozenset()) -> Any:
     """What is written as it is judged: `$${` is `${`. Raises: Templated for a template."""
     if isinstance(value, str):
         if "${" not in value:
@@ -629,7 +629,7 @@ def as_judged(value: Any, literal: frozenset[str] = frozenset()) -> Any:
     return [as_judged(part, literal) for part in value] if isinstance(value, list) else value
 
 
-def as_written(value: Any, literal: frozenset[str] = frozenset()) -> Any:
+def as_written(value: object, literal: frozenset[str] = frozenset()) -> Any:
     """A value from outside as it stands in a suite: `${` is `$${`."""
     if isinstance(value, str):
         return value.replace("${", "$${")
@@ -641,31 +641,31 @@ def as_written(value: Any, literal: frozenset[str] = frozenset()) -> Any:
     return [as_written(part, literal) for part in value] if isinstance(value, list) else value
 
 
-def _holds_mask(value: Any) -> bool:
+def _holds_mask(value: object) -> bool:
     return MASK in json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(one: object, other: object) -> bool:
     return bool(one == other) and repr(one) == repr(other)
 
 
-def _number(value: Any) -> int | None:
+def _number(value: object) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _own_id(result: Mapping[str, Any]) -> str:
+def _own_id(result: Mapping[str, object]) -> str:
     """The last part of the test's id without the number of a repeat: its name, numbered where it has a namesake."""
     return str(result.get("id")).rsplit("::", 1)[-1].split(" #run", 1)[0]
 
 
-def _suite_name(result: Mapping[str, Any]) -> str:
+def _suite_name(result: Mapping[str, object]) -> str:
     """The test's name as the suite has it: of a repeat without its number."""
     name = str(result.get("name"))
     numbered = _NUMBERED.fullmatch(name) if " #run" in str(result.get("id")) else None
     return name if numbered is None else numbered[1]
 
 
-def _namesake(result: Mapping[str, Any]) -> int:
+def _namesake(result: Mapping[str, object]) -> int:
     """Which of the tests of one name it is, from 1."""
     own = _own_id(result)
     number = own.removeprefix(f"{_suite_name(result)} #")

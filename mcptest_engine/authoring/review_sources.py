@@ -257,8 +257,8 @@ class Sources:
         path: Path,
         suite: str,
         name: str,
-        values: Mapping[str, Any],
-        value: Any,
+        values: Mapping[str, object],
+        value: object,
         test: tuple[str, str, int | None] | None,
     ) -> ReviewItem:
         file = self.workspace.relative(path)
@@ -322,7 +322,7 @@ def _shown(item: ReviewItem, piece: Piece) -> ReviewItem | None:
     return replace(item, id=own_id, after=after)
 
 
-def _call_of(test: Any) -> str:
+def _call_of(test: object) -> str:
     """`quote {"items":[]}`: what a test calls, and with which arguments; "" for what calls nothing itself."""
     if not isinstance(test, dict):
         return ""
@@ -357,7 +357,7 @@ def _of_proposal(stored: StoredProposal) -> ReviewItem:
     )
 
 
-def _settles_guess(test: Mapping[str, Any], expect: Any) -> bool:
+def _settles_guess(test: Mapping[str, object], expect: object) -> bool:
     """Whether accepting an `expect` accepts the made-up arguments; a refusal has to be told from others by its words."""
     if test.get("outcome") != "error":
         return True
@@ -371,13 +371,13 @@ def _in_form_of(was: Any, wanted: Any) -> Any:
     return wanted[ASSERTIONS] if only_assertions and (was is None or isinstance(was, list)) else wanted
 
 
-def _long_expect(expect: Any, block: str) -> dict[str, Any]:
+def _long_expect(expect: object, block: str) -> dict[str, Any]:
     """An `expect` with all its assertions in the long form."""
     others = {key: expect[key] for key in expect if key in EXPECT_KEYS} if isinstance(expect, dict) else {}
     return {**others, ASSERTIONS: [row for _, row in written_assertions(expect, block)]}
 
 
-def _in_short_form(was: Mapping[str, Any], wanted: Any, block: str) -> Any:
+def _in_short_form(was: Mapping[str, Any], wanted: object, block: str) -> Any:
     """`wanted` written as `was` is: keys of the short form stay where their assertions do, further ones are in `assertions`.
 
     `wanted` itself where that would read otherwise.
@@ -408,7 +408,7 @@ def _in_short_form(was: Mapping[str, Any], wanted: Any, block: str) -> Any:
     return written if len(found) == len(meant) and all(_is_in(found, row) for row in meant) else wanted
 
 
-def _is_in(rows: Iterable[Any], row: Any) -> bool:
+def _is_in(rows: Iterable[object], row: object) -> bool:
     """Whether an assertion is among others. To Python, 1 and true are equal."""
     return any(equal(row, one) for one in rows)
 
@@ -425,7 +425,7 @@ def _test_text(stored: StoredProposal) -> str:
     return dashed("\n".join(block(dict(stored.test), 0)))
 
 
-def _snapshots_of(result: Any) -> Iterator[str]:
+def _snapshots_of(result: object) -> Iterator[str]:
     """The names of the snapshots that a result of a record looked at."""
     if not isinstance(result, dict):
         return
@@ -444,7 +444,7 @@ def _snapshots_of(result: Any) -> Iterator[str]:
                     yield named or Context(None, test_name, row.target).snapshot_name
 
 
-def _digest(*parts: Any) -> str:
+def _digest(*parts: object) -> str:
     told = json.dumps(parts, ensure_ascii=True, sort_keys=True, default=str)
     return hashlib.sha256(told.encode()).hexdigest()[:_ID_DIGITS]
 

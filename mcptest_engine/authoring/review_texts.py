@@ -54,7 +54,7 @@ class Piece(NamedTuple):
     def show(self, text: str) -> str:
         return dashed(text) if self.is_item else text
 
-    def with_value(self, value: Any) -> str:
+    def with_value(self, value: object) -> str:
         """The piece's text with another value at the place asked for; comments and spelling stay. Raises: EditRefused."""
         if not self.in_json:
             return apply(self.text, set_value(self.text, self.inner, value))

@@ -200,7 +200,7 @@ def _page(
     return page
 
 
-def _resource_entries(resources: Sequence[Mapping[str, Any]], key: str, notes: list[str]) -> list[Entry]:
+def _resource_entries(resources: Sequence[Mapping[str, object]], key: str, notes: list[str]) -> list[Entry]:
     """A test for each resource of the server `key`; what none can be written for is told in `notes`."""
     entries, seen = [], set()
     for number, resource in enumerate(resources, 1):
@@ -214,7 +214,7 @@ def _resource_entries(resources: Sequence[Mapping[str, Any]], key: str, notes: l
     return entries
 
 
-def _prompt_entries(prompts: Sequence[Mapping[str, Any]], key: str, notes: list[str]) -> list[Entry]:
+def _prompt_entries(prompts: Sequence[Mapping[str, object]], key: str, notes: list[str]) -> list[Entry]:
     """The same for prompts."""
     entries, seen = [], set()
     for number, prompt in enumerate(prompts, 1):
@@ -286,7 +286,7 @@ class _Writer:
             )
         )
 
-    def _tests(self, tool: Mapping[str, Any], options: ScaffoldOptions, tool_class: ToolClass) -> Iterator[Entry]:
+    def _tests(self, tool: Mapping[str, object], options: ScaffoldOptions, tool_class: ToolClass) -> Iterator[Entry]:
         from mcptest_engine.core.synthesize import arguments_for
         from mcptest_engine.core.synthesize.cases import Cases, all_probes, first_edge, first_violation
 
@@ -304,7 +304,7 @@ class _Writer:
             if case is not None and isinstance(case.arguments, dict):
                 yield self._case(tool, case, made, tool_class)
 
-    def _happy(self, tool: Mapping[str, Any], made: Synthesis, tool_class: ToolClass) -> Entry:
+    def _happy(self, tool: Mapping[str, object], made: Synthesis, tool_class: ToolClass) -> Entry:
         arguments = made.value if isinstance(made.value, dict) else {}
         expect = [self._conforming(tool) or _CONTENT]
         if made.problem is None:
@@ -313,7 +313,7 @@ class _Writer:
         skip = "fill in the arguments first"
         return self._test(tool, "valid arguments", arguments, tool_class, comment, expect=expect, skip=skip)
 
-    def _conforming(self, tool: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _conforming(self, tool: Mapping[str, object]) -> dict[str, Any] | None:
         """The answer's `structuredContent` against the declared `outputSchema`."""
         if "outputSchema" not in tool:
             return None
@@ -324,7 +324,7 @@ class _Writer:
             return None
         return {"target": "result.structuredContent", "matcher": {"schema": schema}}
 
-    def _case(self, tool: Mapping[str, Any], case: ArgumentCase, made: Synthesis, tool_class: ToolClass) -> Entry:
+    def _case(self, tool: Mapping[str, object], case: ArgumentCase, made: Synthesis, tool_class: ToolClass) -> Entry:
         if case.valid:
             return self._test(tool, case.name, case.arguments, tool_class, guessed=case.guessed, expect=[_CONTENT])
         good = made.value if isinstance(made.value, dict) else {}
@@ -411,7 +411,7 @@ def _held(entry: Entry, tool_class: ToolClass, reason: str | None) -> Entry:
     return Entry(block=entry.block, test=test, comments=comments)
 
 
-def _skipped(test: Mapping[str, Any], reason: str) -> dict[str, Any]:
+def _skipped(test: Mapping[str, object], reason: str) -> dict[str, Any]:
     """The test with a `skip:`, before its `expect:` where it has one."""
     expect = {"expect": test["expect"]} if "expect" in test else {}
     return {**{key: value for key, value in test.items() if key != "expect"}, "skip": reason, **expect}
@@ -425,7 +425,7 @@ def _guess(places: Sequence[str]) -> list[str] | bool:
     return [untemplated(name) for name in dict.fromkeys(names)] if names and all(names) else True
 
 
-def _is_same(name: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _is_same(name: str, one: Mapping[str, object], other: Mapping[str, object]) -> bool:
     return name in one and name in other and repr(one[name]) == repr(other[name])
 
 
@@ -524,7 +524,7 @@ def usable_schema(schema: object) -> tuple[dict[str, Any], str | None]:
     return {}, why
 
 
-def without_prose(schema: Any) -> Any:
+def without_prose(schema: object) -> Any:
     """A copy of a JSON Schema without what it says to people, which decides nothing and may be aimed at a model."""
     if isinstance(schema, list):
         return [without_prose(item) for item in schema]

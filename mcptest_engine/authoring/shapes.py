@@ -97,7 +97,7 @@ def widened(schema: dict[str, Any], declared: object) -> dict[str, Any]:
     return found
 
 
-def type_of(value: Any) -> str:
+def type_of(value: object) -> str:
     """The JSON Schema type of a value; a number such as 5.0 is a number, though a schema would take it for an integer."""
     if value is None:
         return "null"

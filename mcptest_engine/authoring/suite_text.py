@@ -97,7 +97,7 @@ def block_lines(tests: Sequence[TestText]) -> list[str]:
     return lines
 
 
-def server_lines(settings: Mapping[str, Any], column: int) -> list[str]:
+def server_lines(settings: Mapping[str, object], column: int) -> list[str]:
     """The lines of a server's settings; its argv always in brackets and quotes."""
     lines = []
     for key, value in settings.items():
@@ -141,7 +141,7 @@ def proved(entries: Iterable[Entry]) -> tuple[tuple[TestText, ...], tuple[tuple[
     return tuple(good), tuple(left_out)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A copy in plain dicts and lists."""
     if isinstance(value, dict) or hasattr(value, "items"):
         return {key: plain(item) for key, item in value.items()}
@@ -159,7 +159,7 @@ def _entry_text(one: Entry) -> TestText:
     return TestText(entry=one, lines=tuple(lines), known=known)
 
 
-def _member(key: str, value: Any, column: int) -> list[str]:
+def _member(key: str, value: object, column: int) -> list[str]:
     if key == "name":
         lines = [f"name: {scalar(value, quoted=True)}"]
     elif isinstance(value, str) and ("\n" in value or len(value) > LINE - 20) and _is_prose(value):
@@ -171,7 +171,7 @@ def _member(key: str, value: Any, column: int) -> list[str]:
     return [_shown(line) for line in lines]
 
 
-def _expected(value: Any) -> tuple[list[str], bool]:
+def _expected(value: object) -> tuple[list[str], bool]:
     """The lines of an `expect`, and whether they read back. Most tests of a suite expect the same, so it is kept."""
     sign = repr(value)
     known = _EXPECTED.get(sign)
@@ -215,13 +215,13 @@ def _unwritable(one: TestText) -> str | None:
     return f"it has {size:,} characters, too many for a suite" if size > MOST_CHARACTERS else None
 
 
-def _is_finite(value: Any) -> bool:
+def _is_finite(value: object) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     return all(map(_is_finite, value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()))
 
 
-def _has_template_key(value: Any) -> bool:
+def _has_template_key(value: object) -> bool:
     if isinstance(value, dict):
         return any("${" in key or _has_template_key(item) for key, item in value.items())
     return isinstance(value, list) and any(map(_has_template_key, value))
@@ -238,7 +238,7 @@ def _read_back(tests: Sequence[TestText]) -> bool:
     return _reads_as(lines, meant)
 
 
-def _reads_as(lines: Iterable[str], meant: Any) -> bool:
+def _reads_as(lines: Iterable[str], meant: object) -> bool:
     try:
         back = read_tree("\n".join(lines) + "\n", file="").value
     except SuiteError:
@@ -246,12 +246,12 @@ def _reads_as(lines: Iterable[str], meant: Any) -> bool:
     return bool(back == meant) and repr(back) == repr(meant)  # 1, 1.0 and true are equal to Python
 
 
-def same_settings(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def same_settings(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
     """Whether two servers are declared alike."""
     return repr(sorted(plain(one).items(), key=repr)) == repr(sorted(plain(other).items(), key=repr))
 
 
-def unused_key(key: str, taken: Sequence[str] | Mapping[str, Any]) -> str:
+def unused_key(key: str, taken: Sequence[str] | Mapping[str, object]) -> str:
     """The key, or with a number behind it where it is taken."""
     number, found = 2, key
     while found in taken:

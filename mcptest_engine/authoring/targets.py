@@ -55,7 +55,7 @@ def declared_in_suite(suite: LoadedSuite, server: str) -> Target:
     )
 
 
-def _declared_for(settings: Mapping[str, Any], suite: LoadedSuite) -> dict[str, Any]:
+def _declared_for(settings: Mapping[str, object], suite: LoadedSuite) -> dict[str, Any]:
     """The variables that the templates of a server name, declared as its suite does, without a literal secret."""
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.secret_names import is_secret_name
@@ -73,7 +73,7 @@ def _declared_for(settings: Mapping[str, Any], suite: LoadedSuite) -> dict[str, 
     return found
 
 
-def untemplated(value: Any) -> Any:
+def untemplated(value: object) -> Any:
     """A copy of plain data in which `${` means itself; keys are never touched."""
     if isinstance(value, str):
         return value.replace("${", "$${")
@@ -102,7 +102,7 @@ def declared_env(
     return {name: references.get(name) or written[name] for name in env}
 
 
-def with_variables(settings: Mapping[str, Any], secrets: Iterable[str]) -> Target:
+def with_variables(settings: Mapping[str, object], secrets: Iterable[str]) -> Target:
     """The server of a suite that loads also where the variables named in `secrets` are not set: they are empty there."""
     names = {name: f"var.{name}" for name in secrets}
     variables = {name: {"from_env": name, "default": ""} for name in names}
@@ -118,7 +118,7 @@ class FreeNames(NamedTuple):
 
 
 def with_free_names(
-    settings: Mapping[str, Any], secrets: Mapping[str, str], environ: Mapping[str, str], key: str
+    settings: Mapping[str, object], secrets: Mapping[str, str], environ: Mapping[str, str], key: str
 ) -> FreeNames:
     """The declaration of the server `key` with another variable in place of each that has another value in `environ`.
 
@@ -139,7 +139,7 @@ def with_free_names(
     )
 
 
-def _with_look_ups(value: Any, names: Mapping[str, str]) -> Any:
+def _with_look_ups(value: object, names: Mapping[str, str]) -> Any:
     """The value with other templates in place of those that look up one of `names`, and of `{ env: NAME }`."""
     if isinstance(value, dict):
         name = value.get("env") if set(value) == {"env"} else None

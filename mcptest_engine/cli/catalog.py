@@ -28,7 +28,7 @@ OUTPUT = click.option(
 @target_options
 @FORMAT
 @OUTPUT
-def tools(form: str, output: str | None, **flags: Any) -> None:
+def tools(form: str, output: str | None, **flags: object) -> None:
     """List a server's tools with their arguments. `--format json` prints the list as the server sent it.
 
     Descriptions that look like instructions to a model cause a warning; `mcptest security` shows details.
@@ -54,7 +54,7 @@ def tools(form: str, output: str | None, **flags: Any) -> None:
 @target_options
 @FORMAT
 @OUTPUT
-def resources(form: str, output: str | None, **flags: Any) -> None:
+def resources(form: str, output: str | None, **flags: object) -> None:
     """List a server's resources and resource templates.
 
     \b
@@ -71,7 +71,7 @@ def resources(form: str, output: str | None, **flags: Any) -> None:
 @target_options
 @FORMAT
 @OUTPUT
-def prompts(form: str, output: str | None, **flags: Any) -> None:
+def prompts(form: str, output: str | None, **flags: object) -> None:
     """List a server's prompts with their arguments.
 
     \b
@@ -86,7 +86,7 @@ def prompts(form: str, output: str | None, **flags: Any) -> None:
 @target_options
 @FORMAT
 @OUTPUT
-def capabilities(form: str, output: str | None, **flags: Any) -> None:
+def capabilities(form: str, output: str | None, **flags: object) -> None:
     """Show what a server sends in the handshake: name, revision, capabilities, instructions.
 
     \b
@@ -130,7 +130,7 @@ def _listed(flags: Mapping[str, Any], *kinds: str) -> dict[str, Any]:
     return with_session(spec, ask)
 
 
-def _print(found: Mapping[str, Any], form: str, output: str | None, rows: Sequence[tuple[str, object]]) -> None:
+def _print(found: Mapping[str, object], form: str, output: str | None, rows: Sequence[tuple[str, object]]) -> None:
     text = json_text(found) if form == "json" else _table(rows)
     write_out(text, output)
 
@@ -152,7 +152,7 @@ def _table(rows: Sequence[tuple[str, object]]) -> str:
     return "\n".join(line for line in lines if line) + "\n"
 
 
-def _signature(tool: Mapping[str, Any]) -> str:
+def _signature(tool: Mapping[str, object]) -> str:
     """`name(path: string, limit?: integer)`; a schema that is not an object's is shown without arguments."""
     schema = tool.get("inputSchema")
     properties = schema.get("properties") if isinstance(schema, dict) else None
@@ -175,13 +175,13 @@ def _type(schema: object) -> str:
     return str(found) if found is not None else "enum" if "enum" in schema else "any"
 
 
-def _prompt_signature(prompt: Mapping[str, Any]) -> str:
+def _prompt_signature(prompt: Mapping[str, object]) -> str:
     arguments = prompt.get("arguments")
     listed = [item for item in arguments if isinstance(item, dict)] if isinstance(arguments, list) else []
     inside = ", ".join(f"{item.get('name')}{'' if item.get('required') else '?'}" for item in listed)
     return f"{prompt.get('name')}({inside})"
 
 
-def _about(item: Mapping[str, Any]) -> str:
+def _about(item: Mapping[str, object]) -> str:
     parts = (item.get("title") or item.get("name"), item.get("mimeType"), item.get("description"))
     return " · ".join(str(part) for part in parts if part)

@@ -150,7 +150,7 @@ def agent_servers(folder: Path) -> tuple[FoundServer, ...]:
     )
 
 
-def check_flags(flags: Mapping[str, Any]) -> None:
+def check_flags(flags: Mapping[str, object]) -> None:
     ways = [
         name
         for name, key in (
@@ -251,7 +251,7 @@ def server_in_file(found: ServerFile, path: Path, name: str) -> FoundServer:
     return known[name] if name else next(iter(known.values()))
 
 
-def chosen_in_file(server: FoundServer, path: Path, flags: Mapping[str, Any]) -> Chosen:
+def chosen_in_file(server: FoundServer, path: Path, flags: Mapping[str, object]) -> Chosen:
     """A server of a file in a suite's words. Raises: UsageError when a value is missing that the file asks for."""
     if server.missing:
         names = ", ".join(f"`{name}`" for name in server.missing)

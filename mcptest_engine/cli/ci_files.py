@@ -9,7 +9,7 @@ import os
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import McptestError, UsageError
 from mcptest_engine.core.values import dataclass
@@ -80,7 +80,7 @@ def own_source() -> str | None:
 
 
 def write(
-    pipeline: Pipeline, suite: Path, settings: Mapping[str, Any], *, skips_mutating: bool, source: str | None
+    pipeline: Pipeline, suite: Path, settings: Mapping[str, object], *, skips_mutating: bool, source: str | None
 ) -> None:
     """Write it for the suite, whose server is declared as `settings`; `source` is what mcptest is installed from.
 
@@ -97,7 +97,7 @@ def write(
 
 
 def text_of(
-    pipeline: Pipeline, suite: Path, settings: Mapping[str, Any], *, skips_mutating: bool, source: str | None
+    pipeline: Pipeline, suite: Path, settings: Mapping[str, object], *, skips_mutating: bool, source: str | None
 ) -> str:
     """The file's text. Without a `source` a variable of the CI system says it."""
     start = pipeline.root / pipeline.folder
@@ -112,7 +112,7 @@ def text_of(
     return _github(pipeline, file, run, needed, variables, with_node=with_node)
 
 
-def variables_in(settings: Any, key: str = "") -> set[str]:
+def variables_in(settings: object, key: str = "") -> set[str]:
     """The variables of the environment that a server's settings name."""
     if isinstance(settings, dict):
         named = {settings["env"]} if set(settings) == {"env"} and isinstance(settings["env"], str) else set()

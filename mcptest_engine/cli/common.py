@@ -180,7 +180,7 @@ def read_json(file: str, *, hint: str | None = None) -> Any:
         raise UsageError(f"{file}{place}: {wrong.reason}", hint=hint) from None
 
 
-def json_text(value: Any) -> str:
+def json_text(value: object) -> str:
     """`value` as indented JSON that is safe on a terminal, newline included.
 
     Raises McptestError when it is nested too deeply to be written.
@@ -193,7 +193,7 @@ def json_text(value: Any) -> str:
         raise McptestError("the answer is nested too deeply to be printed") from None
 
 
-def supports_colour(stream: Any) -> bool:
+def supports_colour(stream: object) -> bool:
     """Colour on a terminal, unless `NO_COLOR` is set or the terminal is a dumb one."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
@@ -208,7 +208,7 @@ def is_terminal(stream: Any) -> bool:
         return False
 
 
-def colours(stream: Any) -> Callable[[str, str], str]:
+def colours(stream: object) -> Callable[[str, str], str]:
     """A function that paints text for `stream`: (SGR code, text) -> text."""
     if not supports_colour(stream):
         return lambda _code, text: text

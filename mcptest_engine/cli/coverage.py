@@ -91,7 +91,7 @@ def command(
     ctx.exit(ExitCode.GATE if short else ExitCode.PASSED)
 
 
-def _own_floors(suite: LoadedSuite, workspace: Workspace, tests: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
+def _own_floors(suite: LoadedSuite, workspace: Workspace, tests: Sequence[Mapping[str, object]]) -> Mapping[str, float]:
     """The floors of the suite's `coverage`; none of them for a run of a part of its tests, as they are now."""
     if not suite.coverage:
         return {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -26,7 +26,7 @@ Held = tuple["dict[str | None, Surface]", frozenset[str], "Callable[[str], str]"
 @click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
 @click.option("--output", type=click.Path(), metavar="PATH", help="Write the output to this file instead of stdout.")
 @click.pass_context
-def command(ctx: click.Context, /, old: str, new: str | None, form: str, output: str | None, **flags: Any) -> None:
+def command(ctx: click.Context, /, old: str, new: str | None, form: str, output: str | None, **flags: object) -> None:
     """Compare two saved catalogs, or a saved one with a server. Exit 1 if a change may break a client.
 
     \b
@@ -78,7 +78,7 @@ def _read(file: str) -> Held:
     return surfaces, sections_in(document), str
 
 
-def _is_a_page(document: Any) -> bool:
+def _is_a_page(document: object) -> bool:
     """Whether a list was saved before its end, so that nothing can be said of what is missing."""
     parts = [document]
     if isinstance(document, dict):
@@ -88,7 +88,7 @@ def _is_a_page(document: Any) -> bool:
     return any(isinstance(part, dict) and part.get("nextCursor") is not None for part in parts)
 
 
-def _listed(flags: Mapping[str, Any]) -> Held:
+def _listed(flags: Mapping[str, object]) -> Held:
     """What a server offers now; a list that it does not give is not compared."""
     listed = listed_surface(flags)
     failed = {name.replace("resources/templates", "resourceTemplates") for name in listed.failed}

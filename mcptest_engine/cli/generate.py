@@ -95,7 +95,7 @@ def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--no-violation", is_flag=True, help="Write no tests with invalid arguments.")
 @click.option("--probe", is_flag=True, help="Write all further tests of limits and of invalid arguments.")
 @allowing_options
-def suite(saved: str | None, **flags: Any) -> None:
+def suite(saved: str | None, **flags: object) -> None:
     """Write a first suite: for every tool a call that should work, one at a limit, one that must be refused.
 
     Tests of tools that do not declare `readOnlyHint: true` have a `skip:`. They run after you have removed it, or if
@@ -139,7 +139,7 @@ def suite(saved: str | None, **flags: Any) -> None:
 
 @group.command("conformance", short_help="checks of the protocol; no model is needed")
 @source_options
-def conformance(saved: str | None, **flags: Any) -> None:
+def conformance(saved: str | None, **flags: object) -> None:
     """Write checks of the protocol for what the server declares. They need no model.
 
     \b
@@ -164,7 +164,7 @@ def conformance(saved: str | None, **flags: Any) -> None:
 @source_options
 @page_options
 @allowing_options
-def redteam(saved: str | None, **flags: Any) -> None:
+def redteam(saved: str | None, **flags: object) -> None:
     """Write a probe for every tool: does an agent obey an instruction that is hidden in its data?
 
     When the suite runs, a stub answers for tools that do not declare `readOnlyHint: true`, unless --allow or
@@ -183,7 +183,7 @@ def redteam(saved: str | None, **flags: Any) -> None:
 @source_options
 @page_options
 @allowing_options
-def evaluation(saved: str | None, **flags: Any) -> None:
+def evaluation(saved: str | None, **flags: object) -> None:
     """Write a task for every tool: does a model find and use the tool? Another model grades the answer.
 
     When the suite runs, a stub answers for tools that do not declare `readOnlyHint: true`, unless --allow or
@@ -397,7 +397,7 @@ class _Destination:
             flags["config"] = into
         return cls(output=output, into=into, form=form, flags=flags, before=before)
 
-    def put(self, answer: Mapping[str, Any], said: str, after: str | None, tell: Callable[[], None]) -> None:
+    def put(self, answer: Mapping[str, object], said: str, after: str | None, tell: Callable[[], None]) -> None:
         """Write what was made, and tell of it: `said` in short, `tell` at length. `after` is the suite that was added to."""
         if self.into is None or self.before is None or after is None:
             tell()

@@ -48,7 +48,7 @@ _DEFAULT_TIMEOUT_SECONDS = 300.0
 )
 @click.option("--logout", is_flag=True, help="Remove the stored token.")
 @click.pass_context
-def command(ctx: click.Context, /, url: str, **flags: Any) -> None:
+def command(ctx: click.Context, /, url: str, **flags: object) -> None:
     """Log in to a server with OAuth and store the token. Every run on this URL then uses it.
 
     \b
@@ -132,7 +132,7 @@ def _client_secret(variable: str | None) -> str | None:
     return secret
 
 
-async def _stored_token(url: str, steps: Coroutine[Any, Any, StoredToken]) -> StoredToken:
+async def _stored_token(url: str, steps: Coroutine[object, object, StoredToken]) -> StoredToken:
     """The token of a login, in its file: while a run that refreshes the old one holds the lock, this waits."""
     from mcptest_engine.servers import token_store
 
@@ -142,7 +142,7 @@ async def _stored_token(url: str, steps: Coroutine[Any, Any, StoredToken]) -> St
     return token
 
 
-def _run(steps: Coroutine[Any, Any, StoredToken]) -> StoredToken | None:
+def _run(steps: Coroutine[object, object, StoredToken]) -> StoredToken | None:
     """The token that `steps` come to; None after Ctrl-C, which leaves no half of one: it is stored whole or not at all."""
     import asyncio
 

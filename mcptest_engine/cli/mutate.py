@@ -239,7 +239,7 @@ def _save(
         raise McptestError(f"the scores and proposals were not saved: {wrong.strerror or wrong}") from None
 
 
-def _render(report: Mapping[str, Any], form: str, *, proposals: Mapping[str, int], to_file: bool) -> str:
+def _render(report: Mapping[str, object], form: str, *, proposals: Mapping[str, int], to_file: bool) -> str:
     import shutil
 
     from mcptest_engine.mutation import report as forms

@@ -199,7 +199,7 @@ class _Place:
 
     @classmethod
     def at(
-        cls, path: Path, target: Target, secrets: Mapping[str, str], tool: str, arguments: Mapping[str, Any]
+        cls, path: Path, target: Target, secrets: Mapping[str, str], tool: str, arguments: Mapping[str, object]
     ) -> _Place:
         """Raises: SuiteError for a suite that does not load, EditRefused, UsageError."""
         from mcptest_engine.authoring.placing import same_call, server_for, shared_expect

@@ -107,7 +107,7 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     ctx.exit(review_on_terminal(workspace, waiting))
 
 
-def _check_flags(flags: Mapping[str, Any]) -> None:
+def _check_flags(flags: Mapping[str, object]) -> None:
     reading = [name for name, key in (("--diff", "diff"), ("--list", "listing"), ("--undo", "undo")) if flags[key]]
     all_of = [name for name, key in (("--accept-all", "accept_all"), ("--reject-all", "reject_all")) if flags[key]]
     single = [name for name in ("--accept", "--accept-like", "--reject") if flags[name[2:].replace("-", "_")]]

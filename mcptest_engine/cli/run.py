@@ -347,7 +347,7 @@ def _report_run(
     return record.exit_code or (ExitCode.FAILED if lost else ExitCode.PASSED)
 
 
-def _run_loop(work: Coroutine[Any, Any, T], sinks: Sequence[Sink]) -> T:
+def _run_loop(work: Coroutine[object, object, T], sinks: Sequence[Sink]) -> T:
     """Run to the end, or until a signal ends it."""
     import asyncio
 

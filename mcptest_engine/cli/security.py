@@ -80,7 +80,7 @@ def command(
     reason: str | None,
     expires: str | None,
     allow_update_in_ci: bool,
-    **flags: Any,
+    **flags: object,
 ) -> None:
     """Find hidden instructions, secrets and weak schemas in a server's lists, or in a saved catalog.
 
@@ -231,7 +231,7 @@ def _baseline(
     return made
 
 
-def _saved(file: str | None, catalog: str | None, flags: Mapping[str, Any]) -> str | None:
+def _saved(file: str | None, catalog: str | None, flags: Mapping[str, object]) -> str | None:
     if file is not None and catalog is not None and file != catalog:
         raise UsageError(f"two catalogs are named: `{file}` and `{catalog}`", hint="name one")
     saved = file or catalog

@@ -104,6 +104,6 @@ def _text(path: Path) -> str:
     return path.read_bytes().decode("utf-8-sig")
 
 
-def _member(value: Any, name: str) -> dict[str, Any]:
+def _member(value: object, name: str) -> dict[str, Any]:
     found = value.get(name) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else {}

@@ -77,7 +77,7 @@ def _positive(ctx: click.Context, param: click.Parameter, value: float) -> float
     return value
 
 
-def target_spec(flags: Mapping[str, Any]) -> ServerSpec:
+def target_spec(flags: Mapping[str, object]) -> ServerSpec:
     """The server that the flags name. Raises UsageError unless they name one."""
     from mcptest_engine.servers.spec import spec_from_settings
 
@@ -119,7 +119,7 @@ class Declared(NamedTuple):
     secrets: Mapping[str, str] = MappingProxyType({})
 
 
-def declared_target(flags: Mapping[str, Any], *, optional_secrets: bool = False) -> Declared:
+def declared_target(flags: Mapping[str, object], *, optional_secrets: bool = False) -> Declared:
     """The server that the flags name; a server of a suite as that file writes it.
 
     With `optional_secrets` a suite with this server loads also where the variables of its secrets are not set.
@@ -153,7 +153,7 @@ def declared_target(flags: Mapping[str, Any], *, optional_secrets: bool = False)
     return Declared(target, (*variable_notes(secrets), *notes), secrets)
 
 
-def _declared_in_suite(flags: Mapping[str, Any]) -> Declared:
+def _declared_in_suite(flags: Mapping[str, object]) -> Declared:
     from dataclasses import replace
 
     from mcptest_engine.authoring.targets import declared_in_suite
@@ -222,11 +222,11 @@ def given_env(flags: Mapping[str, Any]) -> GivenEnv:
 _REFERENCE = re.compile(r"(?P<scheme>(?:(?:Bearer|Basic|Token) +)?)\$\{(?:env\.)?(?P<variable>\w+)\}")
 
 
-def _offering(settings: Mapping[str, Any], flags: Mapping[str, Any]) -> Mapping[str, Any]:
+def _offering(settings: Mapping[str, object], flags: Mapping[str, object]) -> Mapping[str, Any]:
     return settings if flags["protocol"] is None else {**settings, "protocol": flags["protocol"]}
 
 
-def _from_suite(flags: Mapping[str, Any], environ: Mapping[str, str]) -> ServerSpec:
+def _from_suite(flags: Mapping[str, object], environ: Mapping[str, str]) -> ServerSpec:
     """The spec of a server of the suite, just as a run would have it."""
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.running.launch import DEFAULT_CONNECT_TIMEOUT_MS

@@ -40,7 +40,12 @@ if TYPE_CHECKING:
 
 
 def watch(
-    path: Path, settings: RunSettings, workspace: Workspace, variables: Mapping[str, str], *, flags: Mapping[str, Any]
+    path: Path,
+    settings: RunSettings,
+    workspace: Workspace,
+    variables: Mapping[str, str],
+    *,
+    flags: Mapping[str, object],
 ) -> int:
     """Watch until Ctrl-C, or until nobody reads the output.
 

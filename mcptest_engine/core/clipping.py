@@ -71,7 +71,7 @@ def kind_of(value: object) -> str:
     return "an array" if isinstance(value, list) else "nothing"
 
 
-def truncate(value: Any, limit: int = RECORD_CHARACTERS) -> Any:
+def truncate(value: object, limit: int = RECORD_CHARACTERS) -> Any:
     """Return `value`, or its beginning as text when it is larger than a record should hold twice, or too deep."""
     if isinstance(value, str):
         return value if len(value) <= limit else f"{value[:limit]}… ({len(value)} characters)"
@@ -85,7 +85,7 @@ def truncate(value: Any, limit: int = RECORD_CHARACTERS) -> Any:
     return value
 
 
-def truncate_deep_members(output: Any) -> Any:
+def truncate_deep_members(output: object) -> Any:
     """Return an answer's output in which each member that is nested too deeply for a record is its beginning as text."""
     if not isinstance(output, dict) or not nested_deeper_than(output, RECORD_DEPTH):
         return output
@@ -95,12 +95,12 @@ def truncate_deep_members(output: Any) -> Any:
     }
 
 
-def truncate_depth(value: Any) -> Any:
+def truncate_depth(value: object) -> Any:
     """Return `value`, or its beginning as text when it is nested too deeply for a record."""
     return _text_of_deep(value) if nested_deeper_than(value, RECORD_DEPTH) else value
 
 
-def _text_of_deep(value: Any) -> str:
+def _text_of_deep(value: object) -> str:
     return f"{compact(value, RECORD_CHARACTERS)[:RECORD_CHARACTERS]}… (clipped: nested more than {RECORD_DEPTH} levels deep)"
 
 
@@ -143,7 +143,7 @@ def _redacted_text(value: object, limit: int, redact: Callable[[str], str] | Non
     return one_line(told, limit)
 
 
-def _json_parts(value: Any, room: int, depth: int) -> Iterator[str]:
+def _json_parts(value: object, room: int, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         yield json.dumps(value[:room], ensure_ascii=False)[: None if len(value) <= room else -1]
     elif isinstance(value, (dict, list)) and depth >= _DEEPEST:

@@ -62,7 +62,7 @@ def check_program(text: str) -> None:
     _run_program(text, b"", 1.0)
 
 
-def run_program(text: str, value: Any, *, timeout_seconds: float = 1.0) -> list[Any]:
+def run_program(text: str, value: object, *, timeout_seconds: float = 1.0) -> list[Any]:
     """All outputs of the program for `value`, which is JSON; NaN goes in as null, as jq has no other word for it.
 
     It may compute for `timeout_seconds`, and for large values what it takes to hand them over (0.4 s a megabyte at most).
@@ -248,7 +248,7 @@ def _binding_directory() -> Path:
     return origin.parent.parent if spec.submodule_search_locations else origin.parent
 
 
-def _to_json(value: Any) -> bytes:
+def _to_json(value: object) -> bytes:
     try:
         try:
             text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
@@ -264,7 +264,7 @@ def _to_json(value: Any) -> bytes:
         return _LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text).encode()
 
 
-def _without_special_floats(value: Any) -> Any:
+def _without_special_floats(value: object) -> Any:
     if isinstance(value, float) and value - value != 0:  # NaN and the infinities
         return None if value != value else (_LARGEST_FLOAT if value > 0 else -_LARGEST_FLOAT)
     if isinstance(value, dict):

@@ -134,7 +134,7 @@ class Redactor:
         is_plain = _PREFIX.fullmatch(text) or not any(map(str.isalnum, text))
         return text if is_plain else self._stand_in(text)
 
-    def redact(self, value: Any) -> Any:
+    def redact(self, value: object) -> Any:
         """`value`, a JSON value of any depth, without its secrets; the same object when it holds none."""
         if isinstance(value, str):
             return self.redact_text(value)
@@ -142,7 +142,7 @@ class Redactor:
             return self._number(value)
         return value if self._is_clean(value) else self._copy(value, self._key, self._member)
 
-    def redact_registered(self, value: Any) -> Any:
+    def redact_registered(self, value: object) -> Any:
         """`value` without the registered secrets, and whatever else is in it as it is: for what is shown as it was sent.
 
         Any JSON value, also inside of tuples and dataclasses.
@@ -164,12 +164,12 @@ class Redactor:
     def _shown_key(self, key: str) -> str:
         return key if _is_word(key) else self._registered_only(key)
 
-    def _shown_member(self, key: str, item: Any) -> Any:
+    def _shown_member(self, key: str, item: object) -> Any:
         if isinstance(item, str):
             return item if key == "required" and _is_word(item) else self._registered_only(item)
         return self._number(item)
 
-    def _number(self, item: Any) -> Any:
+    def _number(self, item: object) -> Any:
         """A number that is a registered value masked; anything else as it is."""
         if not self._numbers or type(item) not in (int, float) or item not in self._numbers:
             return item
@@ -228,7 +228,9 @@ class Redactor:
             self._plain_names.add(name)
         return plain
 
-    def _copy(self, value: Any, name: Callable[[str], str], member: Callable[[str, Any, dict[str, Any]], Any]) -> Any:
+    def _copy(
+        self, value: object, name: Callable[[str], str], member: Callable[[str, Any, dict[str, Any]], Any]
+    ) -> Any:
         """A redacted copy of a container; children are made first and then filled, so that depth costs no recursion."""
         top: list[Any] = [value]
         stack: list[tuple[Any, Any, Any]] = [(top, 0, value)]
@@ -252,7 +254,7 @@ class Redactor:
     def _key(self, key: str) -> str:
         return key if len(key) < SHORTEST_SUBSTRING or _is_word(key) else self.redact_text(key)
 
-    def _member(self, key: str, item: Any, siblings: dict[str, Any]) -> Any:
+    def _member(self, key: str, item: object, siblings: dict[str, Any]) -> Any:
         """A member's value redacted; an object is given back as it is, and so is a list unless its name is secret."""
         if is_secret_name(key):
             return self._concealed(item)
@@ -268,7 +270,7 @@ class Redactor:
         spans = [(start, end) for start, end in self._registered(text) if text[start:end] != MASK]
         return self._masked(text, spans) if spans else text
 
-    def _concealed(self, value: Any, depth: int = 20) -> Any:
+    def _concealed(self, value: object, depth: int = 20) -> Any:
         """What stands under a secret name: texts and numbers masked, in lists too; flags, null and objects as they are.
 
         Lists nested deeper than `depth` are judged like any other value.

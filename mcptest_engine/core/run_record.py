@@ -422,13 +422,13 @@ class RunRecord:
         return replace(self, tests=tests, totals=Totals.of(tests))
 
 
-def _effects(data: Mapping[str, Any]) -> Effects:
+def _effects(data: Mapping[str, object]) -> Effects:
     from mcptest_engine.core.effects import Effects
 
     return Effects.from_json(data)
 
 
-def _ledger(data: Mapping[str, Any]) -> Ledger:
+def _ledger(data: Mapping[str, object]) -> Ledger:
     from mcptest_engine.core.ledger import Ledger
 
     return Ledger.from_json(data)

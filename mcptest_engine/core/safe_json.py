@@ -86,7 +86,7 @@ def json_decoder(members: Callable[[list[tuple[str, Any]]], Any] | None = None) 
 decode_json = json_decoder()
 
 
-def safe_json(value: Any, *, indent: int | None = None) -> str:
+def safe_json(value: object, *, indent: int | None = None) -> str:
     """`value` as JSON: floats shortest round-trip, NaN and the infinities as texts.
 
     With `indent` one member a line; a value too deep for that comes on one line. Raises: RecursionError when it is nested
@@ -107,7 +107,7 @@ def safe_json(value: Any, *, indent: int | None = None) -> str:
     return replace_unsafe(text, _escaped)
 
 
-def finite(value: Any) -> Any:
+def finite(value: object) -> Any:
     """`value` with NaN and the infinities, which JSON has no word for, as the texts "NaN", "Infinity" and "-Infinity"."""
     if isinstance(value, float) and not math.isfinite(value):
         return json.dumps(value)

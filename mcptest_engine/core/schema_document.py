@@ -20,7 +20,7 @@ _LEGACY = ("draft-03", "draft-04", "draft-06", "draft-07")
 class Document:
     """A schema and what its references resolve to. `legacy` is draft-07 and before: nothing beside a `$ref` counts there."""
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: object) -> None:
         self.root = root
         named = root.get("$schema") if isinstance(root, dict) else None
         self.legacy = isinstance(named, str) and any(draft in named for draft in _LEGACY)
@@ -125,7 +125,7 @@ def _joined(base: str, uri: str) -> str:
         return uri
 
 
-def _at(resource: Any, pointer: str) -> Any:
+def _at(resource: object, pointer: str) -> Any:
     node = resource
     for token in pointer.split("/")[1:] if pointer else []:
         key = token.replace("~1", "/").replace("~0", "~")

@@ -74,7 +74,7 @@ class Ineffective(NamedTuple):
     is_key: bool = True
 
 
-def ineffective_parts(schema: Any) -> Iterator[Ineffective]:
+def ineffective_parts(schema: object) -> Iterator[Ineffective]:
     """Every part of a schema that checks nothing, outermost first: not annotations, `x-…` or words of OpenAPI.
 
     The schema is one that the validator takes. Linear, without recursion.
@@ -107,7 +107,7 @@ def ineffective_parts(schema: Any) -> Iterator[Ineffective]:
                 met.append((value, here))
 
 
-def missing_type(schema: Any) -> str | None:
+def missing_type(schema: object) -> str | None:
     """The type that a schema describes without asking for it, "object" or "array": it takes every value of another type."""
     if not isinstance(schema, dict) or not _NARROWING.isdisjoint(schema):
         return None
@@ -124,7 +124,7 @@ def _leads_through(references: Sequence[str], place: str) -> bool:
     return False
 
 
-def _references(schema: Any) -> Iterator[str]:
+def _references(schema: object) -> Iterator[str]:
     """Where the `$ref` of a schema lead, such as `#/a/b`."""
     met = [schema]
     for node in met:  # which grows meanwhile

@@ -24,7 +24,7 @@ _LISTS = ("allOf", "anyOf", "oneOf")
 _SINGLE = ("not", "if", "then", "else")
 
 
-def too_heavy(document: Document, value: Any, *, patience: int = 1) -> bool:
+def too_heavy(document: Document, value: object, *, patience: int = 1) -> bool:
     """Whether the validator would visit more than `HEAVIEST` pairs of schema and value, times `patience`."""
     if document.reference_count == 0:
         return False
@@ -32,7 +32,7 @@ def too_heavy(document: Document, value: Any, *, patience: int = 1) -> bool:
     return scale.weigh(document.root, value, 0) > scale.heaviest
 
 
-def weight_check(schema: Any) -> Callable[[Any], bool] | None:
+def weight_check(schema: object) -> Callable[[Any], bool] | None:
     """What tells whether a value that a server sent is too much work to judge; None when no value ever is."""
     document = Document(schema)
     if document.reference_count == 0 or _containers_without_references(document) <= _MOST_WRITTEN_OUT:
@@ -45,7 +45,7 @@ def _containers_without_references(document: Document) -> int:
     sizes: dict[int, int] = {}
     too_many = _MOST_WRITTEN_OUT + 1
 
-    def size(node: Any, depth: int) -> int:
+    def size(node: object, depth: int) -> int:
         if not isinstance(node, (dict, list)):
             return 0
         if id(node) in sizes:
@@ -75,7 +75,7 @@ class _Scale:
         self._document = document
         self._known: dict[tuple[int, int], int] = {}
 
-    def weigh(self, schema: Any, value: Any, depth: int) -> int:
+    def weigh(self, schema: object, value: object, depth: int) -> int:
         if not isinstance(schema, dict):
             return 1
         key = (id(schema), id(value) if isinstance(value, (dict, list)) else 0)  # all others lead to the same schemas

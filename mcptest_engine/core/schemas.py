@@ -28,7 +28,7 @@ class SchemaError(ValueError):
         self.pointer = pointer
 
 
-def compile_schema(schema: Any) -> Validator:
+def compile_schema(schema: object) -> Validator:
     """The validator for a schema (an object or a boolean), kept by the schema's JSON text.
 
     Raises: SchemaError for what is not a schema, and for a reference to anything outside it.
@@ -47,7 +47,7 @@ def compile_schema(schema: Any) -> Validator:
     return validator
 
 
-def refers(schema: Any) -> bool:
+def refers(schema: object) -> bool:
     """Whether a keyword that refers to another schema stands anywhere in the schema; linear, without recursion."""
     met = [schema]
     for node in met:  # which grows meanwhile
@@ -65,7 +65,7 @@ def refuse_to_fetch(uri: str) -> NoReturn:
     raise ValueError(f"nothing outside of the schema is fetched: {uri}")
 
 
-def nested_deeper_than(value: Any, levels: int) -> bool:
+def nested_deeper_than(value: object, levels: int) -> bool:
     """Whether arrays and objects of `value` stand more than `levels` deep in each other; linear, without recursion."""
     if not isinstance(value, (dict, list)):
         return False

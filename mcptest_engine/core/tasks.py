@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-async def run_together(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def run_together(coroutines: Iterable[Coroutine[object, object, T]]) -> list[T]:
     """Run all of them at once. Gives what they return, in their order.
 
     Raises: the first exception of one, when the others are cancelled and have ended. `asyncio.gather` leaves them running, so

@@ -93,14 +93,14 @@ def _getter(cls: Any) -> Callable[[Any], Any]:
 _compared: Callable[[Any], Callable[[Any], Any]] = cache(_getter)
 
 
-def _equal(self: Any, other: object) -> Any:
+def _equal(self: object, other: object) -> Any:
     if type(self) is not type(other):
         return NotImplemented
     values = _compared(type(self))
     return values(self) == values(other)
 
 
-def _hash(self: Any) -> int:
+def _hash(self: object) -> int:
     return hash(_compared(type(self))(self))
 
 

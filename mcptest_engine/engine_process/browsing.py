@@ -61,7 +61,7 @@ class Browsing:
         self._open: dict[str, _Browsed] = {}
         self._told: dict[str, Mapping[str, Any]] = {}
 
-    async def connect(self, key: str, told: Mapping[str, Any]) -> None:
+    async def connect(self, key: str, told: Mapping[str, object]) -> None:
         """Begin to connect; what becomes of it is told by events. One that is connected under this key is ended first.
 
         Raises: Refused for a target that names no server.
@@ -73,7 +73,7 @@ class Browsing:
         self._told[key] = told
         self._open[key] = _Browsed(key, target, self._send, self._traffic(), partial(self._remember, told, target))
 
-    async def _remember(self, told: Mapping[str, Any], target: Target, catalog: Mapping[str, Any]) -> None:
+    async def _remember(self, told: Mapping[str, object], target: Target, catalog: Mapping[str, object]) -> None:
         """Write what a server of a suite lists, for the editor."""
         if "suite" in told:
             suite = self._surroundings.absolute(str(told["suite"]))
@@ -96,7 +96,7 @@ class Browsing:
         return await self._of(key).catalog(refresh=refresh)
 
     async def call(
-        self, key: str, method: str, params: Mapping[str, Any] | None, timeout_seconds: float | None
+        self, key: str, method: str, params: Mapping[str, object] | None, timeout_seconds: float | None
     ) -> dict[str, Any]:
         """Make one request. Raises: Refused when the server is not connected or gives no answer."""
         called = await self._of(key).call(method, params, timeout_seconds)
@@ -153,7 +153,7 @@ class _Browsed:
         return self._catalog
 
     async def call(
-        self, method: str, params: Mapping[str, Any] | None, timeout_seconds: float | None
+        self, method: str, params: Mapping[str, object] | None, timeout_seconds: float | None
     ) -> dict[str, Any]:
         from mcptest_engine.core.errors import ServerError
         from mcptest_engine.judging.validity import find_fault
@@ -180,7 +180,7 @@ class _Browsed:
             called["notifications"] = pruned(redact(session.notifications[heard:]))
         return called
 
-    async def opened(self, told: Mapping[str, Any]) -> Opened:
+    async def opened(self, told: Mapping[str, object]) -> Opened:
         return Opened(told, await self._session(), self._target.redactor)
 
     async def _live(self) -> None:
@@ -269,7 +269,7 @@ class _Browsed:
         told = {"message": clipped(redact(message))}
         return {**told, "stderr": redact(stderr)[-LONGEST_TEXT:]} if stderr else told
 
-    def _send_state(self, state: str, **more: Any) -> None:
+    def _send_state(self, state: str, **more: object) -> None:
         name = self._target.spec.name
         if state == "failed":
             more["at"] = time.time()
@@ -319,7 +319,7 @@ class _Browsed:
         return listed, None if fault is None else clipped(fault)
 
 
-def _news(notifications: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+def _news(notifications: Sequence[Mapping[str, object]]) -> dict[str, list[str]]:
     """{"lists": […], "updated": [URIs]}, each once; {} where nothing of that was said."""
     lists: dict[str, None] = {}
     updated: dict[str, None] = {}
@@ -335,7 +335,7 @@ def _news(notifications: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     return {name: told for name, told in found.items() if told}
 
 
-def _warnings(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+def _warnings(tools: Sequence[Mapping[str, object]]) -> list[dict[str, str]]:
     """What is suspicious in the words that the server gives its tools, at most `MOST_WARNINGS`.
 
     A rule that trips over what a stranger wrote costs that one tool its check, and is told; never the catalog.
@@ -349,7 +349,7 @@ def _warnings(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     return found[:MOST_WARNINGS]
 
 
-def _warnings_of(tool: Mapping[str, Any]) -> list[dict[str, str]]:
+def _warnings_of(tool: Mapping[str, object]) -> list[dict[str, str]]:
     from mcptest_engine.safety.poisoning import description_warnings
 
     try:

@@ -27,7 +27,7 @@ MOST_FOUND, MOST_REACHED, PAST_A_HIT = 5_000, 200_000, 50
 _SHORT = 100
 
 
-def pruned(value: Any, *, start: int = 0, longest: int = LONGEST_TEXT, entries: int = MOST_ENTRIES) -> Any:
+def pruned(value: object, *, start: int = 0, longest: int = LONGEST_TEXT, entries: int = MOST_ENTRIES) -> Any:
     """A copy of `value` that is no larger than a screen needs; of its own entries those from `start` on."""
     top: list[Any] = [None]
     nodes, characters = max(MOST_NODES, entries), MOST_CHARACTERS
@@ -90,7 +90,7 @@ def value_at(value: Any, path: Iterable[Any]) -> Any:
     return value
 
 
-def paths_of(value: Any, text: str, most: int = MOST_FOUND) -> list[list[str | int]]:
+def paths_of(value: object, text: str, most: int = MOST_FOUND) -> list[list[str | int]]:
     """The paths of what holds `text` in its key or as its value, in any case, in the order of the document."""
     wanted = text.casefold()
     found: list[list[str | int]] = []
@@ -113,14 +113,14 @@ def paths_of(value: Any, text: str, most: int = MOST_FOUND) -> list[list[str | i
     return found
 
 
-def up_to(value: Any, key: Any, start: int) -> int:
+def up_to(value: object, key: Any, start: int) -> int:
     """How many entries of a container from `start` on lead to `key` and a little past it; at most `MOST_REACHED`."""
     keys = list(value) if isinstance(value, dict) else range(len(value) if isinstance(value, list) else 0)
     at = keys.index(key) if key in keys else start
     return min(max(at + PAST_A_HIT - start, MOST_ENTRIES), MOST_REACHED)
 
 
-def text_of(value: Any, limit: int = LARGEST_VALUE) -> str:
+def text_of(value: object, limit: int = LARGEST_VALUE) -> str:
     """The value as text, a text as itself and anything else as indented JSON; cut off at `limit` characters."""
     if isinstance(value, str):
         return value if len(value) <= limit else f"{value[:limit]}… ({len(value):,} characters)"
@@ -143,6 +143,6 @@ def _none() -> Any:
     raise LookupError
 
 
-def brief(items: Sequence[Any], most: int) -> list[Any]:
+def brief(items: Sequence[object], most: int) -> list[Any]:
     """The first `most` items, each pruned so little that a schema in it stays whole."""
     return [pruned(item, longest=20_000, entries=2_000) for item in items[:most]]

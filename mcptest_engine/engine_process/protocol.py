@@ -33,7 +33,7 @@ class Refused(Exception):
         return {"message": self.message, **hint, "kind": self.kind, **self.more}
 
 
-def encode(value: Any) -> bytes:
+def encode(value: object) -> bytes:
     """`value` as one line. What JSON or UTF-8 cannot hold is written as escapes and texts rather than refused."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False)
@@ -86,7 +86,7 @@ class Output:
         self.waiting = 0
         os.set_blocking(descriptor, False)
 
-    def send(self, value: Any) -> None:
+    def send(self, value: object) -> None:
         if self._over:
             return
         line = encode(value)

@@ -82,7 +82,7 @@ class Results:
         else:
             self._fresh[record.run_id] = {test.id: test for test in record.tests}
 
-    def keep_answer(self, answer: Any, size: int) -> str:
+    def keep_answer(self, answer: object, size: int) -> str:
         """Keep the answer of a call, redacted already; returns the id by which its parts can be asked for.
 
         `size` is that of its text. The newest is kept whatever its size is, older ones while all are small enough together.
@@ -112,17 +112,17 @@ class Results:
         return {name: pruned(member) for name, member in found.items()}
 
     async def expand(
-        self, test_id: str, run_id: str | None, path: Sequence[Any], start: int = 0, key: Any = None
+        self, test_id: str, run_id: str | None, path: Sequence[object], start: int = 0, key: object = None
     ) -> Any:
         """One part of the result, pruned in its turn; of its entries those from `start` on, with `key` as far as that."""
         part = await self._part(test_id, run_id, path)
         return pruned(part, start=start, entries=MOST_ENTRIES if key is None else up_to(part, key, start))
 
-    async def find(self, test_id: str, run_id: str | None, path: Sequence[Any], text: str) -> list[list[str | int]]:
+    async def find(self, test_id: str, run_id: str | None, path: Sequence[object], text: str) -> list[list[str | int]]:
         """The paths below `path` of all that holds a text, whatever of it was asked for until now."""
         return await asyncio.to_thread(paths_of, await self._part(test_id, run_id, path), text)
 
-    async def value(self, test_id: str, run_id: str | None, path: Sequence[Any]) -> str:
+    async def value(self, test_id: str, run_id: str | None, path: Sequence[object]) -> str:
         """One part of the result as text."""
         return text_of(await self._part(test_id, run_id, path))
 
@@ -132,7 +132,7 @@ class Results:
             found = await asyncio.to_thread(self.history.of, test_id, limit)
         return [past.to_json() for past in found]
 
-    async def _part(self, test_id: str, run_id: str | None, path: Sequence[Any]) -> Any:
+    async def _part(self, test_id: str, run_id: str | None, path: Sequence[object]) -> Any:
         if test_id.startswith(CALL):
             if test_id not in self._answers:
                 raise Refused("this answer is no longer saved", kind="gone")

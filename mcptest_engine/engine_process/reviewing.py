@@ -69,7 +69,7 @@ class Reviewing:
             raise Refused("the file is too large to be shown whole")
         return {"path": self._items[item].suite, "before": found[0], "after": found[1]}
 
-    async def decide(self, decisions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    async def decide(self, decisions: Sequence[Mapping[str, object]]) -> dict[str, Any]:
         """Carry them out; `texts` is what was written, before and after, unless it is too large to be shown.
 
         Raises: Refused for one about an item that was not told, or a file that cannot be written.

@@ -236,7 +236,7 @@ class Runs:
             self._send({"event": "warned", "run": job.run, "message": told})
         self._results.saved(record, path)
 
-    def _failed(self, job: _Job, error: Mapping[str, Any]) -> None:
+    def _failed(self, job: _Job, error: Mapping[str, object]) -> None:
         self._send({"event": "run.failed", "run": job.run, "path": str(job.path), **error})
 
 

@@ -99,11 +99,11 @@ class Service:
             self._tasks[number] = task
             task.add_done_callback(lambda _: self._tasks.pop(number, None))
 
-    async def _carry_out(self, number: int | None, name: str, value: Coroutine[Any, Any, Any]) -> None:
+    async def _carry_out(self, number: int | None, name: str, value: Coroutine[object, object, object]) -> None:
         with self._answering(number, name):
             self._answer(number, await value)
 
-    def _answer(self, number: int | None, value: Any) -> None:
+    def _answer(self, number: int | None, value: object) -> None:
         if number is not None:
             self._output.send({"reply": number, "ok": {} if value is None else value})
 

@@ -91,7 +91,7 @@ class Sketching:
         self,
         key: str,
         tool: str,
-        arguments: Mapping[str, Any],
+        arguments: Mapping[str, object],
         suite: str | None,
         server: str | None,
         *,
@@ -188,7 +188,7 @@ class Sketching:
         remarks += [*variable_notes(added), *notes]
         return Target(settings=settings, key=name), tuple(remarks)
 
-    def _declared(self, told: Mapping[str, Any]) -> Target:
+    def _declared(self, told: Mapping[str, object]) -> Target:
         from mcptest_engine.authoring.targets import declared_in_suite
 
         suite = self._surroundings.load(self._surroundings.absolute(str(told["suite"])))
@@ -197,7 +197,7 @@ class Sketching:
             raise Refused(f"the suite no longer has a server `{name}`", kind="gone")
         return declared_in_suite(suite, name)
 
-    def _keep(self, made: Proposed, path: Path, tool: str, arguments: Mapping[str, Any]) -> str:
+    def _keep(self, made: Proposed, path: Path, tool: str, arguments: Mapping[str, object]) -> str:
         """Store the proposal for the review; the name of the test that it is about.
 
         A suite that makes this very call already gets another `expect` for it, any other a test more.

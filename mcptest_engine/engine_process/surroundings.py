@@ -59,7 +59,7 @@ class Surroundings:
         suite: Path,
         server: str,
         target: str,
-        catalog: Mapping[str, Any],
+        catalog: Mapping[str, object],
         send: Callable[[dict[str, Any]], None],
     ) -> None:
         """Write what a server lists, and tell that it is there."""

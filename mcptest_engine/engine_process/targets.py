@@ -26,7 +26,7 @@ class Target(NamedTuple):
     shown: str = ""
 
 
-def target_of(told: Mapping[str, Any], surroundings: Surroundings, *, name: str) -> Target:
+def target_of(told: Mapping[str, object], surroundings: Surroundings, *, name: str) -> Target:
     """The server that is told: {"suite", "server"}, {"command", "env"?, "cwd"?}, {"url", "bearer_token_env"?} or {"found"}.
 
     With "command" and "url", and "ready" as in a suite, a program is started that serves HTTP.
@@ -56,7 +56,7 @@ def target_of(told: Mapping[str, Any], surroundings: Surroundings, *, name: str)
     return Target(spec, redactor)
 
 
-def _of_suite(told: Mapping[str, Any], surroundings: Surroundings) -> Target:
+def _of_suite(told: Mapping[str, object], surroundings: Surroundings) -> Target:
     from mcptest_engine.core.errors import SuiteError, did_you_mean
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.running.documents import server_item

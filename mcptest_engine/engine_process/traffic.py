@@ -83,7 +83,7 @@ class Stream(Listener):
         self._wrote_at: float | None = None
 
     def __call__(
-        self, at: float, sent: bool, size: int, line: bytes, message: Any, http: Mapping[str, Any] | None
+        self, at: float, sent: bool, size: int, line: bytes, message: object, http: Mapping[str, object] | None
     ) -> None:
         self._log.add(self, at, sent, size, line, message, http=http)
 
@@ -135,10 +135,10 @@ class TrafficLog:
         sent: bool,
         size: int,
         line: bytes,
-        message: Any,
+        message: object,
         *,
         stderr: bool = False,
-        http: Mapping[str, Any] | None = None,
+        http: Mapping[str, object] | None = None,
         is_end: bool = False,
     ) -> None:
         """Keep one row, or the session's end. A large message is cut, so that no huge value lives on here."""
@@ -313,7 +313,7 @@ def _message_facts(
     return told
 
 
-def _answered(call_id: Any, row: _Row, waiting: dict[tuple[bool, Any], tuple[float, str]]) -> dict[str, Any]:
+def _answered(call_id: object, row: _Row, waiting: dict[tuple[bool, Any], tuple[float, str]]) -> dict[str, Any]:
     """Time and method of what came in answer to a request."""
     asked = waiting.pop((not row.sent, call_id), None)
     return {} if asked is None else {"ms": round((row.at - asked[0]) * 1000, 2), "method": asked[1]}
@@ -329,7 +329,7 @@ def _parsed(row: _Row) -> Any:
         return None
 
 
-def _text(row: _Row, message: Any) -> str:
+def _text(row: _Row, message: object) -> str:
     if row.stderr:
         return one_line(row.line.decode("utf-8", "replace"), TEXT_LIMIT)
     redactor = row.stream.redactor()

@@ -110,7 +110,7 @@ def run_of(workspace: Workspace, run_id: str) -> dict[str, Any]:
         raise UsageError(f'the run "{run_id}" cannot be read: {wrong.reason}', hint=_NO_RUN) from None
 
 
-def tests_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+def tests_of(record: Mapping[str, object]) -> list[dict[str, Any]]:
     """The tests of a record that may be damaged."""
     return _objects(record.get("tests"))
 

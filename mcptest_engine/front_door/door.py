@@ -26,7 +26,7 @@ class Runs:
         self._going: set[asyncio.Task[Any]] = set()
         self._called_off: set[asyncio.Task[Any]] = set()
 
-    def begin(self, run: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    def begin(self, run: Coroutine[object, object, object]) -> asyncio.Task[Any]:
         """The task of a run that keeps its record itself."""
         task = asyncio.ensure_future(run)
         self._going.add(task)
@@ -34,7 +34,7 @@ class Runs:
         task.add_done_callback(self._called_off.discard)
         return task
 
-    def call_off(self, run: asyncio.Task[Any]) -> None:
+    def call_off(self, run: asyncio.Task[object]) -> None:
         """Have it end early; asked twice it ends no faster, because that would cut off its ending."""
         if run in self._going and run not in self._called_off:
             self._called_off.add(run)

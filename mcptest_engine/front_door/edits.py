@@ -52,7 +52,7 @@ async def edit_suite(request: Request) -> Answer:
     return answer
 
 
-def apply_edits(text: str, edits: Sequence[Mapping[str, Any]]) -> str:
+def apply_edits(text: str, edits: Sequence[Mapping[str, object]]) -> str:
     """The text after all edits. Raises: UsageError that names the edit which cannot be made."""
     if len(edits) > _MOST_EDITS:
         raise UsageError(f"{len(edits):,} edits are more than the {_MOST_EDITS} of one call")
@@ -109,7 +109,7 @@ def _patched(text: str, edit: Mapping[str, Any]) -> str:
         raise UsageError(wrong.message, hint=wrong.hint or "use `old` and `new`") from None
 
 
-def _operation(tree: Any, op: str, pointer: str, value: Any) -> tuple[Path, Any]:
+def _operation(tree: object, op: str, pointer: str, value: object) -> tuple[Path, Any]:
     """The place that an operation changes, and the value that it has afterwards: that of the list or object around it."""
     if not pointer:
         if op == "remove":
@@ -136,7 +136,7 @@ def _operation(tree: Any, op: str, pointer: str, value: Any) -> tuple[Path, Any]
     return path, {name: part for name, part in holder.items() if name != key}
 
 
-def _key(holder: Any, part: str, path: Path) -> Any:
+def _key(holder: object, part: str, path: Path) -> Any:
     """The key or index that a part of a pointer means. Raises: UsageError with the nearest one."""
     from mcptest_engine.core.errors import did_you_mean
     from mcptest_engine.core.text import pointer

@@ -149,7 +149,7 @@ def _of_command(
 
 
 def _env_as_written(
-    env: Mapping[str, str], as_written: Mapping[str, Any], redactor: Redactor, secrets: dict[str, str]
+    env: Mapping[str, str], as_written: Mapping[str, object], redactor: Redactor, secrets: dict[str, str]
 ) -> dict[str, str]:
     """A declared server's `env` for another suite: what the file looks up keeps its name, other secrets go into `secrets`."""
     looked_up = {key: str(value) for key, value in as_written.items() if _names_the_environment(value)}
@@ -159,7 +159,7 @@ def _env_as_written(
     return declared_env(env, secrets, looked_up)
 
 
-def _names_the_environment(value: Any) -> bool:
+def _names_the_environment(value: object) -> bool:
     """Whether a text holds templates, and all of them are looked up in the environment."""
     named = _TEMPLATE.findall(value.replace("$${", "")) if isinstance(value, str) else ()
     return bool(named) and not any(name.startswith("var.") or name == "CONFIG_DIR" for name in named)
@@ -172,7 +172,7 @@ def _env_of(suite: LoadedSuite, name: str) -> dict[str, str]:
     return {str(key): str(value) for key, value in (suite.servers[name].get("env") or {}).items()}
 
 
-def _spec(door: Door, settings: Mapping[str, Any], given: Iterable[str]) -> ServerSpec:
+def _spec(door: Door, settings: Mapping[str, object], given: Iterable[str]) -> ServerSpec:
     """The spec of a server that the caller named; `given` are secrets that stand in its command or URL."""
     values = (*secret_values({"target": settings}, {}, {}, door.environ), *given)
     secrets = Redactor(values)

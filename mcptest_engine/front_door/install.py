@@ -102,7 +102,7 @@ def _member(file: Path, text: str) -> str:
     return "servers" if file.parent.name == ".vscode" else "mcpServers"
 
 
-def _there(settings: Any, member: str) -> dict[str, Any]:
+def _there(settings: object, member: str) -> dict[str, Any]:
     """The entry as it is in the file now."""
     servers = settings.get(member) if isinstance(settings, dict) else None
     found = servers.get(NAME) if isinstance(servers, dict) else None
@@ -143,7 +143,7 @@ def _back_up(file: Path, text: str) -> Path | None:
     return backup
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     import json
 
     return json.dumps(value, ensure_ascii=False)

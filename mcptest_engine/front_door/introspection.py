@@ -43,7 +43,7 @@ def _page_of_tools(spec: ServerSpec, tools: list[dict[str, Any]], start: int) ->
         room //= 2
 
 
-def warnings_of(tools: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def warnings_of(tools: Iterable[Mapping[str, object]]) -> dict[str, Any]:
     """`warnings` on what the descriptions are suspected of, or nothing: a clean server costs no token."""
     from mcptest_engine.safety.poisoning import description_warnings, warning_json
 
@@ -115,7 +115,7 @@ async def call_tool(request: Request) -> Answer:
     return found
 
 
-def raw_answer(answer: Mapping[str, Any], room: int) -> dict[str, Any]:
+def raw_answer(answer: Mapping[str, object], room: int) -> dict[str, Any]:
     """{result} or {error} as the server sent it, without what looks like a secret, as the record of a run has it."""
     from mcptest_engine.core.redaction import Redactor
 
@@ -174,7 +174,7 @@ async def _entries(spec: ServerSpec, **members: str) -> list[tuple[str, dict[str
 def _shown(spec: ServerSpec) -> Callable[[Any], Any]:
     """How what this server sent is shown: as it sent it, but for secrets that it got from here."""
 
-    def redacted(value: Any) -> Any:
+    def redacted(value: object) -> Any:
         match value:
             case str():
                 return spec.redact(value)

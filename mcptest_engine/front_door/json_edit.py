@@ -62,7 +62,7 @@ class _Marking(Reader):
         return found
 
 
-def with_member(text: str, path: Sequence[str], value: Any) -> str:
+def with_member(text: str, path: Sequence[str], value: object) -> str:
     """The text in which the member at `path` has `value`; objects on the way are made where they are missing.
 
     Raises: NotEditable for what is no JSON object, or where something else than an object is in the way; LenientError.
@@ -89,7 +89,7 @@ def _put(tree: Any, path: tuple[str, ...], value: Any) -> Any:
     return {**tree, path[0]: _put(tree.get(path[0], {}), path[1:], value)}
 
 
-def _inserted(text: str, objects: Mapping[tuple[str, ...], _Object], path: tuple[str, ...], value: Any) -> str:
+def _inserted(text: str, objects: Mapping[tuple[str, ...], _Object], path: tuple[str, ...], value: object) -> str:
     depth = max(length for length in range(len(path)) if path[:length] in objects)
     holder, name = objects[path[:depth]], path[depth]
     for key in reversed(path[depth + 1 :]):
@@ -109,7 +109,7 @@ def _inserted(text: str, objects: Mapping[tuple[str, ...], _Object], path: tuple
     return f"{text[: holder.start + 1]}{body}{text[holder.end - 1 :]}"
 
 
-def _after(text: str, holder: _Object, key_at: int, end: int, name: str, value: Any, unit: str) -> str:
+def _after(text: str, holder: _Object, key_at: int, end: int, name: str, value: object, unit: str) -> str:
     """A member after the last one, on a line of its own where that has one."""
     own_line = "\n" in text[holder.start : key_at]
     indent = _indent_of(text, key_at)
@@ -131,7 +131,7 @@ def _end_of_remark(text: str, at: int) -> int:
     return at if ending is None else ending.end()
 
 
-def _json_text(value: Any, indent: str, unit: str, *, spread: bool) -> str:
+def _json_text(value: object, indent: str, unit: str, *, spread: bool) -> str:
     if not spread:
         return json.dumps(value, ensure_ascii=False)
     lines = json.dumps(value, indent=unit or "  ", ensure_ascii=False).split("\n")

@@ -41,7 +41,7 @@ def start_of(cursor: object) -> int:
     )
 
 
-def presentable(value: Any, deepest: int = DEEPEST) -> Any:
+def presentable(value: object, deepest: int = DEEPEST) -> Any:
     """The same value as plain JSON that every client can read.
 
     Half a surrogate pair becomes U+FFFD, NaN and the infinities null, and what is nested deeper than `deepest` a remark.
@@ -60,19 +60,19 @@ def presentable(value: Any, deepest: int = DEEPEST) -> Any:
     return value
 
 
-def json_of(value: Any) -> str:
+def json_of(value: object) -> str:
     """The shortest JSON of a value that is presentable."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def weight(value: Any) -> int:
+def weight(value: object) -> int:
     """Bytes of a presentable value in an answer: as structured content, and as text, where its JSON is quoted once more."""
     plain = json_of(value)
     return len(plain.encode()) + len(json_of(plain).encode())
 
 
 def page(
-    entries: Sequence[Any], start: int, *, room: int = LARGEST_PAGE, show: Callable[[Any], Any] = presentable
+    entries: Sequence[object], start: int, *, room: int = LARGEST_PAGE, show: Callable[[Any], Any] = presentable
 ) -> tuple[list[Any], int | None]:
     """As many entries from `start` on as have room, at least one; and where the next page begins, None at the end.
 
@@ -99,14 +99,14 @@ def page(
     return taken, None
 
 
-def too_large(entry: Any, length: int) -> dict[str, Any]:
+def too_large(entry: object, length: int) -> dict[str, Any]:
     """What stands in place of an entry that no client would take."""
     named = entry if isinstance(entry, dict) else {}
     names = {key: str(named[key])[:120] for key in ("name", "id", "uri", "run_id", "verdict") if key in named}
     return {**names, "omitted": f"{length:,} bytes of JSON are too many for an answer"}
 
 
-def shortened(value: Any, room: int = LARGEST_PAGE) -> Any:
+def shortened(value: object, room: int = LARGEST_PAGE) -> Any:
     """The same value, its JSON of at most `room` bytes: long texts are cut first, then long lists and many members."""
     value = presentable(value)
     text_room = room
@@ -118,7 +118,7 @@ def shortened(value: Any, room: int = LARGEST_PAGE) -> Any:
     return value
 
 
-def _cut(value: Any, most_text: int, most_items: int) -> Any:
+def _cut(value: object, most_text: int, most_items: int) -> Any:
     if isinstance(value, str) and len(value) > most_text:
         return f"{value[:most_text]}… ({len(value):,} characters)"
     if isinstance(value, dict):

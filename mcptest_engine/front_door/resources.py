@@ -83,7 +83,7 @@ def listed(workspace: Workspace) -> list[tuple[str, str]]:
     return [(presentable(uri), presentable(about)) for uri, about in told[:MOST_LISTED]]
 
 
-def _whole(workspace: Workspace, run_id: str, output: Any) -> Any:
+def _whole(workspace: Workspace, run_id: str, output: object) -> Any:
     """The output itself, read from beside the record where it was too large to stand inside."""
     place = output.get("$file") if isinstance(output, dict) and set(output) == {"$file", "bytes"} else None
     if not isinstance(place, str):

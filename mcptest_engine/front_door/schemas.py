@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 
-def _object(required: tuple[str, ...] = (), **properties: Any) -> dict[str, Any]:
+def _object(required: tuple[str, ...] = (), **properties: object) -> dict[str, Any]:
     """A closed object: an argument that is none is refused."""
     found: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
     return {**found, "required": list(required)} if required else found
 
 
-def _text(about: str, **more: Any) -> dict[str, Any]:
+def _text(about: str, **more: object) -> dict[str, Any]:
     return {"type": "string", "description": about, **more}
 
 
@@ -19,7 +19,7 @@ def _list(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
 
-def _given(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
+def _given(required: tuple[str, ...], **properties: object) -> dict[str, Any]:
     """An answer's object; open, so that a later version may tell more."""
     return {"type": "object", "properties": properties, "required": list(required)}
 

@@ -122,7 +122,7 @@ class Client:
         for task in under_way:
             task.cancel()
 
-    async def _answer(self, message: Mapping[str, Any]) -> None:
+    async def _answer(self, message: Mapping[str, object]) -> None:
         body = await self.answer(message)
         if body is not None:
             self._send(body)
@@ -174,7 +174,7 @@ class Client:
                 return {}
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method[:100]}")
 
-    def _initialize(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    def _initialize(self, params: Mapping[str, object]) -> dict[str, Any]:
         asked = params.get("protocolVersion")
         if not isinstance(asked, str):
             invalid("Invalid params: `protocolVersion` must be a string")
@@ -201,7 +201,7 @@ class Client:
         found = listed(self._door.workspace)
         return {"resources": [{"uri": uri, "name": about, "mimeType": "application/json"} for uri, about in found]}
 
-    def _note(self, message: Mapping[str, Any]) -> None:
+    def _note(self, message: Mapping[str, object]) -> None:
         """A notification, or an answer to a request that was never made."""
         params = message.get("params")
         if message.get("method") == "notifications/cancelled" and isinstance(params, dict):
@@ -210,7 +210,7 @@ class Client:
             if task is not None:
                 task.cancel()
 
-    def _progress(self, params: Mapping[str, Any]) -> Any:
+    def _progress(self, params: Mapping[str, object]) -> Any:
         meta = params.get("_meta")
         token = meta.get("progressToken") if isinstance(meta, dict) else None
 
@@ -221,7 +221,7 @@ class Client:
 
         return tell
 
-    def _client(self, params: Mapping[str, Any]) -> dict[str, str] | None:
+    def _client(self, params: Mapping[str, object]) -> dict[str, str] | None:
         """Who calls, by what it says of itself."""
         from mcptest_engine.core.sanitise import one_line
 
@@ -232,7 +232,7 @@ class Client:
         return {part: one_line(str(told.get(part, "")), _LONGEST_NAME) for part in ("name", "version")}
 
 
-def _without_halves(value: Any) -> Any:
+def _without_halves(value: object) -> Any:
     """The value with U+FFFD for each half of a character: a text that was cut in the middle of one, which no file can hold."""
     match value:
         case str():
@@ -272,7 +272,7 @@ _TEMPLATES = (
 )
 
 
-async def _read(door: Door, params: Mapping[str, Any], *, stateless: bool) -> dict[str, Any]:
+async def _read(door: Door, params: Mapping[str, object], *, stateless: bool) -> dict[str, Any]:
     """Raises: RpcError."""
     from mcptest_engine.front_door.resources import read_resource
 
@@ -309,7 +309,7 @@ def _tool(verb: verbs.Verb, *, writes_enabled: bool) -> dict[str, Any]:
 
 
 async def _called(
-    door: Door, params: Mapping[str, Any], progress: Any, client: dict[str, str] | None
+    door: Door, params: Mapping[str, object], progress: Any, client: dict[str, str] | None
 ) -> dict[str, Any]:
     """The result of a tool call. Raises: RpcError for a verb that there is not."""
     name, given = params.get("name"), params.get("arguments")
@@ -352,7 +352,7 @@ def _verb(door: Door, name: str) -> verbs.Verb:
     return found
 
 
-def _checked(verb: verbs.Verb, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+def _checked(verb: verbs.Verb, arguments: Mapping[str, object]) -> Mapping[str, Any]:
     """The arguments, if they fit. Raises: UsageError with what is wrong and the nearest name."""
     import jsonschema_rs
 

@@ -345,7 +345,7 @@ async def mutate_suite(request: Request) -> Answer:
     return {**answer, "notes": notes}
 
 
-def _members(entry: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+def _members(entry: Mapping[str, object], names: Iterable[str]) -> dict[str, Any]:
     """The entry with these members alone."""
     found: dict[str, Any] = presentable({name: entry[name] for name in names if name in entry})
     return found

@@ -221,7 +221,7 @@ def run_transform(program: str, actual: object) -> tuple[object, Mismatch | None
 
 
 def _worded(
-    matcher: Mapping[str, Any], actual: object, mismatch: Mismatch, context: Context, redact: Redact
+    matcher: Mapping[str, object], actual: object, mismatch: Mismatch, context: Context, redact: Redact
 ) -> Mismatch:
     """The mismatch told over redacted values; told as it is when nothing in them is secret."""
     shown_matcher, shown_actual = redact(matcher), actual if isinstance(actual, Absent) else redact(actual)

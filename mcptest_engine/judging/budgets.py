@@ -21,7 +21,7 @@ class BudgetOutcome:
     warnings: tuple[str, ...] = ()
 
 
-def judge_budgets(expect: Mapping[str, Any], envelope: Mapping[str, Any]) -> BudgetOutcome:
+def judge_budgets(expect: Mapping[str, object], envelope: Mapping[str, object]) -> BudgetOutcome:
     """Judge `max_duration_ms` and `max_response_tokens`: a number, or {budget, mode: fail|warn}. What equals the budget fits.
 
     Both exceeded are one failure whose message names both.
@@ -39,7 +39,7 @@ def judge_budgets(expect: Mapping[str, Any], envelope: Mapping[str, Any]) -> Bud
     return BudgetOutcome(failure=failure, warnings=tuple(warnings))
 
 
-def response_tokens(envelope: Mapping[str, Any]) -> int:
+def response_tokens(envelope: Mapping[str, object]) -> int:
     """About how many tokens the texts of an answer are: a quarter of their characters, rounded up.
 
     Texts are those of a tool's `content`, a resource's `contents`, and a prompt's `messages`, embedded resources included; an
@@ -68,7 +68,7 @@ def _duration_failure(budget: float, envelope: Mapping[str, Any]) -> str | None:
     return f"duration budget exceeded: {_milliseconds(duration, budget)} > {_number(budget)}ms"
 
 
-def _tokens_failure(budget: float, envelope: Mapping[str, Any]) -> str | None:
+def _tokens_failure(budget: float, envelope: Mapping[str, object]) -> str | None:
     tokens = response_tokens(envelope)
     return None if tokens <= budget else f"response token budget exceeded: {tokens} > {_number(budget)}"
 

@@ -73,12 +73,12 @@ def assertions_for(
     return [_assertion(rule, revision, envelope) for rule in held if _can_be_judged(rule, envelope)]
 
 
-def _can_be_judged(rule: Rule, envelope: Mapping[str, Any]) -> bool:
+def _can_be_judged(rule: Rule, envelope: Mapping[str, object]) -> bool:
     """Of entries that lack what should be unique, another rule tells."""
     return rule.matcher is not _UNIQUE or not isinstance(resolve(parse_target(rule.target), envelope), Spread)
 
 
-def _assertion(rule: Rule, revision: str | None, envelope: Mapping[str, Any]) -> dict[str, Any]:
+def _assertion(rule: Rule, revision: str | None, envelope: Mapping[str, object]) -> dict[str, Any]:
     source = "MCP" if revision is None else f"MCP {revision}"
     message = f"{source}, {rule.section}: {rule.says}" if rule.section else rule.says
     if rule.matcher is _UNIQUE:
@@ -96,7 +96,7 @@ def _repeated(values: object) -> str:
     return ""
 
 
-def _rules(check: str, envelope: Mapping[str, Any], pin: str | None) -> Iterator[Rule]:
+def _rules(check: str, envelope: Mapping[str, object], pin: str | None) -> Iterator[Rule]:
     """The rules of a check that can be judged, in order."""
     if pin is not None:
         yield Rule(f"the server uses {pin}", "session.protocol_version", {"exact": pin}, "")
@@ -125,7 +125,7 @@ def _having(check: str) -> Rule:
     return Rule(says, "session.protocol_version", {"one-of": revisions}, "")
 
 
-def _declares(capability: str, error: Any) -> Rule:
+def _declares(capability: str, error: object) -> Rule:
     """A server that offers nothing of the kind is told so, and one that does must declare it."""
     says = f"a server that offers {capability} declares the capability `{capability}`"
     if isinstance(error, dict) and error.get("code") == METHOD_NOT_FOUND:
@@ -144,12 +144,12 @@ _FROM_TITLES = "2025-06-18"
 _FROM_ICONS = "2025-11-25"
 
 
-def _members(**members: Mapping[str, Any]) -> dict[str, Any]:
+def _members(**members: Mapping[str, object]) -> dict[str, Any]:
     """An object whose members, where they are there, have these shapes."""
     return {"schema": {"properties": members}}
 
 
-def _each(*required: str, **members: Mapping[str, Any]) -> dict[str, Any]:
+def _each(*required: str, **members: Mapping[str, object]) -> dict[str, Any]:
     """A list whose objects have the required members, and these shapes in members that are there.
 
     An entry of another kind passes: the first rule of a list tells of it (`_entry`), and not all of them.
@@ -163,7 +163,7 @@ def _entry(name: str) -> dict[str, Any]:
     return {"schema": {"items": {"type": "object", "required": [name], "properties": {name: _NAME}}}}
 
 
-def _nested(member: str, **members: Mapping[str, Any]) -> dict[str, Any]:
+def _nested(member: str, **members: Mapping[str, object]) -> dict[str, Any]:
     """A list of objects of which `member`, where it is there, is an object with members of these shapes."""
     return _each(**{member: {"type": "object", "properties": members}})
 

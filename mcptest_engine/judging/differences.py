@@ -54,14 +54,14 @@ class Difference:
         return pointer(self.path)
 
 
-def equal(expected: Any, actual: Any) -> bool:
+def equal(expected: object, actual: object) -> bool:
     """Deep JSON equality. NaN equals NaN, so that every value equals itself."""
     if type(expected) in _CONTAINERS and type(actual) in _CONTAINERS:
         return first_difference(expected, actual) is None
     return _same(expected, actual)
 
 
-def first_difference(expected: Any, actual: Any, *, subset: bool = False) -> Difference | None:
+def first_difference(expected: object, actual: object, *, subset: bool = False) -> Difference | None:
     """Where `actual` first differs, in the order of `expected`; None when the two are equal.
 
     With `subset`, further keys of an object and further elements at an array's end are no difference.
@@ -139,7 +139,7 @@ def align(left: list[Any], right: list[Any]) -> list[tuple[int | None, int | Non
     return [*pairs, *((None, there) for _, there in waiting)]
 
 
-def unified_diff(expected: Any, actual: Any) -> str | None:
+def unified_diff(expected: object, actual: object) -> str | None:
     """A unified diff of both as pretty JSON with sorted keys, or as the texts they are; None when the two are equal.
 
     Too large values are narrowed to the part that holds the first difference. The text is safe to show.
@@ -152,7 +152,7 @@ def unified_diff(expected: Any, actual: Any) -> str | None:
     return sanitise("\n".join(_diff_lines(expected, actual, difference)))
 
 
-def wants_diff(expected: Any, actual: Any) -> bool:
+def wants_diff(expected: object, actual: object) -> bool:
     """Whether a diff says more than a message: objects, arrays, texts of several lines."""
     if isinstance(expected, str) and isinstance(actual, str):
         return "\n" in expected or "\n" in actual
@@ -162,7 +162,7 @@ def wants_diff(expected: Any, actual: Any) -> bool:
 _CONTAINERS = (dict, list)
 
 
-def _same(left: Any, right: Any) -> bool:
+def _same(left: object, right: object) -> bool:
     if type(left) is type(right):
         return bool(left == right) or (left != left and right != right)  # only NaN differs from itself
     if isinstance(left, bool) or isinstance(right, bool):
@@ -211,7 +211,7 @@ def _paired(
         yield at, ours, theirs, at if there is None else there
 
 
-def _diff_lines(expected: Any, actual: Any, difference: Difference) -> list[str]:
+def _diff_lines(expected: object, actual: object, difference: Difference) -> list[str]:
     for depth in range(len(difference.path) + 1):
         place = difference.path[:depth]
         if depth == len(difference.path):
@@ -229,19 +229,19 @@ def _diff_lines(expected: Any, actual: Any, difference: Difference) -> list[str]
     return [f"--- expected at {difference.pointer or 'the top'}", "+++ actual", *sides]
 
 
-def _at(value: Any, place: Sequence[str | int]) -> Any:
+def _at(value: object, place: Sequence[str | int]) -> Any:
     for segment in place:
         value = _member(value, segment)
     return value
 
 
-def _member(value: Any, segment: str | int) -> Any:
+def _member(value: object, segment: str | int) -> Any:
     if isinstance(value, list):
         return value[segment] if isinstance(segment, int) and segment < len(value) else NOTHING
     return value.get(segment, NOTHING) if isinstance(value, dict) else NOTHING
 
 
-def _lines(value: Any) -> list[str] | None:
+def _lines(value: object) -> list[str] | None:
     """`value` as lines, none where there is nothing; None when there are too many."""
     if value is NOTHING:
         return []
@@ -257,7 +257,7 @@ def _lines(value: Any) -> list[str] | None:
     return out
 
 
-def _pretty(value: Any, indent: str, key: str, depth: int) -> Iterator[str]:
+def _pretty(value: object, indent: str, key: str, depth: int) -> Iterator[str]:
     """Lines of indented JSON with sorted keys; equal numbers are written alike."""
     if isinstance(value, (dict, list)) and value and depth < _DEEPEST:
         opening, closing = "{}" if isinstance(value, dict) else "[]"

@@ -34,7 +34,7 @@ _MOST_KINDS = 1_000
 
 
 def expected_outcome(
-    items: Sequence[Mapping[str, Any]], threshold: float | None, verified: Iterable[Mapping[str, Any]] = ()
+    items: Sequence[Mapping[str, object]], threshold: float | None, verified: Iterable[Mapping[str, object]] = ()
 ) -> ExpectedOutcome | None:
     """ANY where an assertion can hold of an error, SUCCESS where one states that none came; None where none is about it.
 
@@ -49,7 +49,7 @@ def expected_outcome(
     return ExpectedOutcome.ANY if may_fail else None
 
 
-def expects_refusal(items: Sequence[Mapping[str, Any]], threshold: float | None) -> bool:
+def expects_refusal(items: Sequence[Mapping[str, object]], threshold: float | None) -> bool:
     """Whether the test cannot pass with any status of success, because of what it says of `http.status`."""
     statuses = [row for row in assertions_of(items) if is_about_status(row)]
     if not statuses:
@@ -78,7 +78,7 @@ def _can_pass(
     return share(held) >= exact(threshold)
 
 
-def _states_success(row: Mapping[str, Any]) -> bool:
+def _states_success(row: Mapping[str, object]) -> bool:
     """Whether an assertion on the error holds where none came, and of no error. Most suites have a few kinds of them."""
     key = repr((row["target"], row["matcher"], row.get("transform")))
     if key not in _STATED:
@@ -100,7 +100,7 @@ def _compile(row: Mapping[str, Any]) -> _Judge:
     """Whether an assertion holds of an answer; None where it cannot be judged, or not without a model or a snapshot."""
     target, inner = parse_target(row["target"]), compile_judge(row["matcher"], Context(target=row["target"]))
 
-    def judge(envelope: Mapping[str, Any]) -> bool | None:
+    def judge(envelope: Mapping[str, object]) -> bool | None:
         actual = resolve_answer(target, envelope)
         if "transform" in row:
             actual, mismatch = run_transform(row["transform"]["jq"], actual)

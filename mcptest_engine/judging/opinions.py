@@ -51,7 +51,7 @@ class Opinions:
         self._used.clear()
         self._paid.clear()
 
-    def of(self, argument: Mapping[str, Any], value: object) -> Opinion:
+    def of(self, argument: Mapping[str, object], value: object) -> Opinion:
         """What was said of a value. Raises: Undecided, with the question put among those that wait where it is new."""
         told, shown = self._redact(argument), self._redact(value)
         key = json.dumps([told, shown], sort_keys=True)

@@ -53,7 +53,7 @@ class Rubric(NamedTuple):
     strict: bool = False
 
 
-def read_rubric(written: Any, *, threshold: float | None = None) -> Rubric:
+def read_rubric(written: object, *, threshold: float | None = None) -> Rubric:
     """The rubric of a suite: a text, or a mapping. `threshold` comes before the one that the mapping may have.
 
     Raises: ValueError for what is no rubric; the loader has ruled that out.
@@ -74,7 +74,7 @@ def read_rubric(written: Any, *, threshold: float | None = None) -> Rubric:
     raise ValueError("a structured rubric has `criteria` or `tree`")
 
 
-def criteria_text(written: Any) -> str:
+def criteria_text(written: object) -> str:
     """A rubric as a scorer is told it: a text as it is, anything else as its JSON text."""
     return written if isinstance(written, str) else json.dumps(written, ensure_ascii=False)
 
@@ -147,7 +147,7 @@ def outline(rubric: Rubric) -> list[str]:
     return [*rows, "every criterion must be met"] if rubric.strict else rows
 
 
-def _branch(written: Mapping[str, Any]) -> Question | Leaf:
+def _branch(written: Mapping[str, object]) -> Question | Leaf:
     """Read from the leaves up, without recursion: a tree may be as deep as YAML lets it be."""
     done: dict[int, Question | Leaf] = {}
     waiting: list[Mapping[str, Any]] = [written]

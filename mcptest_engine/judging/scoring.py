@@ -84,7 +84,7 @@ def score_test(
     rows: Sequence[AssertionResult],
     *,
     threshold: float | None,
-    metrics: Sequence[Mapping[str, Any]],
+    metrics: Sequence[Mapping[str, object]],
 ) -> Scored:
     """The combined score of a test, its metrics in declared order, and the failure that they make.
 

@@ -90,14 +90,14 @@ def _strength_of_matcher(matcher: Mapping[str, Any]) -> Strength:
     return Strength.SHAPE if is_empty else STRENGTHS.get(name) or Strength.SHAPE  # a record may be of a newer version
 
 
-def _pins(schema: Any) -> bool:
+def _pins(schema: object) -> bool:
     """Whether a JSON Schema names values."""
     if isinstance(schema, dict):
         return not _PINNING_KEYWORDS.isdisjoint(schema) or any(map(_pins, schema.values()))
     return isinstance(schema, list) and any(map(_pins, schema))
 
 
-def _matches_anything(pattern: Any) -> bool:
+def _matches_anything(pattern: object) -> bool:
     """Whether a regular expression is found in texts that have nothing in common: it says nothing of the value."""
     try:
         return all(re.search(str(pattern), text) is not None for text in ("", "\x01"))

@@ -124,7 +124,7 @@ def find_task_handle(result: object) -> str | None:
 
 
 def find_invalidity(
-    method: str, answer: Mapping[str, Any], validity: Validity, redact: Callable[[Any], Any]
+    method: str, answer: Mapping[str, object], validity: Validity, redact: Callable[[Any], Any]
 ) -> tuple[str, str] | None:
     """The first fault of an answer to `method`, as (message, JSON Pointer into the result or error); None where it is valid.
 
@@ -176,7 +176,7 @@ def find_invalidity(
 
 
 def find_fault(
-    session: Session, method: str, answer: Mapping[str, Any], output_schema: object, redact: Callable[[Any], Any]
+    session: Session, method: str, answer: Mapping[str, object], output_schema: object, redact: Callable[[Any], Any]
 ) -> str | None:
     """What is wrong with the answer to a request that no suite makes, in the words of a run; None where nothing is.
 

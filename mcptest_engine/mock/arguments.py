@@ -32,7 +32,7 @@ def compile_check(schema: Any) -> Callable[[Mapping[str, Any]], str | None]:
     except (ValueError, jsonschema_rs.ReferencingError) as wrong:
         raise BrokenSchema(str(wrong).partition("\n")[0]) from wrong
 
-    def check(arguments: Mapping[str, Any]) -> str | None:
+    def check(arguments: Mapping[str, object]) -> str | None:
         try:
             if validator.is_valid(arguments):
                 return None
@@ -45,7 +45,7 @@ def compile_check(schema: Any) -> Callable[[Mapping[str, Any]], str | None]:
     return check
 
 
-def _accepts_anything(schema: Any) -> bool:
+def _accepts_anything(schema: object) -> bool:
     """Whether all arguments meet the schema; that they are an object has been seen already."""
     if not isinstance(schema, dict):
         return schema is True

@@ -101,12 +101,12 @@ class Fields:
             self._reader.complain(self.path, f"`{key}` is missing")
         return None
 
-    def _wrong(self, key: str, wanted: str, value: Any, *, hint: str | None = None) -> None:
+    def _wrong(self, key: str, wanted: str, value: object, *, hint: str | None = None) -> None:
         path = self.path_of(key)
         self._reader.complain(path, f"`{path[-1]}` must be {wanted}, found {kind_of(value)}", hint=hint)
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: object) -> str:
     """What was found instead, in the words of a message."""
     match value:
         case None:

@@ -219,7 +219,7 @@ class _Endpoint:
             writer.close()
 
     async def _unless_closed(
-        self, work: Coroutine[Any, Any, Result], parser: h11.Connection, reader: asyncio.StreamReader
+        self, work: Coroutine[object, object, Result], parser: h11.Connection, reader: asyncio.StreamReader
     ) -> Result | None:
         """What `work` gives, or None when the client hung up meanwhile, which ends it."""
         working = asyncio.ensure_future(work)

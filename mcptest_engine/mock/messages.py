@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     class Served(Protocol):
         """One client's session, whoever answers in it: a manifest or a cassette."""
 
-        def receive(self, message: Mapping[str, Any]) -> Effect:
+        def receive(self, message: Mapping[str, object]) -> Effect:
             """What to do about one message that `read_message` has let through."""
 
         def receive_stateless(
-            self, message: Mapping[str, Any], headers: Mapping[str, str] | None, repeated: frozenset[str] = frozenset()
+            self,
+            message: Mapping[str, object],
+            headers: Mapping[str, str] | None,
+            repeated: frozenset[str] = frozenset(),
         ) -> Effect:
             """The same for a request of the stateless era; `headers` are those of HTTP, `repeated` those given twice."""
 
@@ -160,7 +163,7 @@ def read_message(body: bytes) -> dict[str, Any]:
     return message
 
 
-def success(key: str | float, result: Any, *, delay_ms: float = 0.0) -> Answer:
+def success(key: str | float, result: object, *, delay_ms: float = 0.0) -> Answer:
     """The answer to the request `key`."""
     body = encode({"jsonrpc": "2.0", "id": key, "result": result})
     return Answer(body=body, key=(type(key), key), delay_ms=delay_ms)
@@ -177,7 +180,7 @@ def tool_error(text: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
-def notification(method: str, params: Mapping[str, Any]) -> bytes:
+def notification(method: str, params: Mapping[str, object]) -> bytes:
     """A notification of the server."""
     return encode({"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})})
 
@@ -189,7 +192,7 @@ def notification_of(change: Change, subscription: str | float | None = None) -> 
     return notification(change.method, {**meta, **uri})
 
 
-def encode(message: Mapping[str, Any]) -> bytes:
+def encode(message: Mapping[str, object]) -> bytes:
     """A message as UTF-8 without line breaks."""
     try:
         return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8")

@@ -133,7 +133,7 @@ class _Reader:
             seen.add(name if isinstance(name, str) else None)
         return tuple(read(item, (*path, index)) for index, item in enumerate(items))
 
-    def _tool(self, value: Any, path: Path) -> Tool:
+    def _tool(self, value: object, path: Path) -> Tool:
         fields = self._fields(value, path, _TOOL_KEYS)
         if fields is None:
             return Tool(name="", descriptor={}, outcome=Outcome())
@@ -265,7 +265,7 @@ class _Reader:
             self.complain(path, "`responses` needs at least one response")
         return Outcome(results=tuple(self._result(item, (*path, index), known) for index, item in enumerate(items)))
 
-    def _result(self, value: Any, path: Path, known: Known) -> Template:
+    def _result(self, value: object, path: Path, known: Known) -> Template:
         if not isinstance(value, dict):
             hint = "write the result as it is sent: `{content: [{type: text, text: …}]}`"
             self.complain(path, f"a response must be a mapping, found {kind_of(value)}", hint=hint)
@@ -283,13 +283,13 @@ class _Reader:
         message = self._template(error.members.get("message"), error.path_of("message"), as_text=True, known=known)
         data = self._template(error.members.get("data"), error.path_of("data"), known=known)
 
-        def expanded(arguments: Arguments, asked: Any = ABSENT) -> Any:
+        def expanded(arguments: Arguments, asked: object = ABSENT) -> Any:
             given = {"data": data(arguments, asked)} if "data" in error.members else {}
             return {"code": error.members["code"], "message": message(arguments, asked), **given}
 
         return expanded
 
-    def _resource(self, value: Any, path: Path) -> Resource:
+    def _resource(self, value: object, path: Path) -> Resource:
         fields = self._fields(value, path, _RESOURCE_KEYS)
         if fields is None:
             return Resource(uri="", descriptor={}, contents={})
@@ -305,7 +305,7 @@ class _Reader:
         body = {"text": fields.text("text") or ""} if blob is None else {"blob": blob}
         return Resource(uri=uri, descriptor=descriptor, contents={"uri": uri, **mime, **body})
 
-    def _resource_template(self, value: Any, path: Path) -> ResourceTemplate:
+    def _resource_template(self, value: object, path: Path) -> ResourceTemplate:
         fields = self._fields(value, path, _TEMPLATE_KEYS)
         if fields is None:
             return ResourceTemplate(descriptor={}, pattern=re.compile(""), mime_type=None, text=constant(""))
@@ -321,7 +321,7 @@ class _Reader:
             descriptor=descriptor, pattern=pattern or re.compile(""), mime_type=fields.text("mime_type"), text=text
         )
 
-    def _prompt(self, value: Any, path: Path) -> Prompt:
+    def _prompt(self, value: object, path: Path) -> Prompt:
         fields = self._fields(value, path, _PROMPT_KEYS)
         if fields is None:
             return Prompt(name="", descriptor={}, messages=constant([]))
@@ -370,13 +370,13 @@ class _Reader:
         except (binascii.Error, ValueError):
             self.complain(path, "`blob` is not base64")
 
-    def _template(self, value: Any, path: Path, *, as_text: bool = False, known: Known = ("args",)) -> Template:
+    def _template(self, value: object, path: Path, *, as_text: bool = False, known: Known = ("args",)) -> Template:
         def complain(inner: Path, message: str) -> None:
             self.complain((*path, *inner), message)
 
         return compile_template(value, complain, as_text=as_text, known=known)
 
-    def _fields(self, value: Any, path: Path, known: tuple[str, ...]) -> Fields | None:
+    def _fields(self, value: object, path: Path, known: tuple[str, ...]) -> Fields | None:
         """The members of a mapping by their canonical names, or None (and a problem) when it is no mapping."""
         if not isinstance(value, dict):
             what = f"`{path[-1]}`" if path and isinstance(path[-1], str) else "this" if path else "a manifest"
@@ -411,13 +411,13 @@ class _Reader:
         )
 
 
-def _member(item: Any, key: str) -> Any:
+def _member(item: object, key: str) -> Any:
     if not isinstance(item, dict):
         return None
     return item.get(key, item.get(ON_THE_WIRE.get(key, key)))
 
 
-def _message(role: str, content: Any) -> dict[str, Any]:
+def _message(role: str, content: object) -> dict[str, Any]:
     return {"role": role, "content": {"type": "text", "text": content} if isinstance(content, str) else content}
 
 
@@ -458,7 +458,7 @@ def _read_json(path: pathlib.Path) -> Any:
         _refuse(str(path), f"the file cannot be read: {reason[:1].lower()}{reason[1:]}")
 
 
-def _from_snapshot(value: Any, *, file: str) -> Manifest:
+def _from_snapshot(value: object, *, file: str) -> Manifest:
     """The tools of `{"tools": […]}`, of a bare list, or of a whole JSON-RPC answer to `tools/list`."""
     pointer, listed = "", value
     for key in ("result", "tools"):

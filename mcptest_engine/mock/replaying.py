@@ -27,7 +27,7 @@ class ReplaySession:
         self._tape = RecordedExchanges(exchanges)
         self._redact = redact
 
-    def receive(self, message: Mapping[str, Any]) -> Effect:
+    def receive(self, message: Mapping[str, object]) -> Effect:
         """What to do about one message that `read_message` has let through."""
         if "method" not in message:
             return Silence()
@@ -37,7 +37,7 @@ class ReplaySession:
 
     def receive_stateless(
         self,
-        message: Mapping[str, Any],
+        message: Mapping[str, object],
         headers: Mapping[str, str] | None,  # noqa: ARG002 - what HTTP says beside it was not recorded
         repeated: frozenset[str] = frozenset(),  # noqa: ARG002
     ) -> Effect:
@@ -48,7 +48,7 @@ class ReplaySession:
         """Nothing changes on a tape."""
         return None
 
-    def _receive_notification(self, message: Mapping[str, Any]) -> Effect:
+    def _receive_notification(self, message: Mapping[str, object]) -> Effect:
         params = message.get("params")
         key = params.get("requestId") if isinstance(params, dict) else None
         if message["method"] == "notifications/cancelled" and isinstance(key, str | int | float):
@@ -73,9 +73,9 @@ class ReplaySession:
         return _said(key, exchange["answer"])._replace(before=before)
 
 
-def _said(key: str | float, answer: Mapping[str, Any], *, code: int | None = None) -> Answer:
+def _said(key: str | float, answer: Mapping[str, object], *, code: int | None = None) -> Answer:
     return Answer(body=_line({"jsonrpc": "2.0", "id": key, **answer}), key=(type(key), key), error_code=code)
 
 
-def _line(message: Mapping[str, Any]) -> bytes:
+def _line(message: Mapping[str, object]) -> bytes:
     return json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace")

@@ -76,7 +76,7 @@ class _Call(NamedTuple):
         return self.extra_ms + (self.tool.delay_ms if own is None else own)
 
 
-def is_stateless(message: Mapping[str, Any]) -> bool:
+def is_stateless(message: Mapping[str, object]) -> bool:
     """Whether a message says in which revision it is: only requests of the stateless era do."""
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
@@ -178,7 +178,7 @@ class Session:
                 raise RpcError(INVALID_PARAMS, wrong.error["message"], wrong.error["data"]) from None
             raise
 
-    def _receive_notification(self, method: str, params: Any) -> Effect:
+    def _receive_notification(self, method: str, params: object) -> Effect:
         """A notification of the client."""
         key = params.get("requestId") if isinstance(params, dict) else None
         if method != "notifications/cancelled" or not isinstance(key, str | int | float):
@@ -187,7 +187,7 @@ class Session:
         self._asked = {name: call for name, call in self._asked.items() if (type(call.key), call.key) != cancelled}
         return Cancel(cancelled)
 
-    def _answered(self, message: Mapping[str, Any]) -> Effect:
+    def _answered(self, message: Mapping[str, object]) -> Effect:
         """The client's answer to a question of ours is what its call has been waiting for."""
         name = message.get("id")
         call = self._asked.pop(name, None) if isinstance(name, str) else None
@@ -339,7 +339,7 @@ class Session:
             return success(call.key, stateless.stamped("tools/call", required, self._manifest))
         return self._finish(call, given, before=self._notices(call))
 
-    def _finish(self, call: _Call, asked: Any, *, before: tuple[bytes, ...]) -> Answer:
+    def _finish(self, call: _Call, asked: object, *, before: tuple[bytes, ...]) -> Answer:
         """The answer as the manifest has it, `asked` being what the client answered when the tool asks."""
         outcome = call.case.outcome if call.case else call.tool.outcome
         values = (call.arguments,) if call.tool.ask is None else (call.arguments, asked)
@@ -380,7 +380,7 @@ class Session:
             return envelope is None
         return least not in LOG_LEVELS or LOG_LEVELS.index(level) >= LOG_LEVELS.index(least)
 
-    def _check(self, tool: Tool, arguments: Mapping[str, Any]) -> str | None:
+    def _check(self, tool: Tool, arguments: Mapping[str, object]) -> str | None:
         check = self._checks.get(tool.name)
         if check is None:
             try:
@@ -447,7 +447,7 @@ def _changes(call: _Call) -> tuple[Change, ...]:
     return (*lists, Change(_UPDATED, call.tool.touches(call.arguments)))
 
 
-def _covers(wanted: Any, given: Any) -> bool:
+def _covers(wanted: object, given: object) -> bool:
     """Whether `given` has all that `wanted` has: members and elements, at any depth; more of either is no matter."""
     match wanted:
         case Mapping():
@@ -462,7 +462,7 @@ def _covers(wanted: Any, given: Any) -> bool:
             return not isinstance(given, bool) and bool(wanted == given)
 
 
-def _offset(cursor: Any, size: int, length: int) -> int:
+def _offset(cursor: object, size: int, length: int) -> int:
     if cursor is None:
         return 0
     word, _, number = cursor.partition(":") if isinstance(cursor, str) else ("", "", "")

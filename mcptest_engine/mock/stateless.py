@@ -61,7 +61,7 @@ class Envelope(NamedTuple):
 
 
 def opened(
-    message: Mapping[str, Any], headers: Mapping[str, str] | None, repeated: frozenset[str] = frozenset()
+    message: Mapping[str, object], headers: Mapping[str, str] | None, repeated: frozenset[str] = frozenset()
 ) -> Envelope:
     """The envelope of a request, checked; `headers` (names in lower case) None where there are none, as over stdio.
 
@@ -88,7 +88,7 @@ def opened(
     return Envelope(capabilities=capabilities, log_level=level if isinstance(level, str) else None)
 
 
-def stamped(method: str, result: Mapping[str, Any], manifest: Manifest) -> dict[str, Any]:
+def stamped(method: str, result: Mapping[str, object], manifest: Manifest) -> dict[str, Any]:
     """The result with what the era requires of it; what the manifest says itself is left as it is."""
     meta = result.get("_meta", {})
     if isinstance(meta, dict):
@@ -97,7 +97,7 @@ def stamped(method: str, result: Mapping[str, Any], manifest: Manifest) -> dict[
     return {"resultType": "complete", **cache, **result, "_meta": meta}
 
 
-def discovered(manifest: Manifest, capabilities: Mapping[str, Any]) -> dict[str, Any]:
+def discovered(manifest: Manifest, capabilities: Mapping[str, object]) -> dict[str, Any]:
     """The result of `server/discover`."""
     told = {} if manifest.instructions is None else {"instructions": manifest.instructions}
     return {"supportedVersions": list(STATELESS_VERSIONS), "capabilities": capabilities, **told}
@@ -110,14 +110,14 @@ def missing_capability(tool: Tool) -> RpcError:
     return RpcError(MISSING_CAPABILITY, f"Tool {tool.name} needs a client with `{tool.ask.capability}`", required)
 
 
-def input_required(tool: Tool, params: Mapping[str, Any]) -> dict[str, Any]:
+def input_required(tool: Tool, params: Mapping[str, object]) -> dict[str, Any]:
     """The result that asks the client. The state is the tool's name: enough to see that it comes back as it was sent."""
     assert tool.ask is not None
     asked = {"method": tool.ask.method, **({"params": params} if params else {})}
     return {"resultType": "input_required", "inputRequests": {ASKED: asked}, "requestState": f"mock:{tool.name}"}
 
 
-def input_given(tool: Tool, params: Mapping[str, Any]) -> Any:
+def input_given(tool: Tool, params: Mapping[str, object]) -> Any:
     """What the client answered, None when it has not been asked yet. Raises: RpcError when the state did not come back."""
     responses = params.get("inputResponses")
     if responses is None:
@@ -129,7 +129,7 @@ def input_given(tool: Tool, params: Mapping[str, Any]) -> Any:
     return responses[ASKED]
 
 
-def listener(key: str | float, params: Mapping[str, Any], capabilities: Mapping[str, Any]) -> tuple[Listener, bytes]:
+def listener(key: str | float, params: Mapping[str, object], capabilities: Mapping[str, Any]) -> tuple[Listener, bytes]:
     """What a `subscriptions/listen` will hear of, and the notification that acknowledges just that."""
     wanted = params.get("notifications")
     if not isinstance(wanted, dict):
@@ -165,7 +165,7 @@ def _check_headers(
         raise RpcError(HEADER_MISMATCH, f"The header mcp-name is not the request's `{NAMING[method]}`: {about}")
 
 
-def check_arguments(schema: Any, arguments: Mapping[str, Any], headers: Mapping[str, str]) -> None:
+def check_arguments(schema: object, arguments: Mapping[str, object], headers: Mapping[str, str]) -> None:
     """Do the headers repeat the arguments that the schema annotates with `x-mcp-header`? Raises: RpcError when not."""
     from mcptest_engine.servers.param_headers import PREFIX, ParamHeaders, annotated_headers
 

@@ -26,7 +26,7 @@ _PART = re.compile(r"\$\$\{|\$\{([^}]*)\}")
 
 
 def compile_template(
-    value: Any, complain: Complain, path: Path = (), *, as_text: bool = False, known: tuple[str, ...] = ("args",)
+    value: object, complain: Complain, path: Path = (), *, as_text: bool = False, known: tuple[str, ...] = ("args",)
 ) -> Template:
     """The JSON `value` as a function of the arguments of a call.
 
@@ -56,10 +56,10 @@ def compile_template(
             return constant(value)
 
 
-def constant(value: Any) -> Template:
+def constant(value: object) -> Template:
     """The same `value` for all arguments."""
 
-    def unchanging(_arguments: Arguments, _asked: Any = ABSENT) -> Any:
+    def unchanging(_arguments: Arguments, _asked: object = ABSENT) -> Any:
         return value
 
     return unchanging
@@ -100,7 +100,7 @@ def _reference(expression: str, complain: Complain, path: Path, known: tuple[str
         complain(path, f'the template "${{{expression}}}" cannot be read: {wrong}')
         return constant("")
 
-    def reference(arguments: Arguments, asked: Any = ABSENT) -> Any:
+    def reference(arguments: Arguments, asked: object = ABSENT) -> Any:
         scope = {"args": arguments} if asked is ABSENT else {"args": arguments, "asked": asked}
         value = resolve(target, scope)
         if isinstance(value, Spread):
@@ -118,7 +118,7 @@ def _unknown(expression: str, is_asked: bool, known: tuple[str, ...]) -> str:
 
 
 def _object(members: Mapping[str, Template]) -> Template:
-    def expanded(arguments: Arguments, asked: Any = ABSENT) -> Any:
+    def expanded(arguments: Arguments, asked: object = ABSENT) -> Any:
         values = ((key, member(arguments, asked)) for key, member in members.items())
         return {key: value for key, value in values if value is not ABSENT}
 
@@ -126,7 +126,7 @@ def _object(members: Mapping[str, Template]) -> Template:
 
 
 def _array(elements: list[Template]) -> Template:
-    def expanded(arguments: Arguments, asked: Any = ABSENT) -> Any:
+    def expanded(arguments: Arguments, asked: object = ABSENT) -> Any:
         values = (element(arguments, asked) for element in elements)
         return [value for value in values if value is not ABSENT]
 
@@ -134,13 +134,13 @@ def _array(elements: list[Template]) -> Template:
 
 
 def _mixed(pieces: list[str | Template]) -> Template:
-    def expanded(arguments: Arguments, asked: Any = ABSENT) -> Any:
+    def expanded(arguments: Arguments, asked: object = ABSENT) -> Any:
         return "".join(piece if isinstance(piece, str) else _spell(piece(arguments, asked)) for piece in pieces)
 
     return expanded
 
 
-def _spell(value: Any) -> str:
+def _spell(value: object) -> str:
     if value is ABSENT:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -105,7 +105,7 @@ class _Answer:
 
     # --- values
 
-    def _of_value(self, path: Path, value: Any) -> Iterator[Killer]:
+    def _of_value(self, path: Path, value: object) -> Iterator[Killer]:
         """Assertions on an object or a list: of the whole, else of what in it is stable, else of its parts."""
         part = self._stable_part(path, value)
         is_whole = part is not MISSING and _same(part, value)
@@ -120,7 +120,7 @@ class _Answer:
         if not is_whole and not self._is_declared(path):
             yield from self._shapes(path)
 
-    def _of_members(self, path: Path, value: dict[str, Any], part: Any) -> Iterator[Killer]:
+    def _of_members(self, path: Path, value: dict[str, Any], part: object) -> Iterator[Killer]:
         """The short members together, each long one by itself."""
         stable = part if isinstance(part, dict) else {}
         short = {name: one for name, one in stable.items() if _size(one) <= MOST_CHARACTERS // 5}
@@ -155,7 +155,7 @@ class _Answer:
         elif items and isinstance(items[0], (dict, list)):
             yield from self._of_value((*path, 0), items[0])
 
-    def _stable_part(self, path: Path, value: Any) -> Any:
+    def _stable_part(self, path: Path, value: object) -> Any:
         """The value without what may not be pinned; MISSING where nothing is left of it."""
         if path in self.recorded.volatile:
             return MISSING
@@ -168,7 +168,7 @@ class _Answer:
             return MISSING if any(item is MISSING for item in items) else items
         return value if self._is_stable(path, value) else MISSING
 
-    def _is_stable(self, path: Path, value: Any) -> bool:
+    def _is_stable(self, path: Path, value: object) -> bool:
         if is_under(path, self.recorded.volatile) or isinstance(value, (dict, list)) or not is_writable(value):
             return False
         if isinstance(value, str) and (
@@ -180,7 +180,7 @@ class _Answer:
             return False
         return self.recorded.again is not None or self._is_likely_stable(value)
 
-    def _is_likely_stable(self, value: Any) -> bool:
+    def _is_likely_stable(self, value: object) -> bool:
         """Whether a value that was seen once may be pinned: it was asked for, is a flag, or has no number in it."""
         if value is None or isinstance(value, bool):
             return True
@@ -271,10 +271,10 @@ def _is_plain(name: str) -> bool:
     return re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) is not None
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     return bool(one == other) and _size(one) == _size(other)
 
 
-def _size(value: Any) -> int:
+def _size(value: object) -> int:
     """How many characters the value is as JSON."""
     return len(json.dumps(value, ensure_ascii=False, default=str))

@@ -84,7 +84,7 @@ class Killing:
                 return killer
         return None
 
-    def _candidates(self, true: Any, wrong: Any, at: Path, volatile: Collection[Path]) -> Iterator[Killer]:
+    def _candidates(self, true: object, wrong: object, at: Path, volatile: Collection[Path]) -> Iterator[Killer]:
         """Assertions on what differs, the most telling first: values, then lengths and types, then that something is there."""
         weaker: list[Killer] = []
         differing = differing_paths(get_at(true, at), get_at(wrong, at), at)
@@ -104,7 +104,7 @@ class Killing:
                     weaker.append(Killer(path, row))
         yield from weaker
 
-    def _matchers(self, path: Path, value: Any, other: Any) -> Iterator[tuple[bool, dict[str, Any]]]:
+    def _matchers(self, path: Path, value: object, other: object) -> Iterator[tuple[bool, dict[str, Any]]]:
         """Matchers for the true value at a path, and whether each pins it."""
         if value is MISSING:
             yield True, {"not": {"exact": other}} if isinstance(other, bool) else {"exists": False}
@@ -126,7 +126,7 @@ class Killing:
         yield False, {"type": type_of(value)}
 
 
-def holds(assertion: Mapping[str, Any], envelope: Envelope) -> bool:
+def holds(assertion: Mapping[str, object], envelope: Envelope) -> bool:
     """Whether an assertion, as a suite writes it, holds for an envelope; one that cannot be judged does not."""
     read = {**assertion, "target": _read_text(assertion["target"]), "matcher": _read_text(assertion["matcher"])}
     return judge_assertions([read], envelope)[0].passed is True
@@ -150,7 +150,7 @@ def _value_by_jq(envelope: Envelope, path: Path) -> Any:
     return value
 
 
-def _read_text(value: Any) -> Any:
+def _read_text(value: object) -> Any:
     """Plain data as the loader has it: `$${` is `${` again."""
     if isinstance(value, str):
         return value.replace("$${", "${")
@@ -168,7 +168,7 @@ def _judged_part(envelope: Envelope) -> dict[str, Any]:
     return {key: envelope[key] for key in keys if envelope.get(key) is not None}
 
 
-def differing_paths(one: Any, other: Any, above: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
+def differing_paths(one: object, other: object, above: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
     """Where two values at the path `above` differ: their leaves and the containers around them, the shallow ones first."""
     waiting: deque[tuple[Path, Any, Any]] = deque([(above, one, other)])
     looked_at = 0
@@ -204,7 +204,7 @@ def can_be_written(row: Assertion) -> bool:
         return False
 
 
-def assertion_text(row: Mapping[str, Any]) -> str:
+def assertion_text(row: Mapping[str, object]) -> str:
     """The YAML of an assertion, as an item of an `expect` that is a list."""
     lines = expect_text({ASSERTIONS: [dict(row)]}).split("\n")[1:]
     return "\n".join(line[2:] for line in lines).rstrip("\n") + "\n"

@@ -300,7 +300,9 @@ def changes_of(
     copies = find_copies(answer) if source.method == "tools/call" else ()
     seen: set[tuple[Path, str]] = set()
 
-    def change(operator: str, path: Path, before: Any, after: Any, ignored: str | None = None) -> Iterator[Change]:
+    def change(
+        operator: str, path: Path, before: object, after: object, ignored: str | None = None
+    ) -> Iterator[Change]:
         key = (path, repr(after))
         if key not in seen and (before is MISSING or after is MISSING or not equal(before, after)):
             seen.add(key)
@@ -399,7 +401,7 @@ def _trace_sites(trace: Answer) -> Iterator[Site]:
             yield from _members((*path, key), call.get(key))
 
 
-def _block_sites(path: Path, block: Any) -> Iterator[Site]:
+def _block_sites(path: Path, block: object) -> Iterator[Site]:
     """The members of a content block, a resource's contents or a prompt's message."""
     if not isinstance(block, dict):
         return
@@ -418,7 +420,7 @@ def _block_sites(path: Path, block: Any) -> Iterator[Site]:
             yield Site(here, value, Kind.VALUE)
 
 
-def _data_sites(path: Path, value: Any, kind: Kind, *, is_member: bool = False) -> Iterator[Site]:
+def _data_sites(path: Path, value: object, kind: Kind, *, is_member: bool = False) -> Iterator[Site]:
     """A value and everything in it; what lies in it is data, whatever the value itself is."""
     yield Site(path, value, kind, is_member)
     if isinstance(value, str):
@@ -429,7 +431,7 @@ def _data_sites(path: Path, value: Any, kind: Kind, *, is_member: bool = False) 
         yield from _members(path, value)
 
 
-def _members(path: Path, value: Any) -> Iterator[Site]:
+def _members(path: Path, value: object) -> Iterator[Site]:
     if len(path) >= DEEPEST:
         return
     if isinstance(value, dict):
@@ -458,7 +460,7 @@ def _read_json(text: str) -> tuple[Any, dict[str, Any]]:
     return (None, {}) if style is None else (value, style)
 
 
-def _json_like(text: str, value: Any, copy: Copy | None = None) -> str:
+def _json_like(text: str, value: object, copy: Copy | None = None) -> str:
     """A value as JSON in the style of `text`; a copy that is plain text as plain text."""
     if copy is not None and copy.as_text and isinstance(value, str):
         return value
@@ -489,7 +491,7 @@ def find_copies(answer: Answer) -> tuple[Copy, ...]:
     return tuple(copy for copy in made if copy is not None)
 
 
-def _copy_of(at: int, text: Any, value: Any, source: Path) -> Copy | None:
+def _copy_of(at: int, text: object, value: object, source: Path) -> Copy | None:
     if not isinstance(text, str):
         return None
     if isinstance(value, str):

@@ -205,7 +205,7 @@ def choose_assertions(test: MutatedTest, secrets: Secrets) -> Chosen | None:
     return Chosen((*chosen, *shapes), len(survivors), noticed)
 
 
-def _holds_secret(value: Any, secrets: Secrets) -> bool:
+def _holds_secret(value: object, secrets: Secrets) -> bool:
     """Whether a text in an assertion holds a secret, also the name of a member."""
     if isinstance(value, str):
         return secrets.holds(value)

@@ -84,13 +84,18 @@ class RunAnswers:
         self.calls: dict[str, list[Called]] = defaultdict(list)
 
     def note_judged(
-        self, asked: JudgedRequest, envelope: Mapping[str, Any], validity: Validity | None, opinions: Opinions | None
+        self, asked: JudgedRequest, envelope: Mapping[str, object], validity: Validity | None, opinions: Opinions | None
     ) -> None:
         step = None if isinstance(asked, Case) else getattr(asked, "number", None)
         self.judged[TEST.get()][step] = Judged(asked, envelope, validity, opinions)
 
     def note_call(
-        self, server: str, tool: str, args: Mapping[str, Any], answer: Mapping[str, Any], validity: Validity | None
+        self,
+        server: str,
+        tool: str,
+        args: Mapping[str, object],
+        answer: Mapping[str, object],
+        validity: Validity | None,
     ) -> None:
         self.calls[TEST.get()].append(Called(server, tool, args, dict(answer), validity))
 
@@ -354,7 +359,7 @@ def _recorded_call(case: Case, calls: Sequence[Called], at: int, again: Answer |
     return Recorded(source=source, judged=judged, call=at, volatile=volatile, identity=identity)
 
 
-def _identity_of(server: str, source: Source, params: Any, volatile: frozenset[Path]) -> str:
+def _identity_of(server: str, source: Source, params: object, volatile: frozenset[Path]) -> str:
     """What tells calls and their answers apart; what changes from run to run counts nothing."""
     answer = source.answer
     for path in sorted(volatile, key=lambda one: (-len(one), str(one))):  # what lies in a list before the list
@@ -398,7 +403,7 @@ def find_volatile(source: Source, other: Answer | None, asked: frozenset[str]) -
     return frozenset(found | (lists & inside - steady))
 
 
-def _is_same_list(one: list[Any], other: Any) -> bool:
+def _is_same_list(one: list[Any], other: object) -> bool:
     """Whether two lists have as many items, and not the same ones in another order."""
     if not isinstance(other, list) or len(one) != len(other):
         return False
@@ -407,7 +412,7 @@ def _is_same_list(one: list[Any], other: Any) -> bool:
     return first == second or sorted(first) != sorted(second)
 
 
-def is_likely_volatile(path: Path, value: Any, asked: frozenset[str]) -> bool:
+def is_likely_volatile(path: Path, value: object, asked: frozenset[str]) -> bool:
     """Whether a value of an answer looks like a time, a random id or a counter; what was asked for comes again."""
     names = [part for part in path if isinstance(part, str)]
     if repr(value) in asked or value is None or isinstance(value, bool):

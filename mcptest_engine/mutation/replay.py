@@ -325,7 +325,7 @@ class Replay:
         missed = False
 
         async def call_tool(
-            server: str, tool: str, args: Mapping[str, Any], **_: object
+            server: str, tool: str, args: Mapping[str, object], **_: object
         ) -> tuple[Exchange, str | None]:
             nonlocal missed
             known = answers[_call_key(server, tool, args)]
@@ -392,10 +392,10 @@ def _is_guess(outcome: Outcome) -> bool:
     return any(row.implicit == "outcome" and row.passed is None for row in outcome.assertions)
 
 
-def _call_key(server: str, tool: str, args: Mapping[str, Any]) -> str:
+def _call_key(server: str, tool: str, args: Mapping[str, object]) -> str:
     return json.dumps([server, tool, args], sort_keys=True, default=str)
 
 
-def _as_it_is(value: Any) -> Any:
+def _as_it_is(value: object) -> Any:
     """No message of a replay is shown, so that nothing in it has to be redacted."""
     return value

@@ -162,19 +162,19 @@ def _where(recorded: Recorded) -> str | None:
     return None if recorded.call is None else f"call {recorded.call + 1}"
 
 
-def _redacted(name: str, value: Any, redact: Redact) -> Any:
+def _redacted(name: str, value: object, redact: Redact) -> Any:
     if value is MISSING:
         return value
     held = redact({name: value})
     return held.get(name, next(iter(held.values()), None))
 
 
-def _clipped(value: Any) -> Any:
+def _clipped(value: object) -> Any:
     text = show(value, LONGEST_VALUE)
     return value if len(text) < LONGEST_VALUE else text
 
 
-def _change_text(before: Any, after: Any) -> str:
+def _change_text(before: object, after: object) -> str:
     """`42 → 43`; of two long texts what they differ in, with a little before it."""
     if isinstance(before, str) and isinstance(after, str) and max(len(before), len(after)) > _CHANGE_WIDTH // 2:
         at = next((at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), None)
@@ -220,7 +220,7 @@ def survivor_groups(report: Mapping[str, Any]) -> list[Group]:
     return [groups[turn] for turn in range(turns) for groups in by_test if turn < len(groups)]
 
 
-def _with_suite(row: Mapping[str, Any], name: str) -> str:
+def _with_suite(row: Mapping[str, object], name: str) -> str:
     return f"{name} ({row['suite']})" if "suite" in row else name
 
 

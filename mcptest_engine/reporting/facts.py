@@ -39,7 +39,7 @@ _EXIT_REASONS: dict[int, str] = {
 }
 
 
-def file_in_repository(source: Mapping[str, Any], file: str) -> str:
+def file_in_repository(source: Mapping[str, object], file: str) -> str:
     """A file of a record with this `source` as CI systems look it up: from the top of the repository, if known; "" stays so."""
     below = source.get("path")
     if not file or not isinstance(below, str):
@@ -501,7 +501,7 @@ def last_lines(text: str, limit: int) -> list[str]:
     return [line if len(line) <= MESSAGE_LIMIT else f"{line[:MESSAGE_LIMIT]} …" for line in lines]
 
 
-def value_text(value: Any) -> str:
+def value_text(value: object) -> str:
     """A value on one line: a text as it is, anything else as compact JSON."""
     if isinstance(value, str) and value:
         return one_line(value)

@@ -22,7 +22,6 @@ from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.core.run_record import RunRecord, SuiteNotRun
@@ -59,7 +58,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     return "\n".join(lines) + "\n"
 
 
-def problem_lines(suite: SuiteNotRun, source: Mapping[str, Any]) -> list[str]:
+def problem_lines(suite: SuiteNotRun, source: Mapping[str, object]) -> list[str]:
     """An annotation for each problem of an invalid suite; `source` is that of a run record."""
     return [
         _annotation(

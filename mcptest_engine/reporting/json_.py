@@ -41,5 +41,5 @@ def document(data: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(members) + "\n}\n"
 
 
-def _listed(items: Iterable[Any]) -> str:
+def _listed(items: Iterable[object]) -> str:
     return "[\n" + ",\n".join(f"    {safe_json(item)}" for item in items) + "\n  ]"

@@ -47,7 +47,7 @@ def judgement_lines(test: TestResult) -> list[str]:
     return lines
 
 
-def _particulars(judgement: Mapping[str, Any]) -> Iterator[str]:
+def _particulars(judgement: Mapping[str, object]) -> Iterator[str]:
     for row in _rows(judgement, "criteria"):
         yield _line(f"criterion {_text(row.get('name'), 60)}", _number(row.get("score")), row)
     for row in _rows(judgement, "path"):
@@ -67,13 +67,13 @@ def _particulars(judgement: Mapping[str, Any]) -> Iterator[str]:
             yield _line(f"call {_text(row.get('call'), 8)} ({_text(row.get('tool'), 60)})", "", row)
 
 
-def _line(what: str, came_to: str, row: Mapping[str, Any]) -> str:
+def _line(what: str, came_to: str, row: Mapping[str, object]) -> str:
     reasoning = _text(row.get("reasoning"), TEXT_LIMIT)
     head = f"{what}: {came_to}" if came_to else what
     return f"{head}, {reasoning}" if reasoning and came_to else f"{head}: {reasoning}" if reasoning else head
 
 
-def _rows(judgement: Mapping[str, Any], name: str) -> Iterable[Mapping[str, Any]]:
+def _rows(judgement: Mapping[str, object], name: str) -> Iterable[Mapping[str, Any]]:
     rows = judgement.get(name)
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else ()
 

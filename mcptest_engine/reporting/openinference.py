@@ -357,7 +357,7 @@ def _agent_spans(
         )
 
 
-def _numbered(turns: list[Mapping[str, Any]], trace: Mapping[str, Any]) -> dict[int, int]:
+def _numbered(turns: list[Mapping[str, Any]], trace: Mapping[str, object]) -> dict[int, int]:
     """Where the model speaks, each with the number of its answer; of a shortened trace the last ones count from the end."""
     spoken = [at for at, turn in enumerate(turns) if turn.get("role") in (None, "assistant")]
     total = trace.get("turns")
@@ -434,7 +434,7 @@ def _tokens(tokens: object) -> dict[str, Any]:
     return {f"llm.token_count.{name}": count for name, count in counts.items() if count is not None}
 
 
-def _usage(node: Mapping[str, Any]) -> dict[str, Any]:
+def _usage(node: Mapping[str, object]) -> dict[str, Any]:
     return {
         **_model(node.get("model")),
         **_usage_attributes(_number(node.get("tokens")), _number(node.get("cost_usd"))),

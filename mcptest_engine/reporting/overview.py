@@ -164,7 +164,7 @@ def origin_text(record: RunRecord) -> str:
     return " · ".join(filter(None, parts))
 
 
-def _said(info: Mapping[str, Any] | None) -> str:
+def _said(info: Mapping[str, object] | None) -> str:
     known = info or {}
     return " ".join(one_line(str(known[key]), _NAME_LIMIT) for key in ("name", "version") if known.get(key))
 

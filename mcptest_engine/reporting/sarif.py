@@ -54,7 +54,11 @@ class SarifResult:
 
 
 def sarif_log(
-    *, version: str, rules: Sequence[SarifRule], results: Sequence[SarifResult], more: Mapping[str, Any] | None = None
+    *,
+    version: str,
+    rules: Sequence[SarifRule],
+    results: Sequence[SarifResult],
+    more: Mapping[str, object] | None = None,
 ) -> dict[str, Any]:
     """The whole log, to be written as JSON. `more` are further members of its run."""
     index = {rule.id: at for at, rule in enumerate(rules)}

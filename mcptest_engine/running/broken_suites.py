@@ -134,7 +134,7 @@ def _read_shared(merged: Merged) -> Shared:
     )
 
 
-def _resolve_name(name: Any, templates: Templates, config_dir: str) -> str | None:
+def _resolve_name(name: object, templates: Templates, config_dir: str) -> str | None:
     """The name as a sound suite would have it; as written where that cannot be known or would give a secret away."""
     if not isinstance(name, str) or not name:
         return None

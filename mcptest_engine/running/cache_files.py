@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from mcptest_engine.servers.spec import ALWAYS_PASSED, own_command
@@ -106,7 +106,7 @@ class CacheFiles:
         found += [self._path(path) for text in named for path in _paths(folder, text.split(os.pathsep))]
         return found
 
-    def of_arguments(self, spec: ServerSpec, params: Any) -> list[str | None]:
+    def of_arguments(self, spec: ServerSpec, params: object) -> list[str | None]:
         """What a test's arguments name and a server that runs here may read."""
         if spec.command is None:
             return []
@@ -226,7 +226,7 @@ def _is_passed_on(variable: str) -> bool:
     return variable in ALWAYS_PASSED or variable.startswith("LC_")
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     waiting = [value]
     while waiting:
         item = waiting.pop()

@@ -187,7 +187,7 @@ class Keys:
         return self._servers[name]
 
 
-def _canonical(value: Any) -> bytes:
+def _canonical(value: object) -> bytes:
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=_plain)
     return text.encode("utf-8", "backslashreplace")
 

@@ -113,7 +113,7 @@ class Caching(Extension):
         if text not in self.warnings:
             self.warnings.append(text)
 
-    def _find(self, case: Case, entry: Mapping[str, Any]) -> None:
+    def _find(self, case: Case, entry: Mapping[str, object]) -> None:
         kept = _cached_answer(entry, checked=isinstance(case.body, Check))
         if kept is None:
             self._cache.damaged += 1
@@ -262,7 +262,7 @@ def _opened(session: Session) -> OpenedSession:
     return OpenedSession(session.protocol_version, session.capabilities, session.server_info)
 
 
-def _cached_answer(entry: Mapping[str, Any], *, checked: bool) -> CachedAnswer | None:
+def _cached_answer(entry: Mapping[str, object], *, checked: bool) -> CachedAnswer | None:
     """The result that an entry holds; None when it holds none: whoever can write there may have written anything."""
     answer, took = entry.get("answer"), entry.get("duration_ms")
     if not isinstance(answer, dict) or ("result" in answer) == ("error" in answer):

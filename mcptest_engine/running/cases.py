@@ -78,7 +78,7 @@ if TYPE_CHECKING:
         def note_judged(
             self,
             asked: JudgedRequest,
-            envelope: Mapping[str, Any],
+            envelope: Mapping[str, object],
             validity: Validity | None,
             opinions: Opinions | None,
         ) -> None:
@@ -86,7 +86,12 @@ if TYPE_CHECKING:
             ...
 
         def note_call(
-            self, server: str, tool: str, args: Mapping[str, Any], answer: Mapping[str, Any], validity: Validity | None
+            self,
+            server: str,
+            tool: str,
+            args: Mapping[str, object],
+            answer: Mapping[str, object],
+            validity: Validity | None,
         ) -> None:
             """A tool call of a composition, an agent or an eval was answered."""
             ...

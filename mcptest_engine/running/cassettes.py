@@ -50,7 +50,7 @@ def use_cassette(pool: Pool, suite: LoadedSuite, settings: RunSettings, workspac
 def _redacting(pool: Pool) -> Callable[[Any], Any]:
     """What takes the secrets out, made when there is something to compare: a redactor takes milliseconds to make."""
 
-    def redact(value: Any) -> Any:
+    def redact(value: object) -> Any:
         return pool.redactor.redact(value)
 
     return redact
@@ -60,7 +60,7 @@ def _without_secrets(servers: Mapping[str, Any], redactor: Redactor, disguise: D
     """The recorded servers without secrets. An answer keeps its shape, so that it is judged as it was."""
     shaped = redactor.with_shapes(disguise)
 
-    def told(exchange: Mapping[str, Any]) -> dict[str, Any]:
+    def told(exchange: Mapping[str, object]) -> dict[str, Any]:
         return {key: (redactor if key == "params" else shaped).redact(part) for key, part in exchange.items()}
 
     return {
@@ -119,7 +119,7 @@ def replace_stand_ins(
             redactor.register(one["text"])
     longest_first = sorted(values, key=len, reverse=True)
 
-    def replaced(part: Any) -> Any:
+    def replaced(part: object) -> Any:
         if isinstance(part, str):
             if part in values:
                 return values[part]

@@ -128,11 +128,11 @@ class _Search:
             for path, step in _steps(entry, "verify"):
                 yield _Call(step, (*test.path, *path), self._server_of(step, own), self._is_to_succeed(test, step))
 
-    def _server_of(self, data: Mapping[str, Any], otherwise: str) -> str:
+    def _server_of(self, data: Mapping[str, object], otherwise: str) -> str:
         named = data.get("server", otherwise)
         return named if isinstance(named, str) else ""
 
-    def _is_to_succeed(self, test: PlacedTest, data: Mapping[str, Any]) -> bool:
+    def _is_to_succeed(self, test: PlacedTest, data: Mapping[str, object]) -> bool:
         """Whether a call is to be answered without an error; of any other call a run may say nothing."""
         default = self._merged.run_options.get("outcome", ExpectedOutcome.SUCCESS)
         try:
@@ -239,14 +239,14 @@ def _lists_of(catalog: Mapping[str, Any]) -> dict[str, Listing]:
     return found
 
 
-def _steps(entry: Mapping[str, Any], key: str) -> Iterator[tuple[Pointer, dict[str, Any]]]:
+def _steps(entry: Mapping[str, object], key: str) -> Iterator[tuple[Pointer, dict[str, Any]]]:
     steps = entry.get(key)
     for number, step in enumerate(steps if isinstance(steps, list) else ()):
         if isinstance(step, dict):
             yield (key, number), step
 
 
-def _tools_in(entry: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
+def _tools_in(entry: Mapping[str, object]) -> Iterator[tuple[Pointer, str]]:
     """Every name of a tool in `tools` and in the measures of an agent test, with its place."""
     waiting: list[tuple[Pointer, Any]] = [((key,), entry[key]) for key in ("tools", *AGENT_GATES) if key in entry]
     while waiting:
@@ -268,7 +268,7 @@ def _value_at(value: Any, path: Pointer) -> Any:
     return value
 
 
-def _meant(value: Any, fault: ArgumentFault, entry: Entry, arguments: dict[str, Any]) -> tuple[Any] | None:
+def _meant(value: object, fault: ArgumentFault, entry: Entry, arguments: dict[str, Any]) -> tuple[Any] | None:
     """The value that was meant by one of another type, such as 3 by "3", where the schema takes that."""
     for candidate in _read_otherwise(value):
         changed = _with_value(arguments, fault.path, candidate)
@@ -277,7 +277,7 @@ def _meant(value: Any, fault: ArgumentFault, entry: Entry, arguments: dict[str, 
     return None
 
 
-def _read_otherwise(value: Any) -> Iterator[Any]:
+def _read_otherwise(value: object) -> Iterator[Any]:
     if isinstance(value, str):
         text = value.strip()
         truth = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}.get(text.casefold())

@@ -57,7 +57,7 @@ class Entry:
 
     __slots__ = ("_input", "_output", "descriptor", "is_tool")
 
-    def __init__(self, descriptor: Mapping[str, Any], *, is_tool: bool) -> None:
+    def __init__(self, descriptor: Mapping[str, object], *, is_tool: bool) -> None:
         self.descriptor = descriptor
         self.is_tool = is_tool
         self._input: Judge | None = None
@@ -71,7 +71,7 @@ class Entry:
             self._output = matches_schema(schema, Context())
         return self._output
 
-    def find_argument_fault(self, arguments: Any) -> tuple[str, str | None] | None:
+    def find_argument_fault(self, arguments: object) -> tuple[str, str | None] | None:
         """What is wrong with arguments, as (message, hint): one that is not declared, or what the schema refuses."""
         fault = next(self._find_undeclared(arguments), None)
         if fault is not None or not self.is_tool:
@@ -79,7 +79,7 @@ class Entry:
         reason = self._judge_input(arguments)
         return None if reason is None else (f"{self._refusal}: {reason().message}", None)
 
-    def find_argument_faults(self, arguments: Any) -> Iterator[ArgumentFault]:
+    def find_argument_faults(self, arguments: object) -> Iterator[ArgumentFault]:
         """All that is wrong with arguments, each at its place, in the same words; for a text that is being written."""
         misspelt: set[str] = set()
         undeclared = False
@@ -107,7 +107,7 @@ class Entry:
     def _refusal(self) -> str:
         return f'the `inputSchema` of "{self.descriptor["name"]}" does not allow the arguments'
 
-    def _judge_input(self, arguments: Any) -> Reason | None:
+    def _judge_input(self, arguments: object) -> Reason | None:
         schema = self.descriptor.get("inputSchema")
         if not isinstance(schema, dict):
             return None
@@ -183,7 +183,7 @@ class CallFault(NamedTuple):
 
 
 def find_call_fault(
-    session: Session, name: str, arguments: Any, listing: Listing, entry: Entry | None, *, succeeded: bool
+    session: Session, name: str, arguments: object, listing: Listing, entry: Entry | None, *, succeeded: bool
 ) -> CallFault | None:
     """What the list has against a call of `name`; `entry` is its entry in it, None where there is none."""
     if entry is None:

@@ -59,7 +59,7 @@ class _Done:
     uris: set[str] = field(default_factory=set)
     prompts: set[str] = field(default_factory=set)
 
-    def note_call(self, tool: str, arguments: Any, *, refused: bool) -> None:
+    def note_call(self, tool: str, arguments: object, *, refused: bool) -> None:
         """A call of a tool was answered, with an error where it was `refused`."""
         self.tools.setdefault(tool, []).append(arguments if isinstance(arguments, dict) else {})
         (self.refused if refused else self.succeeded).add(tool)
@@ -67,7 +67,7 @@ class _Done:
 
 def coverage_of(
     offered: Mapping[str, ServerLists],
-    tests: Iterable[Mapping[str, Any]],
+    tests: Iterable[Mapping[str, object]],
     *,
     redact: Callable[[str], str] = str,
     several: bool | None = None,
@@ -115,7 +115,7 @@ def _passing(
             yield test
 
 
-def _once(entries: Sequence[Mapping[str, Any]] | None, key: str) -> Sequence[Mapping[str, Any]]:
+def _once(entries: Sequence[Mapping[str, object]] | None, key: str) -> Sequence[Mapping[str, Any]]:
     """The entries, of namesakes the first: a name that is listed nine times is no nine things that were exercised."""
     found: dict[str, Mapping[str, Any]] = {}
     for entry in entries or ():
@@ -129,13 +129,13 @@ def _is_known(catalog: ServerLists, dimension: str) -> bool:
     return catalog.tools is not None
 
 
-def calls_of(tests: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
+def calls_of(tests: Sequence[Mapping[str, object]]) -> dict[tuple[str, str], int]:
     """How often each (server, tool) was called and answered, in the order of first calls."""
     found = _done(tests)
     return {(server, tool): len(calls) for server, done in found.items() for tool, calls in done.tools.items()}
 
 
-def lists_of_tests(tests: Iterable[Mapping[str, Any]]) -> dict[str, ServerLists]:
+def lists_of_tests(tests: Iterable[Mapping[str, object]]) -> dict[str, ServerLists]:
     """What servers offer as far as the tests themselves have listed it whole: those that have asked for `tools/list`."""
     lists = {"tools/list": "tools", "resources/list": "resources", "prompts/list": "prompts"}
     found: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
@@ -153,7 +153,7 @@ def lists_of_tests(tests: Iterable[Mapping[str, Any]]) -> dict[str, ServerLists]
 
 
 def _count_tool(
-    tool: Mapping[str, Any],
+    tool: Mapping[str, object],
     done: _Done,
     prefix: str,
     rows: Mapping[str, list[tuple[str, bool]]],
@@ -200,7 +200,7 @@ def _done(tests: Iterable[Mapping[str, Any]]) -> dict[str, _Done]:
     return found
 
 
-def _note_conversation(found: dict[str, _Done], trace: Mapping[str, Any]) -> None:
+def _note_conversation(found: dict[str, _Done], trace: Mapping[str, object]) -> None:
     """The calls that a model made, where the server answered with a result."""
     calls = trace.get("tool_calls")
     for call in calls if isinstance(calls, list) else ():
@@ -222,7 +222,7 @@ def _note_node(found: dict[str, _Done], node: Mapping[str, Any]) -> None:
         done.note_call(name, call.get("args"), refused=refused)
 
 
-def _note(found: dict[str, _Done], asked: Mapping[str, Any], server: str) -> None:
+def _note(found: dict[str, _Done], asked: Mapping[str, object], server: str) -> None:
     request, output = asked.get("request"), asked.get("output")
     if not isinstance(request, dict) or not isinstance(output, dict) or asked.get("verdict") == "skip":
         return
@@ -246,14 +246,14 @@ def _params(request: object) -> Mapping[str, Any]:
     return params if isinstance(params, dict) else {}
 
 
-def _parameters(tool: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _parameters(tool: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     schema = tool.get("inputSchema")
     properties = schema.get("properties") if isinstance(schema, dict) else None
     for name, about in properties.items() if isinstance(properties, dict) else ():
         yield str(name), about if isinstance(about, dict) else {}
 
 
-def _enum(schema: Mapping[str, Any]) -> Sequence[Any]:
+def _enum(schema: Mapping[str, object]) -> Sequence[Any]:
     items = schema.get("items")
     values = schema.get("enum", items.get("enum") if isinstance(items, dict) else None)
     if not isinstance(values, list):
@@ -261,7 +261,7 @@ def _enum(schema: Mapping[str, Any]) -> Sequence[Any]:
     return [value for value in values[:MOST_VALUES] if not nested_deeper_than(value, _DEEPEST_VALUE)]
 
 
-def _texts(given: Sequence[Any]) -> set[str]:
+def _texts(given: Sequence[object]) -> set[str]:
     """The values given, themselves and those in lists, as JSON: there `true` is not 1."""
     flat = (one for each in given for one in ((each, *each) if isinstance(each, list) else (each,)))
     return {json.dumps(one, sort_keys=True, default=str) for one in flat}

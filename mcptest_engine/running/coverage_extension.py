@@ -60,7 +60,7 @@ class CoverageExtension(Extension):
     _offered: dict[str, ServerLists] | None = None
     _unknown: str | None = None
 
-    async def look(self, known: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]) -> None:
+    async def look(self, known: Mapping[str, Mapping[str, Sequence[Mapping[str, object]]]]) -> None:
         """Ask every server for its lists, but for those that the run has read: by server, then "tools" or "prompts".
 
         A server that does not give them leaves a floor unreached, and ends nothing.
@@ -90,7 +90,7 @@ class CoverageExtension(Extension):
             record, coverage=rows, coverage_notes=(*short_lines(rows), *notes), warnings=(*record.warnings, *notes)
         )
 
-    async def _read_lists(self, name: str, known: Mapping[str, Sequence[Mapping[str, Any]]]) -> ServerLists:
+    async def _read_lists(self, name: str, known: Mapping[str, Sequence[Mapping[str, object]]]) -> ServerLists:
         from mcptest_engine.servers.catalog import read_catalog
 
         try:

@@ -137,7 +137,7 @@ def document_of(
     *,
     start_dir: str | Path,
     environ: Mapping[str, str],
-    catalogs: Mapping[str, Mapping[str, Any]] | None = None,
+    catalogs: Mapping[str, Mapping[str, object]] | None = None,
 ) -> Document:
     """The document of the suite at `path`, with `text` in place of what is on disk.
 
@@ -264,7 +264,7 @@ class _Making:
         if text is not None:
             files.put(str(path), text)
 
-    def document(self, catalogs: Mapping[str, Mapping[str, Any]] | None = None) -> Document:
+    def document(self, catalogs: Mapping[str, Mapping[str, object]] | None = None) -> Document:
         suite = self._checked.suite
         if suite is None:
             from mcptest_engine.running.broken_suites import read_broken_suite
@@ -406,7 +406,7 @@ def _calls_of(data: Mapping[str, Any], server: str) -> tuple[tuple[str, str], ..
     )
 
 
-def _spends(kind: str, data: Mapping[str, Any], scorers: Sequence[Mapping[str, Any]]) -> bool:
+def _spends(kind: str, data: Mapping[str, object], scorers: Sequence[Mapping[str, object]]) -> bool:
     """Whether models are asked for an answer or a grade, or a scorer is that has a price."""
     if kind == "agent":
         return True
@@ -436,7 +436,7 @@ def end_of_entry(lines: Sequence[str], line: int) -> int:
     return last
 
 
-def server_item(name: str, settings: Mapping[str, Any], *, start_dir: Path, secrets: frozenset[str]) -> ServerItem:
+def server_item(name: str, settings: Mapping[str, object], *, start_dir: Path, secrets: frozenset[str]) -> ServerItem:
     """A server as its settings, which may be anything in a suite that is not sound, describe it."""
     from mcptest_engine.running.server_sources import server_sources
     from mcptest_engine.servers.transport import transport_of
@@ -505,7 +505,7 @@ def _split(text: str) -> Sequence[str]:
     return LINE_END.split(text) if "\r" in text else text.split("\n")
 
 
-def _digest(value: Any) -> str:
+def _digest(value: object) -> str:
     return _short_hash(repr(value))  # four times as fast as JSON, and as certain for plain data
 
 

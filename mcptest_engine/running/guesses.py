@@ -131,7 +131,7 @@ def _answer_text(envelope: Mapping[str, Any]) -> str:
     return str(error.get("message", ""))[:_READ] if isinstance(error, dict) else str(error)[:_READ]
 
 
-def _is_about_arguments(asked: JudgedRequest, envelope: Mapping[str, Any]) -> bool:
+def _is_about_arguments(asked: JudgedRequest, envelope: Mapping[str, object]) -> bool:
     """Whether an error is the refusal of arguments: by its code, in the words of validation, or for one that it names."""
     if _is_unknown(asked, envelope):
         return False
@@ -147,7 +147,7 @@ def _is_about_arguments(asked: JudgedRequest, envelope: Mapping[str, Any]) -> bo
     return any(named) and _FAULT.search(words) is not None
 
 
-def _is_unknown(asked: JudgedRequest, envelope: Mapping[str, Any]) -> bool:
+def _is_unknown(asked: JudgedRequest, envelope: Mapping[str, object]) -> bool:
     """Whether the server says that it has no such tool or prompt."""
     error, name = envelope["error"], str((asked.params or {}).get("name", ""))
     if isinstance(error, dict) and error.get("code") == METHOD_NOT_FOUND:
@@ -202,10 +202,10 @@ async def list_tools(
 def explain(
     case: Case,
     seen: Sequence[Seen],
-    tools: Mapping[str, Mapping[str, Any]],
+    tools: Mapping[str, Mapping[str, object]],
     redact: Callable[[Any], Any],
     *,
-    besides: Mapping[str, Collection[Any]] = MappingProxyType({}),
+    besides: Mapping[str, Collection[object]] = MappingProxyType({}),
     kept: Collection[str] = (),
 ) -> Explained:
     """What is known of a case whose made-up arguments were no good. `seen` are values of the server, `tools` its tools.
@@ -263,7 +263,7 @@ class _Argument(NamedTuple):
     around: frozenset[str]
     schema: Mapping[str, Any]
 
-    def best(self, seen: Iterable[Seen], *, besides: Collection[Any] = ()) -> tuple[Any, str]:
+    def best(self, seen: Iterable[Seen], *, besides: Collection[object] = ()) -> tuple[Any, str]:
         """The value whose name fits best, the first of several, and the tool that returned it; "" where none fits."""
         found, source, best = None, "", 0
         for one in seen:
@@ -292,7 +292,7 @@ class _Argument(NamedTuple):
             return 2
         return 1 if one.words == _ANY and last not in _GENERIC else 0
 
-    def _as_typed(self, value: str | int, schema: Mapping[str, Any]) -> Any:
+    def _as_typed(self, value: str | int, schema: Mapping[str, object]) -> Any:
         match schema.get("type"):
             case "integer" | "number":
                 return (
@@ -324,7 +324,7 @@ def found_nothing(answer: object) -> bool:
     return isinstance(content, list) and len(said) == len(content) and all(map(_says_nothing, said))
 
 
-def _lists(value: Any) -> Iterator[list[Any]]:
+def _lists(value: object) -> Iterator[list[Any]]:
     if isinstance(value, list):
         yield value
     elif isinstance(value, dict):
@@ -339,7 +339,7 @@ def _says_nothing(text: str) -> bool:
 def returned(
     server: str,
     results: Iterable[TestResult],
-    tools: Mapping[str, Mapping[str, Any]],
+    tools: Mapping[str, Mapping[str, object]],
     policy: ExecutionPolicy | None = None,
 ) -> Iterator[Seen]:
     """The scalars in the answers of tools that only read, at most `_MOST_SEEN`, in the order of the run.
@@ -382,7 +382,7 @@ def seen_in_resources(resources: Iterable[Mapping[str, Any]]) -> Iterator[Seen]:
             yield Seen(_ANY, around, name, RESOURCES)
 
 
-def _only_reads(tool: Mapping[str, Any], policy: ExecutionPolicy | None) -> bool:
+def _only_reads(tool: Mapping[str, object], policy: ExecutionPolicy | None) -> bool:
     tool_class = classify(tool)
     if tool_class is ToolClass.READ_ONLY_PRESUMED and policy is not None:
         return policy.is_allowed(str(tool.get("name")), tool_class)
@@ -407,7 +407,7 @@ def _parsed(text: str) -> Any:
     return [*lines, *({name: value.strip()} for name, value in _LINE.findall(text[:_READ]))]
 
 
-def _scalars(values: Any, most: int) -> Iterator[tuple[tuple[str, ...], frozenset[str], str | int]]:
+def _scalars(values: object, most: int) -> Iterator[tuple[tuple[str, ...], frozenset[str], str | int]]:
     """Texts and whole numbers, with the words of their names and of all that they lie in; breadth first."""
     waiting: deque[tuple[tuple[str, ...], frozenset[str], Any]] = deque([((), frozenset(), values)])
     while waiting and most > 0:
@@ -428,7 +428,7 @@ def _words(name: str) -> tuple[str, ...]:
     return tuple(word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s") for word in found)
 
 
-def _is_valid(schema: Any, arguments: Mapping[str, Any]) -> bool:
+def _is_valid(schema: object, arguments: Mapping[str, object]) -> bool:
     if not isinstance(schema, dict):
         return True
     from mcptest_engine.core.synthesize.search import judged, readable

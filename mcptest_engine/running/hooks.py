@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.events import HookFinished, HookStarted, Warned
 from mcptest_engine.core.run_record import HookResult
@@ -69,7 +69,7 @@ class _Ended(NamedTuple):
 class _Scope:
     """What the hooks of the run, or those of one test, share: what was patched in, and what was left running."""
 
-    def __init__(self, env: Mapping[str, str], variables: Mapping[str, Any]) -> None:
+    def __init__(self, env: Mapping[str, str], variables: Mapping[str, object]) -> None:
         self.env = dict(env)
         self.vars = dict(variables)
         self.processes: list[CommandProcess] = []
@@ -172,7 +172,7 @@ class Hooks:
                 await scope.close()
 
     async def _phase(
-        self, phase: str, scope: _Scope, case: Case | None = None, result: Mapping[str, Any] | None = None
+        self, phase: str, scope: _Scope, case: Case | None = None, result: Mapping[str, object] | None = None
     ) -> Stop | None:
         """Run the steps in order. Setting up ends with the first that fails; cleaning up goes on, while there is time."""
         deadline = self._clock() + AFTER_INTERRUPT_SECONDS if self._hurried else None
@@ -206,7 +206,7 @@ class Hooks:
         step: _Step,
         scope: _Scope,
         case: Case | None,
-        result: Mapping[str, Any] | None,
+        result: Mapping[str, object] | None,
         deadline: float | None,
     ) -> tuple[HookResult, Patch]:
         """Run one command and tell how it went."""
@@ -292,7 +292,7 @@ class Hooks:
         return kept
 
 
-def _steps(phase: Any, default_ms: float) -> list[_Step]:
+def _steps(phase: object, default_ms: float) -> list[_Step]:
     """The steps of a phase as the suite has it, None for one that it leaves out."""
     steps = []
     for step in [] if phase is None else steps_of(phase):

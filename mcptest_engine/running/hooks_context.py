@@ -42,8 +42,8 @@ def context_of(
     suite: str,
     test: str | None,
     env: Mapping[str, str],
-    variables: Mapping[str, Any],
-    result: Mapping[str, Any] | None,
+    variables: Mapping[str, object],
+    result: Mapping[str, object] | None,
 ) -> bytes:
     """The one JSON object that a context hook reads on its stdin."""
     context = {
@@ -119,7 +119,7 @@ def _variables(value: object) -> dict[str, Any]:
     return value
 
 
-def _skip(answer: Mapping[str, Any]) -> str | None:
+def _skip(answer: Mapping[str, object]) -> str | None:
     if "skip" not in answer:
         return None
     value = answer["skip"]

@@ -74,7 +74,7 @@ NOTHING_SHARED = Shared()
 
 
 def names_of(
-    kind: TestKind, entry: Mapping[str, Any], name: str, shared: Shared = NOTHING_SHARED
+    kind: TestKind, entry: Mapping[str, object], name: str, shared: Shared = NOTHING_SHARED
 ) -> Iterator[tuple[TestKind, str]]:
     """The tests that an entry of a suite comes to: the entry itself, or one of each case, model, run, grader and judged metric.
 
@@ -97,7 +97,7 @@ def names_of(
             yield TestKind.EVAL, name_of_metric(f"{name}{suffix}", str(metric))
 
 
-def askings_of_agent(entry: Mapping[str, Any], shared: Shared = NOTHING_SHARED) -> list[Asking]:
+def askings_of_agent(entry: Mapping[str, object], shared: Shared = NOTHING_SHARED) -> list[Asking]:
     """What an agent test comes to: each of its models, as often as `runs` says; 0 runs are one."""
     runs = _runs(entry)
     if shared.together and runs > 1:
@@ -105,17 +105,17 @@ def askings_of_agent(entry: Mapping[str, Any], shared: Shared = NOTHING_SHARED) 
     return _each_run(_models(entry, shared), runs)
 
 
-def askings_of_eval(entry: Mapping[str, Any], shared: Shared = NOTHING_SHARED) -> list[Asking]:
+def askings_of_eval(entry: Mapping[str, object], shared: Shared = NOTHING_SHARED) -> list[Asking]:
     """What an eval comes to: each of its models, where one answers, as often as `runs` says."""
     return _each_run(_models(entry, shared) if needs_model(entry) else [("", None)], _runs(entry))
 
 
-def needs_model(entry: Mapping[str, Any]) -> bool:
+def needs_model(entry: Mapping[str, object]) -> bool:
     """Whether the answer that an eval grades is a model's."""
     return "output" not in entry and "call" not in entry
 
 
-def graders_of(entry: Mapping[str, Any], declared: tuple[str, ...]) -> tuple[str, ...]:
+def graders_of(entry: Mapping[str, object], declared: tuple[str, ...]) -> tuple[str, ...]:
     """The names of the scorers that grade an eval; () where its judge does."""
     named = entry.get("scorers")
     if not isinstance(named, list):
@@ -130,7 +130,7 @@ def jurors_of(written: Mapping[str, Any], otherwise: Mapping[str, Any]) -> tuple
     return () if "model" in written or "jury" in written else tuple(otherwise.get("models", ()))
 
 
-def _models(entry: Mapping[str, Any], shared: Shared) -> list[tuple[str, str | None]]:
+def _models(entry: Mapping[str, object], shared: Shared) -> list[tuple[str, str | None]]:
     """The models that are asked, None for whichever there is, each with what a name says of it."""
     named = entry.get("models")
     own = named if isinstance(named, list) and named else [entry.get("model")]
@@ -145,12 +145,12 @@ def _each_run(models: Iterable[tuple[str, str | None]], runs: int) -> list[Askin
     return [Asking(f"{suffix} #{run}", model, run) for suffix, model in models for run in range(1, runs + 1)]
 
 
-def _runs(entry: Mapping[str, Any]) -> int:
+def _runs(entry: Mapping[str, object]) -> int:
     runs = entry.get("runs", 1)
     return max(1, min(runs, _MOST_RUNS)) if type(runs) is int else 1
 
 
-def _cases_of(entry: Mapping[str, Any]) -> list[str]:
+def _cases_of(entry: Mapping[str, object]) -> list[str]:
     cases = entry.get("cases")
     if not isinstance(cases, list):
         return [""]

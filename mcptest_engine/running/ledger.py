@@ -530,7 +530,7 @@ def _key(test_id: str) -> str:
     return test_id.partition("::")[2]
 
 
-def _without_output(test: Mapping[str, Any]) -> dict[str, Any]:
+def _without_output(test: Mapping[str, object]) -> dict[str, Any]:
     """A test of an earlier record without the answer, of which nothing is needed but that it was a result."""
     output = test.get("output")
     return {**test, "output": {"result": {}} if isinstance(output, dict) and "result" in output else None}
@@ -546,7 +546,7 @@ def _session_of(asked: object) -> object:
     return asked.get("session") if isinstance(asked, dict) else None
 
 
-def _passes_unchanged(before: Mapping[str, Any], after: TestResult) -> bool:
+def _passes_unchanged(before: Mapping[str, object], after: TestResult) -> bool:
     """Whether a test passed, as the record has it, and passes now without a change; false where a longer look is needed."""
     if before.get("verdict") != "pass" or after.verdict is not Verdict.PASS:
         return False

@@ -177,7 +177,7 @@ class _CaseMaker:
             return made
         return (self._freshened(case, entry.data) for case in made)
 
-    def _freshened(self, case: Case, data: Mapping[str, Any]) -> Case:
+    def _freshened(self, case: Case, data: Mapping[str, object]) -> Case:
         """The case with the servers of which it gets a process of its own; alone where that needs the port of the others."""
         fresh: dict[str, str] = {}
         for name in case.servers:
@@ -303,7 +303,7 @@ class _CaseMaker:
                 row=subject.row,
             )
 
-    def _row(self, entry: TestEntry, data: Mapping[str, Any], row: Row) -> Case:
+    def _row(self, entry: TestEntry, data: Mapping[str, object], row: Row) -> Case:
         """The case of one row of a composition."""
         case = self.case(replace(entry, data=data), row)
         servers = tuple(row.program.servers())

@@ -71,7 +71,7 @@ class Sessions:
         self.shared[server] = session
         return session
 
-    def redact_registered(self, value: Any) -> Any:
+    def redact_registered(self, value: object) -> Any:
         """The value without the secrets that the run knows, for whoever else than a person is given it."""
         return self._pool.redactor.redact_registered(value)
 

@@ -91,7 +91,7 @@ class ResultStorage:
             definition=definition,
         )
 
-    def _redact_trace(self, trace: Mapping[str, Any], own_name: str) -> Mapping[str, Any]:
+    def _redact_trace(self, trace: Mapping[str, object], own_name: str) -> Mapping[str, Any]:
         if "conversation" in trace:
             from mcptest_engine.running.kinds.agent.record import redact_conversation  # few suites have one
 
@@ -100,7 +100,7 @@ class ResultStorage:
 
         return redact_trace(trace, redactor=self._redactor, spill=self._spill, name=own_name)
 
-    def _redact_judgement(self, judgement: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _redact_judgement(self, judgement: Mapping[str, object]) -> Mapping[str, Any]:
         from mcptest_engine.running.kinds.eval.record import redact_judgement  # few suites have one
 
         return redact_judgement(judgement, self._redactor)
@@ -158,14 +158,14 @@ class ResultStorage:
             judgement=None if row.judgement is None else self._redact_judgement(row.judgement),
         )
 
-    def _redact_matcher(self, matcher: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _redact_matcher(self, matcher: Mapping[str, object]) -> Mapping[str, Any]:
         for operand in matcher.values():
             if type(operand) is not str or self.redact_text(operand) is not operand:
                 kept: Mapping[str, Any] = self._redactor.redact(matcher)
                 return kept
         return matcher
 
-    def _redact_actual(self, value: Any) -> Any:
+    def _redact_actual(self, value: object) -> Any:
         """Redact, then truncate; of a long text only a margin past the cut is searched for secrets.
 
         The end of that margin may be the first half of a secret, and masks may have drawn it near: it is never shown.
@@ -192,7 +192,7 @@ class ResultStorage:
             else replace(failure.cause, beside=self._redact_text(failure.cause.beside)),
         )
 
-    def _redact_error(self, error: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _redact_error(self, error: Mapping[str, object]) -> Mapping[str, Any]:
         """A scorer's error, whose members are all texts."""
         return {key: self.redact_text(value) if isinstance(value, str) else value for key, value in error.items()}
 

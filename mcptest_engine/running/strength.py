@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.load import LoadedSuite, TestEntry
 
 
-def is_validated(server: Mapping[str, Any], run_options: Mapping[str, Any]) -> bool:
+def is_validated(server: Mapping[str, object], run_options: Mapping[str, object]) -> bool:
     """Whether a result that is not valid MCP fails a test of this server."""
     return (server.get("validity") or run_options.get("validity") or "fail") == "fail"
 

@@ -306,7 +306,7 @@ def _kind_of_change(before: _Leaf, after: _Leaf) -> tuple[ChangeKind, bool]:
     return ChangeKind.VALUE_REPLACED if before.strength is Strength.VALUE else ChangeKind.ASSERTION_CHANGED, False
 
 
-def _accepted(matcher: Mapping[str, Any], values: Sequence[Any]) -> frozenset[int] | None:
+def _accepted(matcher: Mapping[str, object], values: Sequence[object]) -> frozenset[int] | None:
     """The places of the values that a matcher accepts; None where it cannot be tried out."""
     if any(uses_matcher({"assertions": [{"matcher": matcher}]}, name) for name in _NEEDS_MORE):
         return None
@@ -317,7 +317,7 @@ def _accepted(matcher: Mapping[str, Any], values: Sequence[Any]) -> frozenset[in
         return None
 
 
-def _named(operand: Any, depth: int = 0) -> Iterator[Any]:
+def _named(operand: object, depth: int = 0) -> Iterator[Any]:
     """The values that a matcher names, and for a number its neighbours."""
     if depth > 4:
         return
@@ -471,15 +471,15 @@ def _envelope_of(result: TestResult | VerifyResult) -> dict[str, Any]:
     }
 
 
-def _strength_of(item: Mapping[str, Any]) -> Strength:
+def _strength_of(item: Mapping[str, object]) -> Strength:
     return strength_of([{"assertions": [item]}], outcome=ExpectedOutcome.ANY, is_validated=False)
 
 
-def _matcher_text(matcher: Mapping[str, Any]) -> str:
+def _matcher_text(matcher: Mapping[str, object]) -> str:
     """A matcher as a person writes it: `exact: 4`."""
     ((name, operand),) = matcher.items()
     return f"{name}: {show(operand, _LONGEST)}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return value[:_LONGEST] if isinstance(value, str) else show(value, _LONGEST)

@@ -204,7 +204,7 @@ def judge(
 
 def _judge_unasked(
     asked: JudgedRequest,
-    envelope: Mapping[str, Any],
+    envelope: Mapping[str, object],
     rows: tuple[AssertionResult, ...],
     validity: Validity | None,
     redact: Callable[[Any], Any],
@@ -243,7 +243,7 @@ def _assertion_failure(row: AssertionResult, asked: JudgedRequest) -> Failure:
     return Failure(kind=FailureKind.ASSERTION, message=row.message or f"assertion {row.index + 1} failed", line=line)
 
 
-def _unanswered_failure(envelope: Mapping[str, Any], rows: tuple[AssertionResult, ...]) -> Failure | None:
+def _unanswered_failure(envelope: Mapping[str, object], rows: tuple[AssertionResult, ...]) -> Failure | None:
     """A call of the stateless era that ended in a question has no result; only a test that looks at the question judges it."""
     result = envelope.get("result")
     if not isinstance(result, dict) or result.get("resultType") != "input_required":
@@ -261,7 +261,7 @@ def _unanswered_failure(envelope: Mapping[str, Any], rows: tuple[AssertionResult
 SUCCESS = "success"
 
 
-def what_came(envelope: Mapping[str, Any]) -> str | None:
+def what_came(envelope: Mapping[str, object]) -> str | None:
     """What a call came to: "success", "tool_error" or "protocol_error"; None where no answer came."""
     if envelope["error"] is not None:
         return FailureKind.PROTOCOL_ERROR.value
@@ -335,7 +335,7 @@ def _valid_row(index: int) -> AssertionResult:
     )
 
 
-def _outcome_failure(envelope: Mapping[str, Any], came: str, redact: Callable[[Any], Any]) -> Failure:
+def _outcome_failure(envelope: Mapping[str, object], came: str, redact: Callable[[Any], Any]) -> Failure:
     """A call that came to another outcome than its test wants, told in the server's words."""
     if came == SUCCESS:
         return Failure(
@@ -404,7 +404,7 @@ def _says_unknown(error: object, answer: object, tool: str) -> bool:
     return _is_about_unknown(json.dumps(answer.get("content"), ensure_ascii=False)[:2_000], tool)
 
 
-def _output(envelope: Mapping[str, Any]) -> dict[str, Any]:
+def _output(envelope: Mapping[str, object]) -> dict[str, Any]:
     output = {"result": envelope["result"]} if "result" in envelope else {}
     if envelope["error"] is not None:
         output["error"] = envelope["error"]

@@ -9,7 +9,6 @@ from mcptest_engine.core.results import Failure, Part, Verdict, VerifyResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from mcptest_engine.running.calling import Caller
     from mcptest_engine.running.cases import Case, VerifyStep
@@ -60,7 +59,7 @@ def _joined(own: Failure | None, of_step: Failure, words: str) -> Failure:
     return own.with_part(Part.STEP, words.replace("\n", "; "))
 
 
-def _expects(expect: Mapping[str, Any]) -> bool:
+def _expects(expect: Mapping[str, object]) -> bool:
     return bool(expect.get("assertions")) or len(expect) > ("assertions" in expect)
 
 

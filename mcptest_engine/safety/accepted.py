@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import Problem, SuiteError, did_you_mean
 from mcptest_engine.core.text import pointer
@@ -102,7 +102,7 @@ def dump_acceptances(accepted: Sequence[Acceptance]) -> str:
     return _HEADER + dump_values({"accepted": entries})
 
 
-def _read_entry(tree: Tree, at: int, entry: Any, problems: list[Problem]) -> Acceptance | None:
+def _read_entry(tree: Tree, at: int, entry: object, problems: list[Problem]) -> Acceptance | None:
     before = len(problems)
     if not isinstance(entry, dict):
         problems.append(_problem(tree, ("accepted", at), f"expected an entry with `rule`, found {_kind(entry)}"))

@@ -28,13 +28,13 @@ class Text:
     is_name: bool = False
 
 
-def tool_name(tool: Mapping[str, Any]) -> str:
+def tool_name(tool: Mapping[str, object]) -> str:
     """The name that the server gave the tool, as text of whatever kind it is."""
     name = tool.get("name")
     return name if isinstance(name, str) else "(unnamed)" if name is None else _as_text(name)
 
 
-def texts_of_tool(tool: Mapping[str, Any]) -> Iterator[Text]:
+def texts_of_tool(tool: Mapping[str, object]) -> Iterator[Text]:
     """Every text of a tool: name, title, description, both schemas, then whatever else it holds, known to MCP or not."""
     yield from _prose(tool, ("name", "title", "description"))
     for member in ("inputSchema", "outputSchema"):
@@ -43,7 +43,7 @@ def texts_of_tool(tool: Mapping[str, Any]) -> Iterator[Text]:
     yield from _other_texts(tool, ("name", "title", "description", "inputSchema", "outputSchema"))
 
 
-def texts_of_entry(entry: Mapping[str, Any]) -> Iterator[Text]:
+def texts_of_entry(entry: Mapping[str, object]) -> Iterator[Text]:
     """The same of a prompt, a resource or a resource template."""
     yield from _prose(entry, ("name", "title", "description", "uri", "uriTemplate"))
     arguments = entry.get("arguments")
@@ -56,14 +56,14 @@ def texts_of_entry(entry: Mapping[str, Any]) -> Iterator[Text]:
     yield from _other_texts(entry, ("name", "title", "description", "uri", "uriTemplate", "arguments"))
 
 
-def _prose(entry: Mapping[str, Any], members: tuple[str, ...]) -> Iterator[Text]:
+def _prose(entry: Mapping[str, object], members: tuple[str, ...]) -> Iterator[Text]:
     for member in members:
         value = entry.get(member)
         if isinstance(value, str) and value:
             yield Text(member, value, is_name=member == "name")
 
 
-def _other_texts(entry: Mapping[str, Any], seen: tuple[str, ...]) -> Iterator[Text]:
+def _other_texts(entry: Mapping[str, object], seen: tuple[str, ...]) -> Iterator[Text]:
     """The members that are not in `seen`, at any depth: keys that could hold words, and all texts."""
     for key, value in entry.items():
         if key not in seen:
@@ -76,7 +76,7 @@ def _key_text(key: str, where: str, argument: str | None) -> Iterator[Text]:
         yield Text(where, key, argument=argument)
 
 
-def _schema_texts(top: Any, member: str) -> Iterator[Text]:
+def _schema_texts(top: object, member: str) -> Iterator[Text]:
     stack: list[tuple[Any, str, str | None, int]] = [(top, member, None, 0)]
     visited = 0
     while stack and visited < MOST_NODES:
@@ -106,7 +106,7 @@ def _schema_texts(top: Any, member: str) -> Iterator[Text]:
             stack += reversed(below)
 
 
-def _value_texts(value: Any, where: str, argument: str | None) -> Iterator[Text]:
+def _value_texts(value: object, where: str, argument: str | None) -> Iterator[Text]:
     stack: list[tuple[Any, str, int]] = [(value, where, 0)]
     visited = 0
     while stack and visited < MOST_NODES:
@@ -130,7 +130,7 @@ def _as_text(value: object) -> str:
         return "(unnamed)"
 
 
-def argument_names(schema: Any) -> frozenset[str]:
+def argument_names(schema: object) -> frozenset[str]:
     """The names of all properties anywhere in a schema."""
     names = {text.argument for text in _schema_texts(schema, "") if text.is_name}
     return frozenset(name for name in names if name is not None)

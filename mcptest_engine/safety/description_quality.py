@@ -202,20 +202,20 @@ class Quality:
         }
 
 
-def assess(tools: Iterable[Mapping[str, Any]], *, show: Callable[[str], str] = str) -> Quality:
+def assess(tools: Iterable[Mapping[str, object]], *, show: Callable[[str], str] = str) -> Quality:
     """The quality of a catalog's descriptions, of descriptors as `tools/list` sent them; `show` is how a name is told."""
     listed = list(tools)
     texts = Counter(text.casefold() for tool in listed if (text := _text(tool)))
     return Quality(tools=tuple(_assessed(tool, texts, show) for tool in listed))
 
 
-def _assessed(tool: Mapping[str, Any], texts: Mapping[str, int], show: Callable[[str], str]) -> ToolQuality:
+def _assessed(tool: Mapping[str, object], texts: Mapping[str, int], show: Callable[[str], str]) -> ToolQuality:
     name = show(tool_name(tool))
     found = tuple(DescriptionFinding(tool=name, rule=rule, message=told) for rule, told in _findings(tool, texts, show))
     return ToolQuality(tool=name, scores=measures(tool), findings=found)
 
 
-def measures(tool: Mapping[str, Any]) -> dict[str, float]:
+def measures(tool: Mapping[str, object]) -> dict[str, float]:
     """Each of `HEURISTICS` for one tool, 0 to 1."""
     text = _text(tool)
     words = _count_words(text)
@@ -231,7 +231,7 @@ def measures(tool: Mapping[str, Any]) -> dict[str, float]:
     return {name: round(scores[name], 3) for name in HEURISTICS}
 
 
-def _purpose(tool: Mapping[str, Any], text: str, words: int) -> float:
+def _purpose(tool: Mapping[str, object], text: str, words: int) -> float:
     if not text or _PLACEHOLDER.search(text):
         return 0.0
     if words < 2 or _repeats(tool, text):
@@ -239,7 +239,7 @@ def _purpose(tool: Mapping[str, Any], text: str, words: int) -> float:
     return 0.5 if words < _FEW_WORDS else 1.0
 
 
-def _behaviour(tool: Mapping[str, Any], text: str) -> float:
+def _behaviour(tool: Mapping[str, object], text: str) -> float:
     """Half for words that say what comes back or changes, half for saying it so that a program can read it."""
     hints = tool.get("annotations")
     is_declared = isinstance(tool.get("outputSchema"), Mapping) or (
@@ -262,7 +262,7 @@ def _concision(text: str) -> float:
 
 
 def _findings(
-    tool: Mapping[str, Any], texts: Mapping[str, int], show: Callable[[str], str]
+    tool: Mapping[str, object], texts: Mapping[str, int], show: Callable[[str], str]
 ) -> Iterator[tuple[str, str]]:
     text = _text(tool)
     words = _count_words(text)
@@ -293,7 +293,7 @@ def _findings(
         yield "DESC-008", malformed[0]
 
 
-def _parameters(tool: Mapping[str, Any], text: str) -> tuple[Sequence[str], frozenset[str]]:
+def _parameters(tool: Mapping[str, object], text: str) -> tuple[Sequence[str], frozenset[str]]:
     """The top-level parameters, and which of them are described, in the schema or by name in the text."""
     schema = tool.get("inputSchema")
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
@@ -324,7 +324,7 @@ def _spoken(text: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", text.casefold()))
 
 
-def _repeats(tool: Mapping[str, Any], text: str) -> bool:
+def _repeats(tool: Mapping[str, object], text: str) -> bool:
     """Whether every telling word of the description stands in the name: "Get user" of `get_user`."""
     name = [part.casefold() for part in _NAME_WORD.findall(tool_name(tool))]
     told = [word.casefold() for word in _WORD.findall(text) if word.casefold() not in _FILLING]
@@ -346,6 +346,6 @@ def _count_words(text: str) -> int:
     return len(_WORD.findall(_IDEOGRAPH.sub(" ", text))) + (ideographs + 1) // 2
 
 
-def _text(tool: Mapping[str, Any]) -> str:
+def _text(tool: Mapping[str, object]) -> str:
     told = tool.get("description")
     return told[:_MOST_READ].strip() if isinstance(told, str) else ""

@@ -10,7 +10,7 @@ See docs/how-to/security-scan.md.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.secret_names import is_secret_name
 from mcptest_engine.core.secret_patterns import find_secrets
@@ -71,7 +71,7 @@ _SURE_THOUGH_HEDGED = 100  # the same, for a sentence that leaves it to the user
 _BEYOND_DOUBT = 200  # the same
 
 
-def description_warnings(tools: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
+def description_warnings(tools: Iterable[Mapping[str, object]]) -> tuple[Finding, ...]:
     """What the rules say of `tools`, in their order and then the rules'; at most one finding for each tool and rule.
 
     Entries that are no objects are passed over: whoever read the list has told of them.
@@ -79,7 +79,7 @@ def description_warnings(tools: Iterable[Mapping[str, Any]]) -> tuple[Finding, .
     return tuple(found for tool in findings_of_tools(tools) for found in worst_of_each_rule(tool))
 
 
-def findings_of_tools(tools: Iterable[Mapping[str, Any]]) -> Iterator[list[Finding]]:
+def findings_of_tools(tools: Iterable[Mapping[str, object]]) -> Iterator[list[Finding]]:
     """The same at every place where a rule fired, tool by tool."""
     listed = [tool for tool in tools if hasattr(tool, "get")]
     judge = Judge(tool_name(tool) for tool in listed)

@@ -16,7 +16,7 @@ _HINT = 'a catalog is `{"tools": [...]}`, a `tools/list` response, a list of too
 _LISTS = {"tools": "tools", "prompts": "prompts", "resources": "resources", "resourceTemplates": "templates"}
 
 
-def surfaces_in(document: Any, *, file: str) -> dict[str | None, Surface]:
+def surfaces_in(document: object, *, file: str) -> dict[str | None, Surface]:
     """Each server's surface by its name; None stands for the only one of a file that names none.
 
     Raises: UsageError for anything that is no catalog; `file` is what its message calls the document.
@@ -26,7 +26,7 @@ def surfaces_in(document: Any, *, file: str) -> dict[str | None, Surface]:
     return {None: _surface(document, file)}
 
 
-def sections_in(document: Any) -> frozenset[str]:
+def sections_in(document: object) -> frozenset[str]:
     """Which lists a catalog holds, by their names in the protocol, and "instructions"; of the others it says nothing."""
     if isinstance(document, list):
         return frozenset({"tools"})
@@ -41,7 +41,7 @@ def sections_in(document: Any) -> frozenset[str]:
     return frozenset(key for key in (*_LISTS, "instructions") if document.get(key) is not None)
 
 
-def _servers(servers: Any, file: str) -> list[tuple[str, Any]]:
+def _servers(servers: object, file: str) -> list[tuple[str, Any]]:
     if isinstance(servers, list) and all(
         isinstance(one, Mapping) and isinstance(one.get("name"), str) for one in servers
     ):
@@ -54,7 +54,7 @@ def _servers(servers: Any, file: str) -> list[tuple[str, Any]]:
     raise UsageError(f"{file}: `servers` is not an object of servers", hint=_HINT)
 
 
-def _surface(held: Any, what: str) -> Surface:
+def _surface(held: object, what: str) -> Surface:
     if isinstance(held, Mapping) and "jsonrpc" in held:
         if "error" in held:
             raise UsageError(
@@ -72,7 +72,7 @@ def _surface(held: Any, what: str) -> Surface:
     )
 
 
-def _entries(listed: Any, what: str) -> tuple[Mapping[str, Any], ...]:
+def _entries(listed: object, what: str) -> tuple[Mapping[str, Any], ...]:
     if listed is None:
         return ()
     if not isinstance(listed, list):

@@ -26,7 +26,7 @@ _SINGLE = ("items", "additionalProperties", "not", "if", "then", "else", "contai
 _NAMED = ("$defs", "definitions", "patternProperties", "dependentSchemas")
 
 
-def lint_tool(tool: Mapping[str, Any]) -> list[Finding]:
+def lint_tool(tool: Mapping[str, object]) -> list[Finding]:
     """The findings on a tool's schemas, in the order of the rules. Only SCH-005 and SCH-007 look at its `outputSchema`."""
     places: dict[str, list[str]] = {}
     for rule, where in _weak_places(tool.get("inputSchema")):
@@ -40,7 +40,7 @@ def lint_tool(tool: Mapping[str, Any]) -> list[Finding]:
     return [_finding(rule, tool_name(tool), places[rule]) for rule in sorted(places)]
 
 
-def lint_names(tools: Iterable[Mapping[str, Any]]) -> list[Finding]:
+def lint_names(tools: Iterable[Mapping[str, object]]) -> list[Finding]:
     """The tools that are listed more than once: a finding for each name."""
     counts = Counter(tool_name(tool) for tool in tools if isinstance(tool.get("name"), str))
     return [finding("SCH-006", name, "name", subject=f"`{name[:40]}`") for name, count in counts.items() if count > 1]
@@ -103,7 +103,7 @@ def _nodes(schema: object, where: str) -> Iterator[tuple[object, str, bool]]:
             stack += reversed(list(_children(node, place)))
 
 
-def _weak(node: Mapping[str, Any], *, is_property: bool) -> Iterator[str]:
+def _weak(node: Mapping[str, object], *, is_property: bool) -> Iterator[str]:
     properties = node.get("properties")
     kinds = node.get("type")
     kinds = kinds if isinstance(kinds, list) else [kinds]

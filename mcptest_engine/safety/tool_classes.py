@@ -130,7 +130,7 @@ _DESCRIBED = {
 }
 
 
-def classify(tool: Mapping[str, Any]) -> ToolClass:
+def classify(tool: Mapping[str, object]) -> ToolClass:
     """The class of a tool descriptor as `tools/list` sent it.
 
     An `annotations` with a hint that is no boolean makes no tool safer than its name does: of its other hints only those
@@ -146,7 +146,7 @@ def classify(tool: Mapping[str, Any]) -> ToolClass:
     return max(by_name, _by_hints(hints, by_name), key=lambda one: one.severity)
 
 
-def class_of(descriptors: Iterable[Mapping[str, Any]]) -> ToolClass:
+def class_of(descriptors: Iterable[Mapping[str, object]]) -> ToolClass:
     """The class of a tool that is listed once or several times: the most dangerous one."""
     return max(map(classify, descriptors), key=lambda tool_class: tool_class.severity)
 

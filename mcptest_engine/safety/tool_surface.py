@@ -81,7 +81,7 @@ def inspect(surface: Surface) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda one: Level(one.severity).rank))
 
 
-def _docstring(name: str, tool: Mapping[str, Any]) -> Iterator[Finding]:
+def _docstring(name: str, tool: Mapping[str, object]) -> Iterator[Finding]:
     """SEC-007: arguments that the description declares and the schema lacks."""
     description = tool.get("description")
     if not isinstance(description, str) or not isinstance(tool.get("inputSchema"), Mapping):
@@ -121,7 +121,7 @@ def _bare(argument: str) -> str:
     return argument.replace("_", "").replace("-", "").casefold()
 
 
-def _annotations(name: str, tool: Mapping[str, Any]) -> Iterator[Finding]:
+def _annotations(name: str, tool: Mapping[str, object]) -> Iterator[Finding]:
     """Findings of SEC-009 and SEC-010: annotations that contradict the tool."""
     annotations = tool.get("annotations")
     problems = []

@@ -146,7 +146,7 @@ def find_agent_servers(start_dir: Path, environ: Mapping[str, str], *, platform:
     return AgentConfigs(tuple(servers), tuple(problems), tuple(read))
 
 
-def servers_in(settings: Mapping[str, Any], path: Path, environ: Mapping[str, str]) -> AgentConfigs:
+def servers_in(settings: Mapping[str, object], path: Path, environ: Mapping[str, str]) -> AgentConfigs:
     """The servers in the settings of any agent, from a file at any place; `input:NAME` in `environ` is what a person gave.
 
     Raises: ValueError where a member for servers is of the wrong shape.
@@ -159,14 +159,14 @@ def servers_in(settings: Mapping[str, Any], path: Path, environ: Mapping[str, st
     return AgentConfigs(tuple(servers), tuple(problems), (str(path),))
 
 
-def _any_agent(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple[str, Any]]:
+def _any_agent(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:
     """Whichever member holds the servers."""
     for entries in (_claude_code, _vs_code_own, _opencode, _codex, _zed):
         yield from entries(settings, start_dir)
 
 
 def _add_servers(
-    entries: Sequence[tuple[str, Any]],
+    entries: Sequence[tuple[str, object]],
     place: _Place,
     environ: Mapping[str, str],
     start_dir: Path,
@@ -265,7 +265,7 @@ def _reason(wrong: Exception) -> str:
 # --- where in them the servers stand
 
 
-def _members(settings: Mapping[str, Any], name: str) -> Iterator[tuple[str, Any]]:
+def _members(settings: Mapping[str, object], name: str) -> Iterator[tuple[str, Any]]:
     value = settings.get(name)
     if value is None:
         return
@@ -274,36 +274,36 @@ def _members(settings: Mapping[str, Any], name: str) -> Iterator[tuple[str, Any]
     yield from value.items()
 
 
-def _mcp_servers(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
+def _mcp_servers(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
     return _members(settings, "mcpServers")
 
 
-def _vs_code(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple[str, Any]]:
+def _vs_code(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:
     yield from _vs_code_own(settings, start_dir)
     yield from _mcp_servers(settings, start_dir)
 
 
-def _vs_code_own(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
+def _vs_code_own(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
     nested = settings.get("mcp")  # of its settings.json, where other things are called `mcp` too
     inside = nested if isinstance(nested, dict) and isinstance(nested.get("servers"), dict) else {}
     yield from _members(settings, "servers")
     yield from _members(inside, "servers")
 
 
-def _opencode(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
+def _opencode(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
     nested = settings.get("mcp")
     return iter(()) if isinstance(nested, dict) and "servers" in nested else _members(settings, "mcp")
 
 
-def _codex(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
+def _codex(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
     return _members(settings, "mcp_servers")
 
 
-def _zed(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
+def _zed(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
     return _members(settings, "context_servers")
 
 
-def _claude_code(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple[str, Any]]:
+def _claude_code(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:
     yield from _mcp_servers(settings, start_dir)
     projects = settings.get("projects")
     here = Path(os.path.abspath(start_dir))  # noqa: PTH100
@@ -316,7 +316,7 @@ def _claude_code(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple
 # --- what an entry says
 
 
-def _server(name: str, entry: Any, place: _Place, environ: Mapping[str, str], start_dir: Path) -> FoundServer:
+def _server(name: str, entry: object, place: _Place, environ: Mapping[str, str], start_dir: Path) -> FoundServer:
     """Raises: ValueError for an entry that names no server."""
     if not name.strip():
         raise ValueError("a server needs a name")
@@ -382,7 +382,7 @@ def _command(
 
 
 def _headers(
-    entry: Mapping[str, Any],
+    entry: Mapping[str, object],
     environ: Mapping[str, str],
     folder: Path,
     used: dict[str, None],

@@ -17,7 +17,6 @@ from mcptest_engine.servers.urls import is_loopback, login_command, may_take_sec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from mcptest_engine.servers.spec import ServerSpec
     from mcptest_engine.servers.token_store import StoredToken
@@ -132,7 +131,7 @@ def _input_to_mend(spec: ServerSpec, challenge: str | None) -> _Mend:
     return _Mend("no token was sent", remedy, may_log_in=not tells_login)
 
 
-def _of_client_credentials(oauth: Mapping[str, Any], challenge: str | None) -> _Mend:
+def _of_client_credentials(oauth: Mapping[str, object], challenge: str | None) -> _Mend:
     variable = oauth.get("client_secret_env")
     secret = f"env var `{variable}` (named by `client_secret_env`)"
     what = f"the token that client `{oauth.get('client_id')}` was given (`auth.oauth`, client credentials) was not accepted"

@@ -126,16 +126,18 @@ class OpenSession(Protocol):
     @property
     def gate(self) -> object | None: ...
 
-    async def request(self, method: str, params: Mapping[str, Any] | None, *, timeout_seconds: float) -> Exchange: ...
+    async def request(
+        self, method: str, params: Mapping[str, object] | None, *, timeout_seconds: float
+    ) -> Exchange: ...
 
     async def ask(
         self,
         method: str,
-        params: Mapping[str, Any] | None,
+        params: Mapping[str, object] | None,
         timeout_seconds: float,
         fault: Fault | None = None,
         *,
-        sent: Mapping[str, Any] | None = None,
+        sent: Mapping[str, object] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Exchange: ...
 

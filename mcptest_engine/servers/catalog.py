@@ -58,7 +58,7 @@ async def read_catalog(
     session: OpenSession,
     *,
     timeout_seconds: float | None = None,
-    known: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    known: Mapping[str, Sequence[Mapping[str, object]]] | None = None,
 ) -> Catalog:
     """All lists that the server declares, asked for at once, but for those that are `known` by now.
 

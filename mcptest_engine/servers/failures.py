@@ -127,7 +127,7 @@ class CallFailed(Exception):
         )
 
 
-def is_refusal(http: Mapping[str, Any] | None) -> bool:
+def is_refusal(http: Mapping[str, object] | None) -> bool:
     """Whether an HTTP response says no: the status is not one of success."""
     status = None if http is None else http.get("status")
     return isinstance(status, int) and not 200 <= status < 300

@@ -128,7 +128,7 @@ class Gate:
         return None if listing is None or name not in listing.tools else class_of(listing.tools[name])
 
     async def call(
-        self, session: OpenSession, name: str, arguments: Mapping[str, Any], *, timeout_seconds: float
+        self, session: OpenSession, name: str, arguments: Mapping[str, object], *, timeout_seconds: float
     ) -> Exchange:
         """Call a tool. Raises: PolicyDenied when it may not be called (again), BudgetExhausted, and what a call raises."""
         params = {"name": name, "arguments": dict(arguments)}

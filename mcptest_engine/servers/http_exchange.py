@@ -67,7 +67,7 @@ class HttpExchange:
             await asyncio.sleep(again.after_seconds)
             again = await self._within_limit(self._resumed() if again.resume else self._post())
 
-    async def _within_limit(self, step: Coroutine[Any, Any, _Again | None]) -> _Again | None:
+    async def _within_limit(self, step: Coroutine[object, object, _Again | None]) -> _Again | None:
         call, spec = self._call, self._http.spec
         seconds, is_own = spec.http.timeout_seconds, spec.http.timeout_seconds is not None
         if seconds is None and call is None:

@@ -111,7 +111,7 @@ def media_type(http: Mapping[str, Any]) -> str:
     return str((http.get("headers") or {}).get("content-type", "")).partition(";")[0].strip().lower()
 
 
-def endpoint_hint(url: str, http: Mapping[str, Any]) -> str | None:
+def endpoint_hint(url: str, http: Mapping[str, object]) -> str | None:
     """Where to look for MCP, when a server's first answer at `url` is that of another place; None when it is not."""
     is_message = media_type(http) in _OF_MESSAGES and '"jsonrpc"' in str(http.get("body", '"jsonrpc"'))
     if http.get("status") not in _NOT_HERE and (http.get("status") != 200 or is_message):

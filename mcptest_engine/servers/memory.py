@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any
 
 _MIB = 1024 * 1024
 MAX_VALUE_BYTES = 512 * _MIB
@@ -41,7 +40,7 @@ def value_bytes(line: bytes) -> int:
     return containers + 30 * colons + 10 * commas + 52 * texts + 14 * max(0, commas - texts) + len(line)
 
 
-def parsed_bytes(value: Any) -> int:
+def parsed_bytes(value: object) -> int:
     """What a value that was read takes, the names of members left out, which are shared."""
     size, waiting = 0, [value]
     while waiting:

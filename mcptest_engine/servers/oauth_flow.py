@@ -426,12 +426,12 @@ def _is_url(value: object) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
-def _is_resource_metadata(found: Mapping[str, Any]) -> bool:
+def _is_resource_metadata(found: Mapping[str, object]) -> bool:
     servers = found.get("authorization_servers")
     return _is_url(found.get("resource")) and isinstance(servers, list) and bool(servers) and all(map(_is_url, servers))
 
 
-def _scopes(metadata: Mapping[str, Any] | None) -> list[str] | None:
+def _scopes(metadata: Mapping[str, object] | None) -> list[str] | None:
     found = None if metadata is None else metadata.get("scopes_supported")
     return [scope for scope in found if isinstance(scope, str)] if isinstance(found, list) else None
 

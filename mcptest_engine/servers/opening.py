@@ -158,7 +158,7 @@ def _ended(failed: BaseException | None) -> bool:
     return isinstance(failed, CallFailed) and failed.error is ServerDied and failed.ending is not None
 
 
-def _is_stateless_only(answer: Mapping[str, Any]) -> bool:
+def _is_stateless_only(answer: Mapping[str, object]) -> bool:
     """Whether `initialize` was refused by a server that speaks the stateless revision alone."""
     return NEWEST_STATELESS in _supported(answer.get("error"))
 
@@ -214,7 +214,7 @@ def _opened(exchange: Exchange, info: object, version: object) -> Opened:
     )
 
 
-def _refusal(method: str, error: Mapping[str, Any], redact: Callable[[str], str]) -> CallFailed:
+def _refusal(method: str, error: Mapping[str, object], redact: Callable[[str], str]) -> CallFailed:
     from mcptest_engine.core.clipping import told_error
 
     hint = None

@@ -33,14 +33,14 @@ class ParamHeaders:
     def __init__(self) -> None:
         self._wanted: dict[str, dict[_Path, str]] = {}
 
-    def learn(self, listed: Any) -> None:
+    def learn(self, listed: object) -> None:
         """Take note of the tools of one `tools/list` result; anything else is passed over."""
         tools = listed.get("tools") if isinstance(listed, dict) else None
         for tool in tools if isinstance(tools, list) else ():
             if isinstance(tool, dict) and isinstance(tool.get("name"), str):
                 self._wanted[tool["name"]] = annotated_headers(tool.get("inputSchema"))
 
-    def of_call(self, method: str, params: Mapping[str, Any] | None) -> dict[str, str] | None:
+    def of_call(self, method: str, params: Mapping[str, object] | None) -> dict[str, str] | None:
         """The headers of a `tools/call`, or None when it has none."""
         wanted = self._wanted.get(str((params or {}).get("name"))) if method == "tools/call" else None
         if not wanted:
@@ -53,14 +53,14 @@ class ParamHeaders:
         }
 
 
-def annotated_headers(schema: Any) -> dict[_Path, str]:
+def annotated_headers(schema: object) -> dict[_Path, str]:
     """The path of each annotated property and its header; {} when an annotation is not as it must be."""
     if schema_fault(schema) is not None:
         return {}
     return {path: node[ANNOTATION] for path, node in _positions(schema) if path and ANNOTATION in node}
 
 
-def schema_fault(schema: Any) -> str | None:
+def schema_fault(schema: object) -> str | None:
     """What is wrong with the annotations of a tool's input schema, as a clause; None when nothing is."""
     seen: dict[str, _Path] = {}
     for path, node in _positions(schema):
@@ -88,7 +88,7 @@ def header_text(value: str | float | bool) -> str:
     return f"=?base64?{base64.b64encode(text.encode('utf-8', 'surrogatepass')).decode()}?="
 
 
-def _positions(schema: Any) -> Iterator[tuple[_Path | None, dict[str, Any]]]:
+def _positions(schema: object) -> Iterator[tuple[_Path | None, dict[str, Any]]]:
     """Every schema inside `schema` with its path of plain properties, None where anything else lies between."""
     waiting: list[tuple[_Path | None, Any]] = [((), schema)]
     while waiting:
@@ -117,7 +117,7 @@ _MANY = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 _NAMED = frozenset({"patternProperties", "dependentSchemas", "$defs", "definitions"})
 
 
-def _at(value: Any, path: _Path) -> Any:
+def _at(value: object, path: _Path) -> Any:
     for key in path:
         if not isinstance(value, dict):
             return None

@@ -54,7 +54,7 @@ class RecordedExchanges:
         )
 
 
-def normalised(value: Any) -> Any:
+def normalised(value: object) -> Any:
     """`value` without what changes from run to run."""
     if isinstance(value, str):
         for pattern, mark in _CHANGING:

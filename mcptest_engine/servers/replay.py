@@ -127,7 +127,7 @@ class _Transport(ConnectionlessTransport):
             return AuthFailed(message, server=self._spec.name, hint=hint)
         return CallFailed(ProtocolBroken, message, hint=hint)
 
-    def _say(self, receiver: Receiver, call: Call, answer: Mapping[str, Any], *, at: float | None = None) -> None:
+    def _say(self, receiver: Receiver, call: Call, answer: Mapping[str, object], *, at: float | None = None) -> None:
         line = _line({"jsonrpc": "2.0", **answer, "id": call.id})
         receiver.received(line, monotonic() if at is None else at)
 
@@ -141,5 +141,5 @@ class _Transport(ConnectionlessTransport):
         return ""
 
 
-def _line(message: Mapping[str, Any]) -> bytes:
+def _line(message: Mapping[str, object]) -> bytes:
     return json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace")

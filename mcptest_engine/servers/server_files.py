@@ -50,7 +50,7 @@ class ServerFile:
     problems: tuple[str, ...] = ()
 
 
-def compare_identity(file: ServerFile, server_info: Mapping[str, Any]) -> Iterator[Check]:
+def compare_identity(file: ServerFile, server_info: Mapping[str, object]) -> Iterator[Check]:
     """Whether the server says the name and the version that its file says."""
     from mcptest_engine.servers.diagnosis.checks import Check, Status
 
@@ -192,7 +192,7 @@ class _Values:
 
 
 def _registry(
-    document: Mapping[str, Any], path: Path, environ: Mapping[str, str], inputs: Mapping[str, str]
+    document: Mapping[str, object], path: Path, environ: Mapping[str, str], inputs: Mapping[str, str]
 ) -> ServerFile:
     name, version = document.get("name"), document.get("version")
     base = str(name or path.stem).rpartition("/")[2] or "server"
@@ -228,7 +228,7 @@ def _registry(
     )
 
 
-def _entries(document: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+def _entries(document: Mapping[str, object], key: str) -> list[Mapping[str, Any]]:
     value = document.get(key)
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
@@ -270,7 +270,7 @@ def _package(package: Mapping[str, Any], kind: str, name: str, path: Path, value
     return _found(name, path, target, values)
 
 
-def _arguments(arguments: Sequence[Mapping[str, Any]], values: _Values) -> list[str]:
+def _arguments(arguments: Sequence[Mapping[str, object]], values: _Values) -> list[str]:
     words: list[str] = []
     for one in arguments:
         flag = str(one.get("name", ""))
@@ -292,7 +292,7 @@ def _arguments(arguments: Sequence[Mapping[str, Any]], values: _Values) -> list[
     return words
 
 
-def _http(remote: Mapping[str, Any], values: _Values, variables: Mapping[str, Any]) -> dict[str, Any]:
+def _http(remote: Mapping[str, object], values: _Values, variables: Mapping[str, object]) -> dict[str, Any]:
     headers = {
         str(one["name"]): text
         for one in _entries(remote, "headers")

@@ -67,7 +67,7 @@ def signature_pieces(name: object, schema: object) -> list[Piece]:
     return [*pieces, (")", "")]
 
 
-def prompt_pieces(prompt: Mapping[str, Any]) -> list[Piece]:
+def prompt_pieces(prompt: Mapping[str, object]) -> list[Piece]:
     """The line of a prompt: its arguments have names and no types."""
     pieces: list[Piece] = [(str(prompt.get("name")), "name"), ("(", "")]
     for at, argument in enumerate(prompt_arguments(prompt)[:MOST_ARGUMENTS]):
@@ -78,7 +78,7 @@ def prompt_pieces(prompt: Mapping[str, Any]) -> list[Piece]:
     return [*pieces, (")", "")]
 
 
-def prompt_arguments(prompt: Mapping[str, Any]) -> list[Argument]:
+def prompt_arguments(prompt: Mapping[str, object]) -> list[Argument]:
     """A prompt's arguments as those of a tool would be; all of them are texts."""
     listed = prompt.get("arguments")
     found = [
@@ -197,7 +197,7 @@ def _argument(argument: Argument, root: object) -> Iterator[Piece]:
         yield ("]", "")
 
 
-def _plain_type(kind: object, schema: Mapping[str, Any], root: object, depth: int, named: str) -> str:
+def _plain_type(kind: object, schema: Mapping[str, object], root: object, depth: int, named: str) -> str:
     if kind == "array":
         if "items" not in schema or depth >= _DEEPEST:
             return "list"

@@ -200,7 +200,7 @@ def spec_from_settings(
     )
 
 
-def is_http_program(settings: Mapping[str, Any]) -> bool:
+def is_http_program(settings: Mapping[str, object]) -> bool:
     """Whether mcptest starts the server and talks to it over HTTP."""
     return bool(settings.get("command")) and settings.get("url") is not None
 

@@ -31,7 +31,7 @@ _MAX_PAGES = 100
 
 
 async def send_stateless(
-    session: OpenSession, method: str, params: Mapping[str, Any] | None, timeout_seconds: float, fault: Fault | None
+    session: OpenSession, method: str, params: Mapping[str, object] | None, timeout_seconds: float, fault: Fault | None
 ) -> Exchange:
     """The final exchange, its duration that of all rounds together; the time is for all of them. Raises: as `Session.ask`."""
     deadline = monotonic() + timeout_seconds

@@ -23,7 +23,7 @@ class Listener(Protocol):
     """Who hears of what is said in one session, as it comes; none of these may take long, or raise."""
 
     def __call__(
-        self, at: float, sent: bool, size: int, line: bytes, message: Any, http: Mapping[str, Any] | None
+        self, at: float, sent: bool, size: int, line: bytes, message: object, http: Mapping[str, object] | None
     ) -> None:
         """One row, as `Traffic.add` keeps it."""
 
@@ -81,7 +81,7 @@ class Traffic:
         return len(self._rows)
 
     def add(
-        self, at: float, sent: bool, line: bytes, message: Any = None, *, http: Mapping[str, Any] | None = None
+        self, at: float, sent: bool, line: bytes, message: object = None, *, http: Mapping[str, object] | None = None
     ) -> None:
         """Keep one message; `message` is its parsed value, used in place of a large line."""
         size = len(line)
@@ -119,7 +119,7 @@ class Traffic:
         if self._listener is not None:
             self._listener.ended(at)
 
-    def refused(self, at: float, http: Mapping[str, Any]) -> None:
+    def refused(self, at: float, http: Mapping[str, object]) -> None:
         """Tell who listens of an HTTP response that is no answer; it is no message, and not kept as one."""
         if self._listener is not None:
             body = str(http.get("body") or "").encode("utf-8", "replace")
@@ -137,7 +137,7 @@ class Traffic:
         return None
 
 
-def _beginning(message: Any) -> bytes:
+def _beginning(message: object) -> bytes:
     from mcptest_engine.core.clipping import compact
 
     return compact(message, LARGE_BYTES).encode("utf-8", "backslashreplace")

@@ -66,7 +66,7 @@ class Unreadable(ValueError):
         self.is_too_much = is_too_much
 
 
-def encode_request(call_id: int, method: str, params: Mapping[str, Any] | None) -> bytes:
+def encode_request(call_id: int, method: str, params: Mapping[str, object] | None) -> bytes:
     """One line, newline included. `params` None leaves the member out.
 
     Raises: UsageError when `params` hold something that JSON cannot say, such as NaN.
@@ -76,7 +76,7 @@ def encode_request(call_id: int, method: str, params: Mapping[str, Any] | None) 
     return _line(f'{{"jsonrpc":"2.0","id":{call_id},"method":{_dump(method)},"params":', params)
 
 
-def encode_notification(method: str, params: Mapping[str, Any] | None = None) -> bytes:
+def encode_notification(method: str, params: Mapping[str, object] | None = None) -> bytes:
     """One line, newline included."""
     if params is None:
         return f'{{"jsonrpc":"2.0","method":{_dump(method)}}}\n'.encode()
@@ -84,7 +84,7 @@ def encode_notification(method: str, params: Mapping[str, Any] | None = None) ->
 
 
 def encode_reply(
-    request_id: object, *, result: Mapping[str, Any] | None = None, error: Mapping[str, Any] | None = None
+    request_id: object, *, result: Mapping[str, object] | None = None, error: Mapping[str, object] | None = None
 ) -> bytes:
     """Our answer to a request of the server: one line, newline included."""
     member, value = ("result", result) if error is None else ("error", error)
@@ -134,7 +134,7 @@ def as_it_is(text: str) -> str:
     return text
 
 
-def answer_fault(message: Mapping[str, Any], redact: Redact = as_it_is) -> str | None:
+def answer_fault(message: Mapping[str, object], redact: Redact = as_it_is) -> str | None:
     """Why `message` is no JSON-RPC answer, or None when it is one. Source: JSON-RPC 2.0, 5; MCP 2025-11-25, basic.
 
     A result must be an object and an error must carry an integer code and a text; what they hold beyond that is the tests'
@@ -161,7 +161,7 @@ def json_type(value: object) -> str:
     return names.get(type(value), "a number")
 
 
-def is_step(message: Mapping[str, Any]) -> bool:
+def is_step(message: Mapping[str, object]) -> bool:
     """Whether an answer of the stateless era is no end of its call: it asks for input, or for headers that it missed."""
     result, error = message.get("result"), message.get("error")
     asks = isinstance(result, dict) and result.get("resultType") == "input_required"
@@ -308,7 +308,7 @@ def id_within(line: bytes) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def _version_fault(message: Mapping[str, Any], redact: Redact) -> str:
+def _version_fault(message: Mapping[str, object], redact: Redact) -> str:
     if "jsonrpc" not in message:
         return "it has no `jsonrpc` member"
     return f'its `jsonrpc` is {_encode_clipped(message["jsonrpc"], redact)}, not "2.0"'

@@ -118,7 +118,7 @@ class AssertionChecks:
         hint = Suggestion(target, full) if full is not None else _root_hint(first, target, roots)
         self._places.tell(file, path, f"a target cannot start with {shown}", hint)
 
-    def _matcher(self, name: str, operand: Any, file: int, path: Pointer) -> None:
+    def _matcher(self, name: str, operand: object, file: int, path: Pointer) -> None:
         if name in MAY_ALWAYS_HOLD or name in ("schema", "length"):
             self._warn_if_always_true(name, operand, file, path)
         if name in ("not", "each", "some", "length"):
@@ -147,18 +147,18 @@ class AssertionChecks:
             for index, inner in enumerate(operand if isinstance(operand, list) else ()):
                 self._warn_if_always_true("contains", inner, file, (*path, index))
 
-    def _nested(self, matcher: Any, file: int, path: Pointer) -> None:
+    def _nested(self, matcher: object, file: int, path: Pointer) -> None:
         if isinstance(matcher, dict):
             for name, operand in matcher.items():
                 if name in _NEEDS_A_LOOK:
                     self._matcher(name, operand, file, (*path, name))
 
-    def check_program(self, program: Any, file: int, path: Pointer) -> None:
+    def check_program(self, program: object, file: int, path: Pointer) -> None:
         """Remember a jq program to compile; what is no text is the structural check's."""
         if isinstance(program, str):
             self._programs.setdefault(program, []).append((file, path))
 
-    def _between(self, bounds: Any, file: int, path: Pointer) -> None:
+    def _between(self, bounds: object, file: int, path: Pointer) -> None:
         if not isinstance(bounds, list) or len(bounds) != 2:
             return
         low, high = bounds
@@ -168,7 +168,7 @@ class AssertionChecks:
             message = f"no number lies between {low} and {high}"
             self._places.tell(file, path, message, f"put the smaller number first: `[{high}, {low}]`")
 
-    def _ignored(self, targets: Any, file: int, path: Pointer) -> None:
+    def _ignored(self, targets: object, file: int, path: Pointer) -> None:
         for index, target in enumerate(targets if isinstance(targets, list) else ()):
             if not isinstance(target, str):
                 continue
@@ -272,7 +272,7 @@ def _is_found_everywhere(pattern: str) -> bool:
         return False
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

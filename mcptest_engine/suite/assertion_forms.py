@@ -111,7 +111,7 @@ def _applied(text: str, edits: Mapping[_Site, list[TextEdit]]) -> str:
     return apply(text, [edit for found in edits.values() for edit in found])
 
 
-def _sites(document: Any) -> Iterator[_Site]:
+def _sites(document: object) -> Iterator[_Site]:
     if not isinstance(document, dict):
         return
     for block in (*ROOTS_OF, "defaultTest"):
@@ -124,7 +124,7 @@ def _sites(document: Any) -> Iterator[_Site]:
             yield from _of_entry(entry, (*path, number), block)
 
 
-def _of_entry(entry: Any, path: Pointer, block: str) -> Iterator[_Site]:
+def _of_entry(entry: object, path: Pointer, block: str) -> Iterator[_Site]:
     if not isinstance(entry, dict):
         return
     if "expect" in entry:
@@ -149,7 +149,7 @@ def _header(text: str, key: Node, value: Node) -> str:
     return text[key.end : value.start]
 
 
-def _reads_as(text: str, wanted: Any, sites: Iterable[_Site]) -> bool:
+def _reads_as(text: str, wanted: object, sites: Iterable[_Site]) -> bool:
     """Whether each `expect` of a text comes to the same assertions and budgets as in `wanted`."""
     try:
         found = with_long_assertions(read_tree(text, file="")).value
@@ -158,12 +158,12 @@ def _reads_as(text: str, wanted: Any, sites: Iterable[_Site]) -> bool:
     return all(same(_expected(found, site.path), _expected(wanted, site.path)) for site in sites)
 
 
-def _expected(document: Any, path: Pointer) -> Any:
+def _expected(document: object, path: Pointer) -> Any:
     """An `expect` with its keys in one order: whether budgets stand before or behind the assertions says nothing."""
     return sorted(normalised_expect(get(document, path)).items())
 
 
-def _is_same_suite(one: Any, after: str, sites: Iterable[_Site]) -> bool:
+def _is_same_suite(one: object, after: str, sites: Iterable[_Site]) -> bool:
     """Whether a text differs from a document in nothing but these `expect`."""
     try:
         other = read_tree(after, file="").value
@@ -173,7 +173,7 @@ def _is_same_suite(one: Any, after: str, sites: Iterable[_Site]) -> bool:
     return same(_without(one, hidden, ()), _without(other, hidden, ()))
 
 
-def _without(value: Any, hidden: set[Pointer], path: Pointer) -> Any:
+def _without(value: object, hidden: set[Pointer], path: Pointer) -> Any:
     """A document with null in place of what stands at some paths."""
     if path in hidden:
         return None

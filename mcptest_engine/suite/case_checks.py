@@ -94,7 +94,7 @@ def check_typed(value: Any, typed: list[tuple[Pointer, str]], file: int, places:
                 places.tell(file, (block, index, "cases", number, "vars", used[0]), f"{where}: {problem.message}")
 
 
-def _whole_variable(text: Any) -> str | None:
+def _whole_variable(text: object) -> str | None:
     """The name of the variable that a text is, or a part of it."""
     whole = WHOLE.fullmatch(text) if isinstance(text, str) else None
     try:
@@ -175,7 +175,7 @@ class CaseChecks:
 
     def check_templates(
         self,
-        value: Any,
+        value: object,
         rows: list[dict[str, Any]] | None,
         file: int,
         path: Pointer,
@@ -223,7 +223,7 @@ class CaseChecks:
 
     def check_request(
         self,
-        entry: Mapping[str, Any],
+        entry: Mapping[str, object],
         file: int,
         path: Pointer,
         check_expect: Callable[[dict[str, Any], int, Pointer], object],
@@ -245,7 +245,7 @@ class CaseChecks:
             self._places.warn(file, (*path, "cases"), message, "use one in `args` or `expect`", key=True)
 
 
-def _filled_parts(entry: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, Any]]:
+def _filled_parts(entry: Mapping[str, object]) -> Iterator[tuple[Pointer, str, Any]]:
     """What of a test of one request may hold variables of a case: its place, its key, its value."""
     for key in FILLED:
         if key != "verify" and key in entry:
@@ -309,7 +309,7 @@ def _has(row: Mapping[str, Any], name: str) -> bool:
     return isinstance(variables, dict) and name in variables
 
 
-def _mappings(value: Any) -> list[dict[str, Any]]:
+def _mappings(value: object) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 

@@ -32,7 +32,7 @@ def rows_of(data: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], dict[s
         yield case, {**shared, **own, "name": name_of_case(data["name"], case["name"]), "tags": tags}
 
 
-def requests_of(data: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], dict[str, Any]]]:
+def requests_of(data: Mapping[str, object]) -> Iterator[tuple[Mapping[str, Any], dict[str, Any]]]:
     """Each case of a test of one request, with its entry ready to be run."""
     late = [key for key in FILLED if key in data or key == "expect"]
     for case, entry in rows_of(data):

@@ -140,7 +140,7 @@ def _check_server(name: str, server: Placed, places: Places, surroundings: Surro
             _check_client(server.value["client"], server.file, (*server.path, "client"), places)
 
 
-def _check_client(client: Any, file: int, path: Pointer, places: Places) -> None:
+def _check_client(client: object, file: int, path: Pointer, places: Places) -> None:
     from mcptest_engine.suite.other_checks import check_client  # few suites have one
 
     check_client(client, file, path, places)
@@ -154,7 +154,7 @@ def _check_floor(name: str, floor: Placed, places: Places) -> None:
 
 
 def _check_no_secret(
-    text: Any, whose: str, file: int, path: tuple[str | int, ...], places: Places, secrets: frozenset[str]
+    text: object, whose: str, file: int, path: tuple[str | int, ...], places: Places, secrets: frozenset[str]
 ) -> None:
     """Names and tags are what `--filter` and `--tag` go by, so they are never masked and must hold nothing to mask."""
     if type(text) is not str or not any(secret in text for secret in secrets):
@@ -186,7 +186,7 @@ class _TestChecks:
         self._mocks: dict[str, frozenset[str] | None] = {}
         self._groups: dict[str, tuple[int, Pointer, int]] = {}
 
-    def _default(self, key: str, otherwise: Any) -> Any:
+    def _default(self, key: str, otherwise: object) -> Any:
         return self._defaults[key].value if key in self._defaults else otherwise
 
     def check_shared(self) -> None:
@@ -393,7 +393,7 @@ class _TestChecks:
             if type(value := entry.get(key)) is dict:
                 self._check_keys(value, file, (*path, key))
 
-    def _check_keys(self, value: Any, file: int, path: Pointer) -> None:
+    def _check_keys(self, value: object, file: int, path: Pointer) -> None:
         """A template is replaced in values only."""
         if isinstance(value, list):
             for index, item in enumerate(value):
@@ -414,7 +414,7 @@ class _TestChecks:
             message = f"the {noun} names no server, and the suite declares {len(self._servers)}"
             self._places.tell(file, path, message, f"add `server:` with one of {_listed(self._servers)}")
 
-    def _check_known(self, server: Any, file: int, path: Pointer) -> None:
+    def _check_known(self, server: object, file: int, path: Pointer) -> None:
         if type(server) is str and server not in self._servers and self._knows_servers:
             self._places.tell(file, path, f"unknown server {quoted(server)}", self._server_hint(server))
 
@@ -461,7 +461,7 @@ class _TestChecks:
             if isinstance(step, dict):
                 self._check_step(step, self._server_of(entry), file, (*path, "verify", index))
 
-    def _check_step(self, step: dict[str, Any], server: Any, file: int, path: Pointer) -> None:
+    def _check_step(self, step: dict[str, Any], server: object, file: int, path: Pointer) -> None:
         self._check_words(step, file, path, "step")
         self._check_server(step, file, path, may_be_left_out=True)
         self._check_outcome(step, file, path)
@@ -486,7 +486,7 @@ class _TestChecks:
                 message = f"the arguments of a prompt must be text, found {found(value)}"
                 self._places.tell(file, (*path, "args", name), message, "quote it to make it text")
 
-    def _check_tool(self, entry: dict[str, Any], server: Any, file: int, path: Pointer) -> None:
+    def _check_tool(self, entry: dict[str, Any], server: object, file: int, path: Pointer) -> None:
         tool = entry.get("tool")
         if type(tool) is not str:
             return
@@ -511,7 +511,7 @@ class _TestChecks:
         outcome = entry.get("outcome", self._outcome_by_default)
         return outcome in ("error", "any") or _asserts_an_error(entry.get("expect"))
 
-    def _check_era(self, method: str, server: Any, file: int, path: Pointer) -> None:
+    def _check_era(self, method: str, server: object, file: int, path: Pointer) -> None:
         """Each era of the protocol has requests that the other has not."""
         settings = self._settings(server)
         if settings is None:
@@ -528,7 +528,7 @@ class _TestChecks:
             message = f"revision {STATELESS_REVISION} has no request {quoted(method)}"
             self._places.warn(file, path, message, _OF_ONE_ERA[method])
 
-    def _settings(self, server: Any) -> dict[str, Any] | None:
+    def _settings(self, server: object) -> dict[str, Any] | None:
         """The server of that name, or the only one there is; None where it is not known."""
         if server is None and len(self._servers) == 1:
             server = next(iter(self._servers))
@@ -537,7 +537,7 @@ class _TestChecks:
         settings = self._servers[server].value
         return settings if isinstance(settings, dict) else None
 
-    def _mock_tools(self, server: Any) -> frozenset[str] | None:
+    def _mock_tools(self, server: object) -> frozenset[str] | None:
         """The tools of a server that is our mock with a readable manifest; None for any other."""
         key = server if type(server) is str else ""
         if key not in self._mocks:
@@ -550,14 +550,14 @@ class _TestChecks:
         return self._mocks[key]
 
 
-def _is_silent(expect: Any) -> bool:
+def _is_silent(expect: object) -> bool:
     """Whether nothing is expected; what has the wrong shape is not silent, only wrong."""
     if isinstance(expect, dict):
         return not expect.get("assertions") and expect.keys() <= {"assertions"}
     return expect is None or expect == []
 
 
-def _asserts_an_error(expect: Any) -> bool:
+def _asserts_an_error(expect: object) -> bool:
     assertions = expect.get("assertions") if isinstance(expect, dict) else expect
     for assertion in assertions if isinstance(assertions, list) else ():
         if not isinstance(assertion, dict):

@@ -171,7 +171,7 @@ class _Proposals:
         if place.path == ("servers",) and not there:
             yield Item("name", "name: ", "example", "A short name for the server, which tests use.")
 
-    def _typed_prefix(self, root: Any, schema: Any) -> tuple[str, int]:
+    def _typed_prefix(self, root: object, schema: object) -> tuple[str, int]:
         """What the value of an argument begins with by its type, and how far the cursor stands before the end of that."""
         kinds = {kind for part in walk.alternatives(root, schema) for kind in walk.types(part)}
         shapes = {"array": (": []", 1), "object": (": {  }", 2)}
@@ -240,7 +240,7 @@ class _Proposals:
     def _help(self) -> str:
         return _first_sentence(walk.description(walk.suite_property(self._place.path)))
 
-    def _value_text(self, value: Any) -> str:
+    def _value_text(self, value: object) -> str:
         if not isinstance(value, str):
             return str(_yaml(value))
         if self._place.quote == '"':
@@ -318,7 +318,7 @@ def _help_of_key(path: tuple[str | int, ...], offers: CompletionSources) -> Help
     return _help_of_schema(str(path[-1]), walk.suite_schema(), told)
 
 
-def _help_of_schema(title: str, root: Any, told: Any) -> Help:
+def _help_of_schema(title: str, root: object, told: object) -> Help:
     text = walk.description(told)
     if isinstance(told, dict) and "$ref" in told and not text:
         text = walk.description(next(walk.alternatives(root, told), {}))
@@ -326,14 +326,14 @@ def _help_of_schema(title: str, root: Any, told: Any) -> Help:
     return Help(title, text, takes, tuple(_example(title, example) for example in walk.examples(told)[:3]))
 
 
-def _limits(schema: Any) -> list[str]:
+def _limits(schema: object) -> list[str]:
     """What else the schema of a tool's argument says of a value, in its own keywords."""
     if not isinstance(schema, dict):
         return []
     return [f"{key} {one_line(str(_yaml(schema[key])), 60)}" for key in _LIMITS if key in schema]
 
 
-def _example(key: str, value: Any) -> str:
+def _example(key: str, value: object) -> str:
     try:
         return f"{key}: {in_flow(value, quoted=key == 'target')}"
     except ValueError:
@@ -351,13 +351,13 @@ def _help_of_value(place: Place, word: str, offers: CompletionSources) -> Help |
     return None
 
 
-def _argument_help(root: Any, schema: Any, needed: bool) -> str:
+def _argument_help(root: object, schema: object, needed: bool) -> str:
     shown = walk.values_shown(root, schema)
     text = walk.description(schema).strip().partition("\n")[0]
     return ". ".join(part for part in (f"{shown}{', required' if needed else ''}", text) if part)
 
 
-def _argument_values(root: Any, schema: Any) -> list[Any]:
+def _argument_values(root: object, schema: object) -> list[Any]:
     parts = list(walk.alternatives(root, schema))
     closed = [value for value, _ in walk.values(parts)]
     return closed or [example for example in walk.examples(schema) if not isinstance(example, (dict, list))]
@@ -368,5 +368,5 @@ def _first_sentence(text: str) -> str:
     return first.replace("\n", " ")
 
 
-def _yaml(value: Any) -> Any:
+def _yaml(value: object) -> Any:
     return value if isinstance(value, str) else json.dumps(value)

@@ -355,12 +355,12 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def _entries(offered: Any, kind: str) -> list[dict[str, Any]]:
+def _entries(offered: object, kind: str) -> list[dict[str, Any]]:
     listed = offered.get(kind) if isinstance(offered, dict) else None
     return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
 
 
-def _of_prompt(entry: Mapping[str, Any]) -> dict[str, Any] | None:
+def _of_prompt(entry: Mapping[str, object]) -> dict[str, Any] | None:
     """A prompt's arguments as a schema."""
     listed = entry.get("arguments")
     if not isinstance(listed, list):
@@ -377,7 +377,7 @@ def _of_prompt(entry: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _inside(root: Any, schema: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
+def _inside(root: object, schema: object, path: str, depth: int) -> Iterator[tuple[str, str]]:
     """The targets inside of a tool's structured answer."""
     if depth >= _MOST_DEPTH:
         return
@@ -395,7 +395,7 @@ def is_tool_of_measure(path: Sequence[object]) -> bool:
     return path[-1] in ("tool", "to") or type(path[-1]) is int or (path[-1] == "from" and path[0] == "tool_edges")
 
 
-def targets_in(answer: Any) -> list[tuple[str, str]]:
+def targets_in(answer: object) -> list[tuple[str, str]]:
     """Every target of an answer with its value in short, the outer ones first; of a list its first item, and all of them."""
     found: list[tuple[str, str]] = []
     waiting: list[tuple[tuple[Any, ...], Any]] = [((), answer)]

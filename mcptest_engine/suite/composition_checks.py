@@ -126,7 +126,7 @@ class CompositionChecks:
         if "eval" in entry:
             self._check_metrics(entry["eval"], file, (*path, "eval"))
 
-    def _nodes(self, entry: Mapping[str, Any], file: int, path: Pointer) -> Iterator[_Node]:
+    def _nodes(self, entry: Mapping[str, object], file: int, path: Pointer) -> Iterator[_Node]:
         nodes = entry.get("nodes")
         seen: set[str] = set()
         for index, node in enumerate(nodes if isinstance(nodes, list) else ()):
@@ -327,7 +327,7 @@ class CompositionChecks:
             message = f"the nodes need each other in a cycle: {shown}{more} → `{names[0]}`"
             self._places.tell(file, (*first.path, "needs", index), message, "take one of these out of its `needs`")
 
-    def _check_output(self, entry: Mapping[str, Any], known: set[str], file: int, path: Pointer) -> None:
+    def _check_output(self, entry: Mapping[str, object], known: set[str], file: int, path: Pointer) -> None:
         output = entry.get("output")
         if isinstance(output, str) and output not in known:
             message = f"`output` names {quoted(output)}, and the composition has no such node"
@@ -346,7 +346,7 @@ class CompositionChecks:
             if not is_unquoted:  # else it does not compile for that reason
                 self._assertions.check_program(program, file, place)
 
-    def _check_targets(self, expect: Any, known: set[str], file: int, path: Pointer) -> None:
+    def _check_targets(self, expect: object, known: set[str], file: int, path: Pointer) -> None:
         """Targets that name a node have to name one that is there, and look at what a trace has."""
         for place, item in assertions_in(expect, path):
             target = item.get("target")
@@ -403,7 +403,7 @@ def _dashed(name: str, ids: Iterable[str], root: str) -> str | None:
     return None if meant is None else f'write `.{root}["{meant}"]`: in jq, a `-` after a name subtracts'
 
 
-def _sources(node: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
+def _sources(node: Mapping[str, object]) -> Iterator[tuple[Pointer, str]]:
     """The templates that a fan-out goes over, each with its place in the node."""
     written = node.get("for_each")
     for name, source in written.items() if isinstance(written, dict) else (("", written),):
@@ -411,7 +411,7 @@ def _sources(node: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
             yield ("for_each", name) if name else ("for_each",), source
 
 
-def _wrong_item(reference: Reference, written: Any) -> tuple[str, str | None] | None:
+def _wrong_item(reference: Reference, written: object) -> tuple[str, str | None] | None:
     """What is wrong with a part of an element that is a combination, whose names are known."""
     name = reference.path[0] if reference.path else None
     if not isinstance(written, dict) or name is None or name in written:

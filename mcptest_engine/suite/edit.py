@@ -45,7 +45,7 @@ CHECKS = ("compliance", "checks")
 MOST_TRIES = 60
 
 
-def append_test(text: str, block: str, test: Mapping[str, Any] | str) -> TextEdit:
+def append_test(text: str, block: str, test: Mapping[str, object] | str) -> TextEdit:
     """Put a test at the end of `block` ("tools", …), which is made where there is none; a `compliance` may be a mapping.
 
     `test` is a mapping, or the YAML text of one (also as a list of one): then its lines are kept, indented anew.
@@ -80,7 +80,7 @@ def add_assertion(
     text: str,
     test: int | Sequence[str | int],
     target: str,
-    matcher: Mapping[str, Any],
+    matcher: Mapping[str, object],
     *,
     name: str | None = None,
     message: str | None = None,
@@ -100,7 +100,7 @@ def add_assertion(
             raise EditRefused("`expect` contains something other than assertions")
         return put(tree, at, [*(there or ()), assertion])
 
-    def spliced(splicer: _Reread, tree: Any, path: Pointer) -> Iterator[str]:
+    def spliced(splicer: _Reread, tree: object, path: Pointer) -> Iterator[str]:
         at = _expect_path(tree, path)
         if isinstance(get(tree, at), list):
             yield from splicer.add_item(at, assertion)
@@ -110,13 +110,13 @@ def add_assertion(
     return _edit(reading, reading.test_path(test), wanted, spliced)
 
 
-def replace_expect(text: str, test: int | Sequence[str | int], expect: Any) -> TextEdit:
+def replace_expect(text: str, test: int | Sequence[str | int], expect: object) -> TextEdit:
     """Give a test another `expect`; what is the same in both stays as it is written, comments included. Raises: EditRefused."""
     reading = _Reading(text)
     return _set_value(reading, (*reading.test_path(test), "expect"), expect)
 
 
-def set_value(text: str, path: Sequence[str | int], value: Any) -> TextEdit:
+def set_value(text: str, path: Sequence[str | int], value: object) -> TextEdit:
     """Give the place at `path` another value, in the smallest steps that lead there; a key that is not there is added.
 
     Raises: EditRefused.
@@ -185,10 +185,10 @@ class _Reading:
         return (best[1], best[2]) if line <= end else None
 
 
-def _set_value(reading: _Reading, path: Pointer, value: Any) -> TextEdit:
+def _set_value(reading: _Reading, path: Pointer, value: object) -> TextEdit:
     value = plain(value)
 
-    def spliced(splicer: _Reread, tree: Any, at: Pointer) -> Iterator[str]:
+    def spliced(splicer: _Reread, tree: object, at: Pointer) -> Iterator[str]:
         steps, whole = list(steps_to(tree, at, value)), [Step("set", at, value)]
         inside = list(steps_to_long_form(tree, at, value))
         if inside:
@@ -243,7 +243,7 @@ def _edit_in_window(near: Window, path: Pointer, wanted: _Wanted, spliced: _Spli
 
 
 def _proved(
-    text: str, tree: Any, path: Pointer, wanted: _Wanted, spliced: _Spliced, read: Callable[[str], Any]
+    text: str, tree: object, path: Pointer, wanted: _Wanted, spliced: _Spliced, read: Callable[[str], Any]
 ) -> TextEdit:
     """The first of the spliced texts that `read` reads as what was wanted. Raises: EditRefused."""
     body = text.removeprefix(BOM)
@@ -321,13 +321,13 @@ def _edit_pieces(splicer: Splicer, step: Step) -> Iterator[str]:
     return splicer.insert(step.path, step.value) if step.kind == "insert" else splicer.set(step.path, step.value)
 
 
-def _has_checks(tree: Any, block: str | int) -> bool:
+def _has_checks(tree: object, block: str | int) -> bool:
     """Whether the block is a `compliance` whose checks stand one level further in."""
     inner = tree.get(block) if isinstance(tree, dict) and block == CHECKS[0] else None
     return isinstance(inner, dict) and isinstance(inner.get(CHECKS[1]), list)
 
 
-def _expect_path(tree: Any, path: Pointer) -> Pointer:
+def _expect_path(tree: object, path: Pointer) -> Pointer:
     if not isinstance(get(tree, path), dict):
         raise EditRefused("there is no such test in the file")
     is_mapping = isinstance(get(tree, (*path, "expect")), dict)

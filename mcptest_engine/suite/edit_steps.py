@@ -28,7 +28,7 @@ class Step(NamedTuple):
     value: Any = None
 
 
-def steps_to(tree: Any, path: Pointer, value: Any) -> Iterator[Step]:
+def steps_to(tree: object, path: Pointer, value: object) -> Iterator[Step]:
     """The smallest changes that make the value at `path` into `value`, in order."""
     there = get(tree, path)
     if same(there, value) and path:
@@ -49,7 +49,7 @@ def steps_to(tree: Any, path: Pointer, value: Any) -> Iterator[Step]:
         yield Step("set", path, value)
 
 
-def steps_to_long_form(tree: Any, path: Pointer, value: Any) -> Iterator[Step]:
+def steps_to_long_form(tree: object, path: Pointer, value: Any) -> Iterator[Step]:
     """The changes that make an `expect` that is a list into one that is a mapping, its items left as they are written."""
     there = get(tree, path)
     is_wanted = isinstance(value, dict) and isinstance(value.get(ASSERTIONS), list) and value[ASSERTIONS]
@@ -63,7 +63,7 @@ def steps_to_long_form(tree: Any, path: Pointer, value: Any) -> Iterator[Step]:
             yield Step("set", (*path, key), copy.deepcopy(part))
 
 
-def _steps_of_list(tree: Any, path: Pointer, there: list[Any], value: list[Any]) -> Iterator[Step]:
+def _steps_of_list(tree: object, path: Pointer, there: list[Any], value: list[Any]) -> Iterator[Step]:
     """Items that stay are left alone. From the end on, so that no index moves before its turn; what is appended comes last."""
     appended: list[Step] = []
     following = len(there)
@@ -81,7 +81,7 @@ def _steps_of_list(tree: Any, path: Pointer, there: list[Any], value: list[Any])
     yield from reversed(appended)
 
 
-def stepped(tree: Any, step: Step) -> Any:
+def stepped(tree: object, step: Step) -> Any:
     """The tree after a step."""
     kind, path, value = step
     if kind == "set":
@@ -100,11 +100,11 @@ def stepped(tree: Any, step: Step) -> Any:
     )
 
 
-def same(one: Any, other: Any) -> bool:
+def same(one: object, other: object) -> bool:
     return one == other and repr(one) == repr(other)  # 1, 1.0 and true are equal to Python
 
 
-def keep_form(there: Any, value: Any) -> Any:
+def keep_form(there: object, value: object) -> Any:
     """`value` with the order of keys and the spelling of numbers that `there` has, wherever both are equal but for those."""
     if isinstance(there, dict) and isinstance(value, dict):
         staying = {key: keep_form(part, value[key]) for key, part in there.items() if key in value}
@@ -115,7 +115,7 @@ def keep_form(there: Any, value: Any) -> Any:
     return there if is_number and there == value and bool not in (type(there), type(value)) else value
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A copy in plain dicts and lists."""
     if isinstance(value, dict) or hasattr(value, "items"):
         return {key: plain(part) for key, part in value.items()}
@@ -131,7 +131,7 @@ def get(tree: Any, path: Sequence[str | int]) -> Any:
     return tree
 
 
-def put(tree: Any, path: Sequence[str | int], value: Any) -> Any:
+def put(tree: object, path: Sequence[str | int], value: object) -> Any:
     """A copy of the tree with another value at `path`. Raises: EditRefused when nothing could stand there."""
     if not path:
         return value
@@ -146,7 +146,7 @@ def put(tree: Any, path: Sequence[str | int], value: Any) -> Any:
 
 
 def _matched(
-    there: Sequence[Any], value: Sequence[Any], sign: Callable[[Any], str]
+    there: Sequence[object], value: Sequence[object], sign: Callable[[Any], str]
 ) -> list[tuple[int | None, int | None]]:
     """Which item of one list becomes which of the other, in order; None for none. Equal items first, then likes."""
     pairs: list[tuple[int | None, int | None]] = []
@@ -162,7 +162,7 @@ def _matched(
     return pairs
 
 
-def _about(item: Any) -> str:
+def _about(item: object) -> str:
     """What an item of a list is known by: an assertion's target, a test's name."""
     named = next((item[key] for key in ("target", "name") if key in item), None) if isinstance(item, dict) else None
     return repr(item if named is None else named)

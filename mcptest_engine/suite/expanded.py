@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SCALAR = re.compile(r"(?:[&!]\S*\s+)*([^\s,\[\]{}]+)")
 
 
-def expanded_tree(tree: Tree, value: Any, *, has_floats: bool) -> Tree:
+def expanded_tree(tree: Tree, value: object, *, has_floats: bool) -> Tree:
     """`tree` with `value` in place of its own; `has_floats` says that templates may have put numbers with a fraction."""
     parts = {part.name: getattr(tree, part.name) for part in fields(Tree)}
     parts["value"] = value
@@ -87,7 +87,7 @@ def _respelt(tree: Tree, holder: dict[str, Any], path: Pointer) -> dict[str, Any
     return {**holder, "env": {name: _text(tree, value, (*path, "env", name)) for name, value in env.items()}}
 
 
-def _text(tree: Tree, value: Any, path: Pointer) -> Any:
+def _text(tree: Tree, value: object, path: Pointer) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, int | float) or value - value:  # NaN and infinity are refused, with their place

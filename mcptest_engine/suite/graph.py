@@ -21,7 +21,7 @@ class Parent(NamedTuple):
     default: Any = None
 
 
-def parents_of(node: Mapping[str, Any]) -> Iterator[tuple[int, Parent]]:
+def parents_of(node: Mapping[str, object]) -> Iterator[tuple[int, Parent]]:
     """The sound entries of a node's `needs`, each with its place in the list."""
     needs = node.get("needs")
     for index, need in enumerate(needs if isinstance(needs, list) else ()):

@@ -23,7 +23,7 @@ _OPERATOR = lazy_pattern(r"(?:\|\|?|&&?|;|[0-9]?>>?(?:&[0-9])?|<|2>&1)\Z")
 _EXPANDED = lazy_pattern(r"~/|\$[A-Za-z_]\w*(?:/|\Z)|`|\$\(|\S+;\Z|[^\s*?]*[*?][^\s*?]*\.\w+\Z")
 
 
-def steps_of(phase: Any) -> list[Any]:
+def steps_of(phase: object) -> list[Any]:
     """The steps of a phase, in order, whichever way it was written."""
     return phase if isinstance(phase, list) else [phase]
 

@@ -47,17 +47,17 @@ def assertions_in(expect: Any, path: Pointer) -> Iterator[tuple[Pointer, Mapping
             yield (*path, index), item
 
 
-def may_decide_outcome(items: Iterable[Mapping[str, Any]]) -> bool:
+def may_decide_outcome(items: Iterable[Mapping[str, object]]) -> bool:
     """Whether an assertion of a sound list is about the call's error or the status of HTTP."""
     return any(is_about_error(row) or is_about_status(row) for row in assertions_of(items))
 
 
-def is_about_status(row: Mapping[str, Any]) -> bool:
+def is_about_status(row: Mapping[str, object]) -> bool:
     """Whether an assertion is about the status of HTTP."""
     return parse_target(row["target"]).segments == ("http", "status")
 
 
-def is_about_error(row: Mapping[str, Any]) -> bool:
+def is_about_error(row: Mapping[str, object]) -> bool:
     """Whether an assertion is about the call's error: its target is in `error` or `result.isError`.
 
     So is one on the whole `result` whose matcher or transform names `isError`.
@@ -99,7 +99,7 @@ def _uses(matcher: object, name: str) -> bool:
     return name in matcher or any(_uses(matcher[key], name) for key in _NESTING & matcher.keys())
 
 
-def normalised_expect(expect: Any) -> Mapping[str, Any]:
+def normalised_expect(expect: object) -> Mapping[str, Any]:
     """What is expected as a mapping with `assertions`, whichever way it was written."""
     if type(expect) is dict and "assertions" in expect:
         return expect

@@ -89,13 +89,13 @@ class JudgedChecks:
         for (file, path), judge in judges.items():
             self.check_judge(judge, file, path)
 
-    def _check_type(self, kind: Any, file: int, path: Pointer) -> None:
+    def _check_type(self, kind: object, file: int, path: Pointer) -> None:
         if isinstance(kind, str) and kind and kind != EXEC:
             message = f"scorer type {quoted(kind)} is not available in this build, so everything that it grades fails"
             hint = did_you_mean(kind[:80], (EXEC,)) or "ask the platform from a program of your own, with `type: exec`"
             self._places.warn(file, path, message, hint)
 
-    def check_judge(self, judge: Any, file: int, path: Pointer) -> None:
+    def check_judge(self, judge: object, file: int, path: Pointer) -> None:
         """A `judge`, or what of one stands in a matcher."""
         if not isinstance(judge, dict):
             return
@@ -108,7 +108,7 @@ class JudgedChecks:
             message = f"a jury of {jury} can be split evenly, and a split jury passes no answer"
             self._places.warn(file, (*path, "jury"), message, f"ask {jury - 1} or {jury + 1}")
 
-    def _check_jury(self, judge: Mapping[str, Any], file: int, path: Pointer) -> None:
+    def _check_jury(self, judge: Mapping[str, object], file: int, path: Pointer) -> None:
         """A jury of several models."""
         models = judge["models"]
         for index, model in enumerate(models if isinstance(models, list) else ()):
@@ -124,7 +124,7 @@ class JudgedChecks:
             message = f"a jury of {len(models)} can be split evenly, and a split jury passes no answer"
             self._places.warn(file, (*path, "models"), message, "name one model more, or one less", key=True)
 
-    def _check_model(self, model: Any, file: int, path: Pointer) -> None:
+    def _check_model(self, model: object, file: int, path: Pointer) -> None:
         if not isinstance(model, str) or not model or self._any_model or KNOWN_MODELS.match(model):
             return
         if model not in self._told_models:
@@ -152,13 +152,13 @@ class JudgedChecks:
         self.check_metrics(entry.get("eval"), file, (*path, "eval"))
         self._check_trials(entry.get("runs"), file, (*path, "runs"))
 
-    def _check_pairs(self, entry: Mapping[str, Any], noun: str, file: int, path: Pointer) -> None:
+    def _check_pairs(self, entry: Mapping[str, object], noun: str, file: int, path: Pointer) -> None:
         for one, several in _PAIRS:
             if one in entry and several in entry:
                 message = f"{noun} has either `{one}` or `{several}`, found both"
                 self._places.tell(file, (*path, several), message, "remove one of the two", key=True)
 
-    def _check_models(self, entry: Mapping[str, Any], file: int, path: Pointer) -> None:
+    def _check_models(self, entry: Mapping[str, object], file: int, path: Pointer) -> None:
         self._check_model(entry.get("model"), file, (*path, "model"))
         models = entry.get("models")
         seen: list[str] = []
@@ -169,12 +169,12 @@ class JudgedChecks:
                 self._places.warn(file, (*path, "models", index), message, "set `runs` to ask it more than once")
             seen += [model] if isinstance(model, str) else []
 
-    def _check_servers(self, entry: Mapping[str, Any], file: int, path: Pointer) -> None:
+    def _check_servers(self, entry: Mapping[str, object], file: int, path: Pointer) -> None:
         servers = entry.get("servers")
         for index, server in enumerate(servers if isinstance(servers, list) else ()):
             self._check_server(server, file, (*path, "servers", index))
 
-    def _check_trials(self, runs: Any, file: int, path: Pointer) -> None:
+    def _check_trials(self, runs: object, file: int, path: Pointer) -> None:
         if self._trials is None or type(runs) is not int or runs < 2:
             return
         least = self._trials.get("min_trials", 5)
@@ -182,7 +182,7 @@ class JudgedChecks:
             message = f"{counted(runs, 'run')} are always inconclusive: `min_trials` is {least}"
             self._places.warn(file, path, message, f"write `runs: {least}` or more")
 
-    def _check_tools(self, lists: Any, file: int, path: Pointer) -> None:
+    def _check_tools(self, lists: object, file: int, path: Pointer) -> None:
         """A tool that stands in two lists: the weaker of them would be read and never used."""
         written = lists if isinstance(lists, dict) else {}
         stronger: list[tuple[str, str]] = []
@@ -229,7 +229,7 @@ class JudgedChecks:
 
     # --- what a model judges ------------------------------------------------------------------------------------------
 
-    def check_metrics(self, graded: Any, file: int, path: Pointer) -> None:
+    def check_metrics(self, graded: object, file: int, path: Pointer) -> None:
         """The `eval:` of an agent test or a composition."""
         if not isinstance(graded, dict):
             return
@@ -239,7 +239,7 @@ class JudgedChecks:
             elif isinstance(written, dict):
                 self.check_judge(written.get("judge"), file, (*path, metric, "judge"))
 
-    def check_rubric(self, rubric: Any, file: int, path: Pointer) -> None:
+    def check_rubric(self, rubric: object, file: int, path: Pointer) -> None:
         """A rubric wherever one stands; a text is right in any case."""
         if not isinstance(rubric, dict):
             return
@@ -261,7 +261,7 @@ class JudgedChecks:
                 self._places.tell(file, (*path, "criteria", index, "name"), message, "choose another name")
             seen |= {name} if isinstance(name, str) else set()
 
-    def _check_branch(self, branch: Any, file: int, path: Pointer) -> None:
+    def _check_branch(self, branch: object, file: int, path: Pointer) -> None:
         if not isinstance(branch, dict) or ("ask" in branch) == ("score" in branch):
             return  # the structural check tells
         for way in ("yes", "no"):
@@ -323,7 +323,7 @@ class JudgedChecks:
         elif "servers" not in entry:
             self._check_server_named(entry, file, path)
 
-    def _check_call(self, entry: Mapping[str, Any], file: int, path: Pointer) -> None:
+    def _check_call(self, entry: Mapping[str, object], file: int, path: Pointer) -> None:
         call = entry["call"]
         if "servers" in entry:
             message = "a call has exactly one server, found `servers`"
@@ -339,12 +339,12 @@ class JudgedChecks:
         else:
             self._check_server_named(entry, file, path)
 
-    def _check_server_named(self, entry: Mapping[str, Any], file: int, path: Pointer) -> None:
+    def _check_server_named(self, entry: Mapping[str, object], file: int, path: Pointer) -> None:
         if "server" not in entry and len(self._servers) > 1 and self._knows_servers:
             message = f"the eval names no server, and the suite declares {len(self._servers)}"
             self._places.tell(file, path, message, f"add `server:` with one of {_listed(self._servers)}")
 
-    def _check_graders(self, entry: Mapping[str, Any], file: int, path: Pointer) -> None:
+    def _check_graders(self, entry: Mapping[str, object], file: int, path: Pointer) -> None:
         """Who grades: scorers, or a judge where there is none."""
         named = entry.get("scorers")
         seen: list[str] = []
@@ -380,7 +380,7 @@ def _listed(names: tuple[str, ...]) -> str:
     return f"{shown} and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else shown
 
 
-def _first_name(target: Any) -> str | None:
+def _first_name(target: object) -> str | None:
     try:
         first = parse_target(target).segments[0] if isinstance(target, str) else None
     except TargetSyntaxError:
@@ -388,11 +388,11 @@ def _first_name(target: Any) -> str | None:
     return first if isinstance(first, str) else None
 
 
-def _names(scorers: Iterable[Any]) -> Iterator[str]:
+def _names(scorers: Iterable[object]) -> Iterator[str]:
     for scorer in scorers:
         if isinstance(scorer, dict) and isinstance(name := scorer.get("name"), str):
             yield name
 
 
-def _is_zero(weight: Any) -> bool:
+def _is_zero(weight: object) -> bool:
     return isinstance(weight, int | float) and not isinstance(weight, bool) and weight == 0

@@ -51,13 +51,13 @@ class _LateWalk(Walk):
     _case_variables: frozenset[str] = frozenset()
     _late = False
 
-    def entry(self, block: str, entry: Any, path: Pointer) -> Any:
+    def entry(self, block: str, entry: object, path: Pointer) -> Any:
         """A composition, or a test, which is changed only if it has cases."""
         if block == "compositions":
             return self.composition(entry, path)
         return self.request(entry, path) if isinstance(entry, dict) and isinstance(entry.get("cases"), list) else entry
 
-    def composition(self, entry: Any, path: Pointer) -> Any:
+    def composition(self, entry: object, path: Pointer) -> Any:
         if not isinstance(entry, dict):
             return self.value(entry, path)
         self._has_nodes = True
@@ -80,16 +80,16 @@ class _LateWalk(Walk):
             return self._left_for_later(value, path, LITERAL_KEYS if key == "expect" else frozenset())
         return self.value(value, path)
 
-    def _step(self, step: Any, path: Pointer) -> Any:
+    def _step(self, step: object, path: Pointer) -> Any:
         if not isinstance(step, dict):
             return self._left_for_later(step, path)
         return {key: self._of_request(key, value, (*path, key)) for key, value in step.items()}
 
-    def _note_cases(self, cases: Any) -> None:
+    def _note_cases(self, cases: object) -> None:
         rows = [row["vars"] for row in _mappings(cases) if isinstance(row.get("vars"), dict)]
         self._case_variables = frozenset(name for row in rows for name in row if isinstance(name, str))
 
-    def _member(self, key: str, value: Any, path: Pointer) -> Any:
+    def _member(self, key: str, value: object, path: Pointer) -> Any:
         if key == "nodes" and isinstance(value, list):
             return [self._node(node, (*path, index)) for index, node in enumerate(value)]
         if key == "cases" and isinstance(value, list):
@@ -98,7 +98,7 @@ class _LateWalk(Walk):
             return self._left_for_later(value, path, LITERAL_KEYS)
         return self.value(value, path, _JQ)
 
-    def _node(self, node: Any, path: Pointer) -> Any:
+    def _node(self, node: object, path: Pointer) -> Any:
         if not isinstance(node, dict):
             return self.value(node, path)
         late = ("args", "mock")
@@ -107,10 +107,10 @@ class _LateWalk(Walk):
             for key, value in node.items()
         }
 
-    def _plain(self, key: str, value: Any, path: Pointer) -> Any:
+    def _plain(self, key: str, value: object, path: Pointer) -> Any:
         return value if key in _JQ else self.value(value, path, _JQ)
 
-    def _case(self, row: Any, path: Pointer) -> Any:
+    def _case(self, row: object, path: Pointer) -> Any:
         if not isinstance(row, dict):
             return self.value(row, path)
         variables = row.get("vars", {})
@@ -126,7 +126,7 @@ class _LateWalk(Walk):
             for key, value in row.items()
         }
 
-    def _left_for_later(self, value: Any, path: Pointer, literal: frozenset[str] = frozenset()) -> Any:
+    def _left_for_later(self, value: object, path: Pointer, literal: frozenset[str] = frozenset()) -> Any:
         self._late = True
         try:
             return self.value(value, path, literal)
@@ -188,5 +188,5 @@ class _LateWalk(Walk):
         return frozenset((*self.templates.declared, *self.templates.given))
 
 
-def _mappings(value: Any) -> list[dict[str, Any]]:
+def _mappings(value: object) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

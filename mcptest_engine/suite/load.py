@@ -484,7 +484,7 @@ def _is_templated(problem: Problem, sources: Iterable[Source]) -> bool:
 
 
 def _entry(
-    test: PlacedTest, defaults: Mapping[str, Any], path: Path, places: Places, only_server: str, lines: WrittenLines
+    test: PlacedTest, defaults: Mapping[str, object], path: Path, places: Places, only_server: str, lines: WrittenLines
 ) -> TestEntry:
     entry = with_defaults(test.entry, {} if test.kind in WITHOUT_DEFAULTS else defaults)
     if "verify" in entry:
@@ -505,7 +505,7 @@ def _entry(
     )
 
 
-def _case(row: Mapping[str, Any], defaults: Mapping[str, Any]) -> Mapping[str, Any]:
+def _case(row: Mapping[str, object], defaults: Mapping[str, object]) -> Mapping[str, Any]:
     return {**row, "expect": with_defaults({"expect": row["expect"]}, defaults)["expect"]} if "expect" in row else row
 
 
@@ -518,7 +518,7 @@ def _lines_within(test: PlacedTest, places: Places) -> dict[Pointer, int]:
     return {path: places.line(test.file, (*test.path, *path)) for path in paths}
 
 
-def _called_server(entry: Mapping[str, Any]) -> str | None:
+def _called_server(entry: Mapping[str, object]) -> str | None:
     """The server that the `call` of an eval names."""
     call = entry.get("call")
     return call.get("server") if isinstance(call, dict) else None
@@ -532,14 +532,14 @@ def _lacks_rows(document: Any, path: Pointer) -> bool:
     return isinstance(entry, dict) and "cases" in entry and not isinstance(entry["cases"], list)
 
 
-def _is_late(block: str, entries: Any) -> bool:
+def _is_late(block: str, entries: object) -> bool:
     """Whether a block has templates that wait for a case or a node."""
     if not isinstance(entries, list):
         return False
     return block == "compositions" or any(isinstance(entry, dict) and "cases" in entry for entry in entries)
 
 
-def _declares_env(document: Any) -> bool:
+def _declares_env(document: object) -> bool:
     if not isinstance(document, dict):
         return False
     servers = document.get("servers")
@@ -549,7 +549,7 @@ def _declares_env(document: Any) -> bool:
     return "env" in document or any(isinstance(holder, dict) and "env" in holder for holder in holders)
 
 
-def _with_text_env(holder: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_text_env(holder: Mapping[str, object]) -> Mapping[str, Any]:
     """A server or a scorer with the values of its `env` as texts; the scorer of another build may have any `env`."""
     env = holder.get("env")
     if not env or not isinstance(env, dict):

@@ -88,7 +88,7 @@ class Merged:
         self.knows_scorers = True
         self.complete = True
 
-    def add_scorers(self, written: Any, file: int) -> None:
+    def add_scorers(self, written: object, file: int) -> None:
         """The scorers of one file, each in the place of one of its name that an import has."""
         if not isinstance(written, list):
             self.knows_scorers = False
@@ -99,7 +99,7 @@ class Merged:
         ]
         self.scorers += [Placed(entry, file, ("scorers", number)) for number, entry in enumerate(written)]
 
-    def add_checks(self, written: Mapping[str, Any], file: int, block: str) -> None:
+    def add_checks(self, written: Mapping[str, object], file: int, block: str) -> None:
         """The checks of a `compliance` that is a mapping: what it says of all of them holds where one says nothing."""
         checks, pin = written.get("checks"), written.get(PIN)
         if not isinstance(checks, list):
@@ -111,7 +111,7 @@ class Merged:
             self.tests.append(PlacedTest(TestKind.COMPLIANCE, entry, file, block, number, ("checks",)))
 
 
-def merge(documents: Iterable[tuple[int, Any]]) -> Merged:
+def merge(documents: Iterable[tuple[int, object]]) -> Merged:
     """The documents, each with its file's number, as one suite.
 
     Imported ones come before the file that imports them; number 0 is the file asked for.
@@ -147,7 +147,7 @@ def merge(documents: Iterable[tuple[int, Any]]) -> Merged:
     return merged
 
 
-def merge_variables(documents: Sequence[tuple[int, Any]]) -> dict[str, Placed]:
+def merge_variables(documents: Sequence[tuple[int, object]]) -> dict[str, Placed]:
     """The variables as declared, unresolved."""
     variables: dict[str, Placed] = {}
     for file, document in documents:
@@ -156,7 +156,7 @@ def merge_variables(documents: Sequence[tuple[int, Any]]) -> dict[str, Placed]:
     return variables
 
 
-def whole_document(merged: Merged, head: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+def whole_document(merged: Merged, head: Mapping[str, object], variables: Mapping[str, object]) -> dict[str, Any]:
     """The merged suite as one document of the suite language without `imports`; `head` is the document asked for."""
     whole: dict[str, Any] = {key: head[key] for key in ("name", "description") if key in head}
     whole["servers"] = {name: placed.value for name, placed in merged.servers.items()}
@@ -179,11 +179,11 @@ def whole_document(merged: Merged, head: Mapping[str, Any], variables: Mapping[s
     return whole
 
 
-def _blocks(document: Mapping[str, Any]) -> list[tuple[str, TestKind]]:
+def _blocks(document: Mapping[str, object]) -> list[tuple[str, TestKind]]:
     return [(key, BLOCKS[key]) for key in document if key in BLOCKS]
 
 
-def _placed(document: Mapping[str, Any], block: str, file: int) -> dict[str, Placed]:
+def _placed(document: Mapping[str, object], block: str, file: int) -> dict[str, Placed]:
     members = document.get(block)
     if not isinstance(members, dict):
         return {}

@@ -46,7 +46,7 @@ class OtherChecks:
         self._assertions = assertions
         self._scores = ScoreChecks({}, places)
 
-    def check_compliance(self, test: PlacedTest, server: Mapping[str, Any] | None) -> None:
+    def check_compliance(self, test: PlacedTest, server: Mapping[str, object] | None) -> None:
         """`server` is what the suite says of the entry's server, None where that is not known."""
         entry, file, path = test.entry, test.file, test.path
         self.check_expectations(entry, COMPLIANCE_ROOTS, file, path)
@@ -68,7 +68,7 @@ class OtherChecks:
             hint = "use `initialize`, which opens a session there"
         self._places.tell(file, path, f"revision {revision} has no request {quoted(check)}", hint)
 
-    def check_expectations(self, entry: Mapping[str, Any], roots: tuple[str, ...], file: int, path: Pointer) -> None:
+    def check_expectations(self, entry: Mapping[str, object], roots: tuple[str, ...], file: int, path: Pointer) -> None:
         """What an entry expects; `roots` is what its targets may start with."""
         expect, path = entry.get("expect"), (*path, "expect")
         items, below = expect, path
@@ -81,7 +81,7 @@ class OtherChecks:
             self._scores.check({"expect": expect}, file, path[:-1])
 
 
-def check_client(client: Any, file: int, path: Pointer, places: Places) -> None:
+def check_client(client: object, file: int, path: Pointer, places: Places) -> None:
     """Tell `places` what is wrong with the client of a server or test; `path` leads to it in the file."""
     if not isinstance(client, dict):
         return
@@ -100,14 +100,14 @@ def check_client(client: Any, file: int, path: Pointer, places: Places) -> None:
             places.warn(file, (*place, "content"), message, "remove it, or keep it: it is sent unchanged", key=True)
 
 
-def _check_root(uri: Any, file: int, path: Pointer, places: Places) -> None:
+def _check_root(uri: object, file: int, path: Pointer, places: Places) -> None:
     """Source: MCP 2025-11-25, client/roots: a root's `uri` is a `file://` URI."""
     if isinstance(uri, str) and uri and not uri.lower().startswith("file://"):
         hint = f"write `file://{uri}`" if uri.startswith("/") else "write a URI such as `file:///data`"
         places.warn(file, path, f"the specification requires a `file://` URI for a root, found {quoted(uri)}", hint)
 
 
-def _answers(answers: Any, path: Pointer) -> Iterator[tuple[dict[str, Any], Pointer]]:
+def _answers(answers: object, path: Pointer) -> Iterator[tuple[dict[str, Any], Pointer]]:
     """The answers that are mappings, one alone or the items of a list."""
     if isinstance(answers, dict):
         yield answers, path
@@ -125,7 +125,7 @@ def _check_beside_error(
             places.tell(file, (*path, key), message, "remove one of the two", key=True)
 
 
-def check_cache(test: PlacedTest, server: Mapping[str, Any] | None, *, hooks: bool, places: Places) -> None:
+def check_cache(test: PlacedTest, server: Mapping[str, object] | None, *, hooks: bool, places: Places) -> None:
     """Tell of a `cache: always` that cannot be, and of a misspelt effect. `server` is None where it is not known."""
     entry = test.entry
     effects = entry.get("effects")
@@ -141,7 +141,7 @@ def check_cache(test: PlacedTest, server: Mapping[str, Any] | None, *, hooks: bo
         return
 
 
-def _reasons_against_caching(test: PlacedTest, server: Mapping[str, Any] | None, *, hooks: bool) -> Iterator[str]:
+def _reasons_against_caching(test: PlacedTest, server: Mapping[str, object] | None, *, hooks: bool) -> Iterator[str]:
     entry = test.entry
     effects = entry.get("effects")
     if hooks:
@@ -159,7 +159,7 @@ def _reasons_against_caching(test: PlacedTest, server: Mapping[str, Any] | None,
         yield "a test of a server with `url` and without `server_version` is never cached"
 
 
-def _targets_in(expect: Any) -> Iterator[str]:
+def _targets_in(expect: object) -> Iterator[str]:
     """What a test looks at, as far as its `expect`, which may be of any shape, says so."""
     items = expect.get("assertions") if isinstance(expect, dict) else expect
     for item in items if isinstance(items, list) else ():

@@ -161,7 +161,7 @@ def _moved(text: str, index: int, value: str, offset: int) -> int:
     return index
 
 
-def check_name(name: Any, whose: str, file: int, path: tuple[str | int, ...], places: Places) -> None:
+def check_name(name: object, whose: str, file: int, path: tuple[str | int, ...], places: Places) -> None:
     """Refuse a name with control or invisible characters; `whose` says whose it is, such as "a suite's name"."""
     if type(name) is not str or name.isprintable():
         return

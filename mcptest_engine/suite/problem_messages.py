@@ -19,7 +19,7 @@ from mcptest_engine.suite.secrets import without_userinfo
 _SHOWN = 40
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: object) -> str:
     """The JSON Schema type of a plain value; `integer` only for an int."""
     match value:
         case None:
@@ -38,7 +38,7 @@ def kind_of(value: Any) -> str:
             return "object"
 
 
-def found(value: Any) -> str:
+def found(value: object) -> str:
     """The value in the author's words, such as `the text "5s"`."""
     match value:
         case None:
@@ -141,7 +141,7 @@ def _url_hint(value: str, scheme: str) -> str | None:
     return None
 
 
-def const_hint(const: Any) -> str | None:
+def const_hint(const: object) -> str | None:
     """What to do about the one value that is possible."""
     if const is True:
         return "remove it, or write `true`"
@@ -182,7 +182,7 @@ _FACTORS = {"m": 60_000, "h": 3_600_000, "s": 1000}
 _NUMERIC = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?")
 
 
-def _number_hint(value: Any, key: str, *, whole: bool) -> str | None:
+def _number_hint(value: object, key: str, *, whole: bool) -> str | None:
     if isinstance(value, float) and math.isfinite(value):
         return f"write `{int(value)}`" if value.is_integer() else f"write `{round(value)}`, or another whole number"
     if not isinstance(value, str):
@@ -201,7 +201,7 @@ def _number_hint(value: Any, key: str, *, whole: bool) -> str | None:
 _COMPOUND = re.compile(r"(?:([0-9]+)h)? *(?:([0-9]+)m)? *(?:([0-9]+)s)?")
 
 
-def _duration_hint(value: Any) -> str | None:
+def _duration_hint(value: object) -> str | None:
     """How a bare number, or a number with a unit of another spelling, is written."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e9:
         return f"write `{_number(value)}s` for seconds, or `{_number(value)}ms` for milliseconds"
@@ -218,7 +218,7 @@ def _duration_hint(value: Any) -> str | None:
     return f"write `{duration[1]}{'ms' if unit.startswith(('ms', 'milli')) else unit[0]}`"
 
 
-def _word_for(value: Any, words: list[Any]) -> str | None:
+def _word_for(value: object, words: list[Any]) -> str | None:
     """What is written for a value of another type where one of a few words belongs."""
     if "accept" in words and isinstance(value, bool):
         return "write `accept`" if value else "write `decline`"
@@ -233,7 +233,7 @@ _TRUE = frozenset({"yes", "on", "y", "true", "1"})
 _FALSE = frozenset({"no", "off", "n", "false", "0"})
 
 
-def boolean_hint(value: Any) -> str | None:
+def boolean_hint(value: object) -> str | None:
     """`true` or `false` for a word or number that means it elsewhere."""
     word = str(value).strip().lower() if isinstance(value, (str, int)) else ""
     if word in _TRUE:
@@ -241,7 +241,7 @@ def boolean_hint(value: Any) -> str | None:
     return "write `false`" if word in _FALSE else None
 
 
-def _text_hint(value: Any, spelling: str) -> str | None:
+def _text_hint(value: object, spelling: str) -> str | None:
     if isinstance(value, (bool, int, float)):
         return f'quote it: "{spelling}"'
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
@@ -258,7 +258,7 @@ def _text_hint(value: Any, spelling: str) -> str | None:
 SCORERS_HINT = "`scorers:` belongs at the top of the file, next to `evals:`: one key cannot be a mapping and a list"
 
 
-def _list_hint(value: Any, key: str) -> str | None:
+def _list_hint(value: object, key: str) -> str | None:
     if key == "verify" and isinstance(value, dict | str):
         return (
             "put `- ` before the step" if isinstance(value, dict) else f"write `- tool: {_flow_item(value)}` below it"
@@ -380,7 +380,7 @@ def enum_hint(value: Any, words: list[Any]) -> str | None:
     return near
 
 
-def alias_hint(key: str, alias: str, name: str, value: Any) -> str:
+def alias_hint(key: str, alias: str, name: str, value: object) -> str:
     """What to write for a word of another tool; `name` is the definition whose key `alias` is meant."""
     if alias == "fault" and key in ("delay", "latency"):
         shown = value if type(value) is int else 250
@@ -425,5 +425,5 @@ def bound_message(schema: dict[str, Any], value: Any) -> str | None:
     return None
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return one_line(json.dumps(value, ensure_ascii=False), _SHOWN)

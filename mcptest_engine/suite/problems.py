@@ -56,7 +56,7 @@ class _Walking:
     def __init__(self, values: int) -> None:
         self._left = values
 
-    def pays(self, value: Any) -> bool:
+    def pays(self, value: object) -> bool:
         """Whether to walk through this value, which then counts."""
         waiting, count = [value], 1
         while waiting:
@@ -82,7 +82,7 @@ def expect_many() -> None:
     _walking.stop()
 
 
-def _is_valid(value: Any) -> bool:
+def _is_valid(value: object) -> bool:
     try:
         keys = value.keys() & _strict()["properties"].keys() if isinstance(value, dict) else ()
         return bool(_validator(frozenset(keys)).is_valid(value))
@@ -171,7 +171,7 @@ class _Walk:
         elif "else" in schema:
             self._check(schema["else"], value, place)
 
-    def _check_one_of(self, branches: list[Any], value: Any, place: _Place) -> None:
+    def _check_one_of(self, branches: list[Any], value: object, place: _Place) -> None:
         """Hold the value to the branch that its own kind points at: that is the one the author meant."""
         meant = []
         for branch in branches:
@@ -188,7 +188,7 @@ class _Walk:
             meant.append((schema, name))
         self._wrong_type(meant, value, place)
 
-    def _wrong_word(self, allowed: list[Any], value: Any, place: _Place) -> None:
+    def _wrong_word(self, allowed: list[Any], value: object, place: _Place) -> None:
         """Report a text that is none of the words that may stand in place of true and false."""
         from mcptest_engine.suite import problem_messages as words
 
@@ -237,7 +237,7 @@ class _Walk:
             hint = "write one of them" if shown else "write an entry, or remove the key"
             self._report(place, f"an empty mapping has no effect here{told}", hint)
 
-    def _check_member(self, schema: Any, value: Any, place: _Place) -> None:
+    def _check_member(self, schema: Any, value: object, place: _Place) -> None:
         may_be_null = not any(word in schema for word in ("$ref", "anyOf", "type", "enum", "const"))
         if value is not None or may_be_null:
             self._check(schema, value, place)
@@ -337,7 +337,7 @@ class _Walk:
         return meant
 
     def _key_hint(
-        self, key: str, value: Any, properties: Mapping[str, Any], place: _Place, name: str
+        self, key: str, value: object, properties: Mapping[str, object], place: _Place, name: str
     ) -> tuple[str | None, str]:
         """The hint for an unknown key, and the key of this place that it stands for."""
         from mcptest_engine.suite.problem_messages import alias_hint
@@ -380,7 +380,7 @@ class _Walk:
             return f"known here: {', '.join(f'`{one}`' for one in properties)}", ""
         return (Suggestion(key, near), near) if near is not None else (None, "")
 
-    def _matcher_meant(self, key: str, value: Any) -> str | None:
+    def _matcher_meant(self, key: str, value: object) -> str | None:
         """The matcher that a key is the name of, here or in another tool, with its value."""
         matchers = self._schema["$defs"]["Matcher"]["properties"]
         inner, shown = messages_of("Matcher")["aliases"].get(key, key), _one_scalar(value)
@@ -388,7 +388,7 @@ class _Walk:
             shown = f"{{ {'contains' if 'contains' in key else 'exact'}: {shown} }}"
         return f"{inner}: {shown}" if inner in matchers else None
 
-    def _assertion_meant(self, key: str, value: Any, properties: Mapping[str, Any], place: _Place) -> str | None:
+    def _assertion_meant(self, key: str, value: object, properties: Mapping[str, object], place: _Place) -> str | None:
         """The hint for an unknown key of an `expect` that belongs to an assertion in the long or in the short form."""
         from mcptest_engine.suite.short_assertions import HEAD, short_roots
 
@@ -408,7 +408,7 @@ class _Walk:
             return None
         return Suggestion(key, f"{near.meant}{key[head.end() :]}")
 
-    def _nearest(self, key: str, properties: Mapping[str, Any], name: str) -> str | None:
+    def _nearest(self, key: str, properties: Mapping[str, object], name: str) -> str | None:
         """The word most like the key, among the keys of this place and other tools' words for them."""
         if (key, name) not in self._near:
             foreign = messages_of(name).get("aliases", {})
@@ -459,7 +459,7 @@ class _Walk:
         else:
             self._report(place, f"{noun} needs {shown}", hint)
 
-    def _non_finite(self, value: Any, path: Pointer, told: set[Span | None]) -> None:
+    def _non_finite(self, value: object, path: Pointer, told: set[Span | None]) -> None:
         members: Iterable[tuple[str | int, Any]] = ()
         if isinstance(value, dict):
             members = value.items()
@@ -522,7 +522,7 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
 }
 
 
-def _fits(schema: Any, value: Any) -> bool:
+def _fits(schema: Any, value: object) -> bool:
     """Whether the value is of the JSON type that the schema names; `true` is no number, `5.0` no integer."""
     kind = schema.get("type")
     if kind is None:
@@ -562,7 +562,7 @@ def _has_keys(condition: Any, value: Mapping[str, Any]) -> bool:
     )
 
 
-def _mentioned(schema: Any) -> list[str]:
+def _mentioned(schema: object) -> list[str]:
     """The definitions that a piece of schema leads to, without going into them."""
     if isinstance(schema, dict):
         ref = schema.get("$ref")
@@ -585,7 +585,7 @@ def _plain(key: str) -> str:
     return one_line(key, 60)
 
 
-def _one_scalar(value: Any) -> str:
+def _one_scalar(value: object) -> str:
     import json
 
     from mcptest_engine.core.sanitise import one_line

@@ -89,7 +89,7 @@ def _path(rest: str, text: str) -> tuple[Segment, ...]:
 
 
 def templates_in(
-    value: Any, path: Pointer = (), literal: frozenset[str] = _NONE
+    value: object, path: Pointer = (), literal: frozenset[str] = _NONE
 ) -> Iterator[tuple[Pointer, str, int, str | None]]:
     """Every template in a value: the path of its text, the text, where in it the `${` stands, and what is between the braces.
 
@@ -110,7 +110,7 @@ def templates_in(
             yield from templates_in(item, (*path, index), literal)
 
 
-def holds_templates(value: Any) -> bool:
+def holds_templates(value: object) -> bool:
     """Whether a value has anything to be replaced, an escape included."""
     if isinstance(value, str):
         return "${" in value
@@ -119,7 +119,7 @@ def holds_templates(value: Any) -> bool:
     return isinstance(value, list) and any(holds_templates(item) for item in value)
 
 
-def escaped(value: Any) -> Any:
+def escaped(value: object) -> Any:
     """A value in which nothing will be taken for a template later."""
     if isinstance(value, str):
         return value.replace("${", "$${") if "${" in value else value
@@ -128,7 +128,7 @@ def escaped(value: Any) -> Any:
     return [escaped(item) for item in value] if isinstance(value, list) else value
 
 
-def fill(value: Any, look_up: Callable[[Reference], Any], literal: frozenset[str] = frozenset()) -> Any:
+def fill(value: object, look_up: Callable[[Reference], Any], literal: frozenset[str] = frozenset()) -> Any:
     """The value with its templates replaced; `look_up` gives what a reference stands for, itself to leave it as it is.
 
     Under the keys in `literal` nothing is replaced, but for data that is compared with. Raises: Unresolved, as `look_up` does.
@@ -163,7 +163,7 @@ def _filled(text: str, look_up: Callable[[Reference], Any]) -> Any:
     return "".join((*parts, text[end:]))
 
 
-def part_of(reference: Reference, value: Any) -> Any:
+def part_of(reference: Reference, value: object) -> Any:
     """What the reference's path leads to in the value of its name. Raises: Unresolved, with what is there instead."""
     if not reference.path:
         return value
@@ -176,7 +176,7 @@ def part_of(reference: Reference, value: Any) -> Any:
     raise Unresolved(f"`${{{reference.text}}}`: {found.reason}", _structured_hint(reference, value))
 
 
-def _structured_hint(reference: Reference, value: Any) -> str | None:
+def _structured_hint(reference: Reference, value: object) -> str | None:
     """Where the same path does lead to something below `structuredContent`."""
     structured = value.get("structuredContent") if isinstance(value, dict) else None
     if structured is None or isinstance(resolve(Target("", ("it", *reference.path)), {"it": structured}), Absent):

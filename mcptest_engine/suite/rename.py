@@ -299,7 +299,7 @@ def _found(body: str, node: Node, patterns: Iterable[re.Pattern[str]]) -> Iterat
             yield Place(*found.span(group), is_path=found[0][0] != "$" and "[" not in found[0])
 
 
-def _data_in(value: Any) -> Iterator[Any]:
+def _data_in(value: object) -> Iterator[Any]:
     """The data of tests: an alias of a name that is changed may stand there."""
     for key, one in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
         if key in _DATA:

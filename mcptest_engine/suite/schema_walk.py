@@ -42,7 +42,7 @@ def suite_property(path: tuple[str | int, ...]) -> Schema | None:
     return described(suite_schema(), path)
 
 
-def walk(root: Any, path: Sequence[str | int]) -> tuple[Schema, ...]:
+def walk(root: object, path: Sequence[str | int]) -> tuple[Schema, ...]:
     """The alternatives at `path`, where an int stands for any item of a list."""
     here = tuple(alternatives(root, root))
     for part in path:
@@ -54,7 +54,7 @@ def walk(root: Any, path: Sequence[str | int]) -> tuple[Schema, ...]:
     return here
 
 
-def described(root: Any, path: Sequence[str | int]) -> Schema | None:
+def described(root: object, path: Sequence[str | int]) -> Schema | None:
     """The schema of the key that `path` ends in, as its mapping describes it."""
     if not path:
         return root if isinstance(root, dict) else None
@@ -65,7 +65,7 @@ def described(root: Any, path: Sequence[str | int]) -> Schema | None:
     return None
 
 
-def alternatives(root: Any, schema: Any, depth: int = 0, followed: set[str] | None = None) -> Iterator[Schema]:
+def alternatives(root: object, schema: object, depth: int = 0, followed: set[str] | None = None) -> Iterator[Schema]:
     """A schema with its references followed, each of them once, and its alternatives taken apart."""
     if not isinstance(schema, dict) or depth > _MOST_DEPTH:
         return
@@ -114,7 +114,7 @@ def values(schemas: Sequence[Schema]) -> list[tuple[Any, str]]:
     return list(found.values())
 
 
-def examples(schema: Any) -> list[Any]:
+def examples(schema: object) -> list[Any]:
     """The examples of a property, its default first."""
     if not isinstance(schema, dict):
         return []
@@ -122,7 +122,7 @@ def examples(schema: Any) -> list[Any]:
     return given + [example for example in _listed(schema.get("examples")) if example not in given]
 
 
-def types(schema: Any) -> tuple[str, ...]:
+def types(schema: object) -> tuple[str, ...]:
     """JSON Schema's names of what a schema takes."""
     kind = schema.get("type") if isinstance(schema, dict) else None
     if isinstance(kind, str):
@@ -132,20 +132,20 @@ def types(schema: Any) -> tuple[str, ...]:
     return ("object",) if isinstance(schema, dict) and "properties" in schema else ()
 
 
-def description(schema: Any) -> str:
+def description(schema: object) -> str:
     """What a schema says of itself."""
     text = schema.get("description") if isinstance(schema, dict) else None
     return text if isinstance(text, str) else ""
 
 
-def skeleton(root: Any, schema: Any) -> Any:
+def skeleton(root: object, schema: object) -> Any:
     """A value to begin with: the schema's default, its first value or example, else null or an empty one of its type.
 
     An object has its required keys, down to a few levels and as long as there are not many: a schema may refer to itself.
     """
     count = 0
 
-    def build_value(schema: Any, level: int) -> Any:
+    def build_value(schema: object, level: int) -> Any:
         nonlocal count
         count += 1
         parts = list(alternatives(root, schema))
@@ -165,7 +165,7 @@ def skeleton(root: Any, schema: Any) -> Any:
     return build_value(schema, 0)
 
 
-def type_shown(root: Any, schema: Any) -> str:
+def type_shown(root: object, schema: object) -> str:
     """The types of a property in a few words: `string or list of string`."""
     shown: dict[str, None] = {}
     for part in alternatives(root, schema):
@@ -175,7 +175,7 @@ def type_shown(root: Any, schema: Any) -> str:
     return " or ".join(shown)
 
 
-def values_shown(root: Any, schema: Any) -> str:
+def values_shown(root: object, schema: object) -> str:
     """The values of a property where they are few and closed, `celsius | fahrenheit`, else its types."""
     closed = [
         value if isinstance(value, str) else json.dumps(value) for value, _ in values(list(alternatives(root, schema)))
@@ -204,12 +204,12 @@ def _patterns(schema: Schema) -> Iterator[tuple[str, Any]]:
         yield from known.items()
 
 
-def _says_a_shape(schema: Any) -> bool:
+def _says_a_shape(schema: object) -> bool:
     """`{required: […]}` alone is a condition and no shape of its own."""
     return isinstance(schema, dict) and set(schema) != {"required"}
 
 
-def _resolved(root: Any, reference: str) -> Any:
+def _resolved(root: object, reference: str) -> Any:
     if not reference.startswith("#"):
         return None
     found = root
@@ -219,5 +219,5 @@ def _resolved(root: Any, reference: str) -> Any:
     return found
 
 
-def _listed(value: Any) -> list[Any]:
+def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []

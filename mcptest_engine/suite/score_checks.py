@@ -55,7 +55,7 @@ class ScoreChecks:
         for metric in self._metrics:
             self._check_weights(metric)
 
-    def check(self, entry: Mapping[str, Any], file: int, path: Pointer) -> None:
+    def check(self, entry: Mapping[str, object], file: int, path: Pointer) -> None:
         """What is wrong with one test; `path` leads to it."""
         if "expect" in entry:
             self._check_sets(entry["expect"], file, (*path, "expect"))
@@ -66,7 +66,7 @@ class ScoreChecks:
         if own or self._metrics:
             self._check_metrics(own, list(_names(items)), file, path)
 
-    def _check_threshold(self, entry: Mapping[str, Any], items: list[Any], file: int, path: Pointer) -> None:
+    def _check_threshold(self, entry: Mapping[str, object], items: list[Any], file: int, path: Pointer) -> None:
         own = "threshold" in entry
         if not items and own:
             message = "`threshold` has no effect: the test has no assertions to score"
@@ -75,7 +75,7 @@ class ScoreChecks:
             at = (*path, "threshold") if own else path
             self._places.tell(file, at, f"{_NOTHING} in the score", "give one of them a weight above 0", key=own)
 
-    def _check_sets(self, expect: Any, file: int, path: Pointer) -> None:
+    def _check_sets(self, expect: object, file: int, path: Pointer) -> None:
         if isinstance(expect, dict):
             expect, path = expect.get("assertions"), (*path, "assertions")
         for number, item in enumerate(expect if isinstance(expect, list) else ()):
@@ -164,16 +164,16 @@ def _known_hint(known: list[str]) -> str:
     return "named are " + ", ".join(quoted(name) for name in dict.fromkeys(known))
 
 
-def _items(expect: Any) -> list[Any]:
+def _items(expect: object) -> list[Any]:
     found = expect.get("assertions") if isinstance(expect, dict) else expect
     return found if isinstance(found, list) else []
 
 
-def _of(item: Any) -> Any:
+def _of(item: object) -> Any:
     return item.get(ASSERT_SET, item) if isinstance(item, dict) else item
 
 
-def _weight(part: Any) -> Any:
+def _weight(part: object) -> Any:
     """The weight of a part; 1 where it says none, or something that the structural check refuses."""
     weight = part.get("weight", 1) if isinstance(part, dict) else 1
     return weight if isinstance(weight, int | float) else 1
@@ -191,12 +191,12 @@ def _names(items: list[Any]) -> Iterator[str]:
             yield from _names(inner)
 
 
-def _metrics(written: Any, file: int, path: Pointer, *, shared: bool) -> list[_Metric]:
+def _metrics(written: object, file: int, path: Pointer, *, shared: bool) -> list[_Metric]:
     entries = enumerate(written if isinstance(written, list) else ())
     return [_Metric(data, file, (*path, number), shared) for number, data in entries if isinstance(data, dict)]
 
 
-def _ways(metric: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+def _ways(metric: Mapping[str, object]) -> Iterator[tuple[str, list[Any]]]:
     value = metric.get("value")
     if not isinstance(value, dict):
         return

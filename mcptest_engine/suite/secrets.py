@@ -88,13 +88,13 @@ _HEADER = lazy_pattern(
 
 
 def secret_values(
-    servers: Mapping[str, Any],
-    env: Mapping[str, Any],
-    variables: Mapping[str, Any],
+    servers: Mapping[str, object],
+    env: Mapping[str, object],
+    variables: Mapping[str, object],
     lookups: Mapping[str, str],
     *,
-    scorers: Iterable[Any] = (),
-    tests: Iterable[Any] = (),
+    scorers: Iterable[object] = (),
+    tests: Iterable[object] = (),
 ) -> set[str]:
     """The values to redact.
 
@@ -262,22 +262,22 @@ def _clipped_masked(text: str, secret: str) -> str:
     return text
 
 
-def _mapping(server: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _mapping(server: Mapping[str, object], key: str) -> Mapping[str, Any]:
     value = server.get(key)
     return value if isinstance(value, dict) else {}
 
 
-def _looked_up(name: Any, lookups: Mapping[str, str]) -> str:
+def _looked_up(name: object, lookups: Mapping[str, str]) -> str:
     return lookups.get(name, "") if isinstance(name, str) else ""
 
 
-def _named_secrets(values: Mapping[str, Any]) -> Iterator[str]:
+def _named_secrets(values: Mapping[str, object]) -> Iterator[str]:
     for name, value in values.items():
         if isinstance(value, str | int | float) and not isinstance(value, bool) and is_secret_name(name):
             yield value if isinstance(value, str) else json.dumps(value)
 
 
-def _of_cases(tests: Iterable[Any]) -> Iterator[str]:
+def _of_cases(tests: Iterable[object]) -> Iterator[str]:
     are_secret: dict[str, bool] = {}
     for test in tests:
         rows = test.get("cases") if isinstance(test, dict) else None
@@ -290,7 +290,7 @@ def _of_cases(tests: Iterable[Any]) -> Iterator[str]:
                     yield value.replace("$${", "${")
 
 
-def _of_headers(headers: Mapping[str, Any], lookups: Mapping[str, str]) -> Iterator[str]:
+def _of_headers(headers: Mapping[str, object], lookups: Mapping[str, str]) -> Iterator[str]:
     for name, value in headers.items():
         if isinstance(value, dict):
             yield _looked_up(value.get("env"), lookups)

@@ -145,7 +145,7 @@ def _port_of(url: str) -> int | None:
         return None
 
 
-def _check_protocol(protocol: Any, server: Placed, places: Places) -> None:
+def _check_protocol(protocol: object, server: Placed, places: Places) -> None:
     """Any text may be offered on purpose, but a date that is no revision, or a misspelt `auto`, hardly is."""
     known = (*HANDSHAKE_REVISIONS, STATELESS_REVISION)
     if not isinstance(protocol, str) or protocol in (*known, "auto"):
@@ -196,7 +196,7 @@ def _report_missing(verify: str, server: Placed, path: Pointer, places: Places) 
         places.tell(server.file, path, f"expected true or false, or a file, found the text {quoted(verify)}", meant)
 
 
-def _check_readiness(ready: Any, server: Placed, places: Places) -> None:
+def _check_readiness(ready: object, server: Placed, places: Places) -> None:
     below: tuple[str, ...] = ("wait_for_ready",)
     if isinstance(ready, dict):
         _check_no_password(ready.get("url"), "wait_for_ready", server, (*below, "url"), places)
@@ -206,19 +206,19 @@ def _check_readiness(ready: Any, server: Placed, places: Places) -> None:
         _check_some_time(ready, server, below, places)
 
 
-def _check_some_time(duration: Any, server: Placed, below: tuple[str, ...], places: Places) -> None:
+def _check_some_time(duration: object, server: Placed, below: tuple[str, ...], places: Places) -> None:
     if isinstance(duration, str) and _NO_TIME.fullmatch(duration):
         message = f"`{below[-1]}`: {quoted(duration)} is not a duration above zero"
         places.tell(server.file, (*server.path, *below), message, "write how long, such as `30s`")
 
 
-def _check_no_password(url: Any, whose: str, server: Placed, below: tuple[str, ...], places: Places) -> None:
+def _check_no_password(url: object, whose: str, server: Placed, below: tuple[str, ...], places: Places) -> None:
     if isinstance(url, str) and has_userinfo(url):
         places.tell(server.file, (*server.path, *below), USERINFO_MESSAGE, _NO_PASSWORD[whose])
 
 
 def _check_variable(
-    name: Any, server: Placed, below: tuple[str, ...], places: Places, surroundings: Surroundings
+    name: object, server: Placed, below: tuple[str, ...], places: Places, surroundings: Surroundings
 ) -> None:
     if isinstance(name, str) and name and not surroundings.environ.get(name):
         if name in surroundings.environ:
@@ -252,7 +252,7 @@ def manifest_tools(server: Any, surroundings: Surroundings) -> frozenset[str] | 
     return _tool_names(manifest)
 
 
-def _manifest_path(server: Any) -> str | None:
+def _manifest_path(server: object) -> str | None:
     """FILE of `mcptest mock --tools-from FILE`, whichever way mcptest is started."""
     command = server.get("command") if isinstance(server, dict) else None
     if not isinstance(command, list) or not all(isinstance(part, str) for part in command) or "mock" not in command:
@@ -268,7 +268,7 @@ def _manifest_path(server: Any) -> str | None:
     return None
 
 
-def _tool_names(manifest: Any) -> frozenset[str] | None:
+def _tool_names(manifest: object) -> frozenset[str] | None:
     if isinstance(manifest, dict):
         manifest = manifest.get("mock_server", manifest)
     tools = manifest.get("tools", []) if isinstance(manifest, dict) else None

@@ -71,17 +71,17 @@ def short_target(target: str, block: str = "tools") -> str:
     return target
 
 
-def has_short_form(expect: Any) -> bool:
+def has_short_form(expect: object) -> bool:
     """Whether an `expect`, as the file has it, holds assertions in the short form."""
     return isinstance(expect, dict) and not expect.keys() <= EXPECT_KEYS
 
 
-def block_of_step(step: Mapping[str, Any]) -> str:
+def block_of_step(step: Mapping[str, object]) -> str:
     """The block whose short form a step under `verify` has."""
     return "resources" if "uri" in step else "prompts" if "prompt" in step else "tools"
 
 
-def written_assertions(expect: Any, block: str) -> Iterator[tuple[Pointer, Any]]:
+def written_assertions(expect: object, block: str) -> Iterator[tuple[Pointer, Any]]:
     """The assertions of an `expect` as the file has it, in the order of a run and in the long form.
 
     Each comes with its path below `expect`: of one in the short form that is its key.
@@ -107,7 +107,7 @@ def with_long_assertions(tree: Tree) -> Tree:
     return tree if value is tree.value else replace(tree, value=value, marks=marks)
 
 
-def _block(block: str, value: Any, marks: Any) -> _Node:
+def _block(block: str, value: object, marks: object) -> _Node:
     if block == "defaultTest":
         return _test("tools", value, marks)
     if type(value) is dict:
@@ -115,7 +115,7 @@ def _block(block: str, value: Any, marks: Any) -> _Node:
     return _each(partial(_test, block), value, marks)
 
 
-def _test(block: str, value: Any, marks: Any) -> _Node:
+def _test(block: str, value: object, marks: object) -> _Node:
     if type(value) is not dict:
         return value, marks
     if not has_short_form(value.get("expect")) and "cases" not in value and "verify" not in value:
@@ -131,11 +131,11 @@ def with_long_cases(tree: Tree, block: str) -> Tree:
     return tree if value is tree.value else replace(tree, value=value, marks=marks)
 
 
-def _case(block: str, value: Any, marks: Any) -> _Node:
+def _case(block: str, value: object, marks: object) -> _Node:
     return _changed(value, marks, "expect", partial(_expect, block))
 
 
-def _step(value: Any, marks: Any) -> _Node:
+def _step(value: object, marks: object) -> _Node:
     if type(value) is not dict:
         return value, marks
     return _changed(value, marks, "expect", partial(_expect, block_of_step(value)))
@@ -162,7 +162,7 @@ def _each(change: Callable[[Any, Any], _Node], value: Any, marks: Any) -> _Node:
     return [new for new, _ in nodes], [marks[0], *(places for _, places in nodes)]
 
 
-def _expect(block: str, value: Any, marks: Any) -> _Node:
+def _expect(block: str, value: object, marks: Any) -> _Node:
     if type(value) is not dict or value.keys() <= EXPECT_KEYS:
         return value, marks
     rows: list[Any] = []
@@ -191,7 +191,7 @@ def _expect(block: str, value: Any, marks: Any) -> _Node:
     return {"assertions": rows, **others}, [marks[0], first, [first, *row_marks], *other_marks]
 
 
-def _short_rows(key: str, written: Any, places: Any, block: str) -> Iterator[tuple[str, Any, Any]]:
+def _short_rows(key: str, written: object, places: object, block: str) -> Iterator[tuple[str, Any, Any]]:
     """The target, the matcher and the matcher's marks of each assertion that a key under `expect` stands for."""
     target = None if key in EXPECT_KEYS else long_target(key, block)
     if target is None or (target == "duration_ms" and type(written) is not dict):

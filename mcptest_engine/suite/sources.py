@@ -199,7 +199,7 @@ class Reader:
             self._read(path, _shown_beside(source.file, expanded))
 
 
-def _imports(document: Any) -> list[tuple[int, str]]:
+def _imports(document: object) -> list[tuple[int, str]]:
     """The entries of `imports` that are paths; others are for the structural check."""
     entries = document.get("imports") if isinstance(document, dict) else None
     if not isinstance(entries, list):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.suite.yaml_nodes import Kind, Node
 from mcptest_engine.suite.yaml_text import ALWAYS_QUOTED, block, entry, in_flow, indented, item, scalar
@@ -37,11 +37,11 @@ class Splicer:
         self.text, self.root, self.newline = text, root, newline
         self._as_json = is_json(text, root)
 
-    def begin(self, key: str, value: Any, *, spread: bool = False, lines: list[str] | None = None) -> Iterator[str]:
+    def begin(self, key: str, value: object, *, spread: bool = False, lines: list[str] | None = None) -> Iterator[str]:
         """The first key of a file that has none, behind its comments."""
         yield self._behind(len(self.text), self._joined([*self._entry(key, value, 0, spread=spread, lines=lines), ""]))
 
-    def set(self, path: Sequence[str | int], value: Any) -> Iterator[str]:
+    def set(self, path: Sequence[str | int], value: object) -> Iterator[str]:
         """Another value at `path`; a key, or the item just behind the end of a list, is added."""
         if self.root is None:
             return
@@ -60,7 +60,13 @@ class Splicer:
             yield from self.put(path[:-1], last, value)
 
     def put(
-        self, path: Sequence[str | int], key: str, value: Any, *, spread: bool = False, lines: list[str] | None = None
+        self,
+        path: Sequence[str | int],
+        key: str,
+        value: object,
+        *,
+        spread: bool = False,
+        lines: list[str] | None = None,
     ) -> Iterator[str]:
         """`key: value` in the mapping at `path`: added, or in place of what is there. `spread` and `lines` as in `add_item`."""
         node = None if self.root is None else self.root.at(path)
@@ -84,7 +90,7 @@ class Splicer:
             yield from self._insert_lines(where, [" " * column + first, *rest], gap=gap)
 
     def add_item(
-        self, path: Sequence[str | int], value: Any, *, spread: bool = False, lines: list[str] | None = None
+        self, path: Sequence[str | int], value: object, *, spread: bool = False, lines: list[str] | None = None
     ) -> Iterator[str]:
         """One more item in the list at `path`. `spread` gives each of its keys a line; `lines` are its own, ready made."""
         node = None if self.root is None else self.root.at(path)
@@ -105,7 +111,7 @@ class Splicer:
             where = self._behind_comments(self._next_line(where), self._column(key.start))
         yield from self._insert_lines(where, told, gap=self._has_gaps(node.items))
 
-    def insert(self, path: Sequence[str | int], value: Any) -> Iterator[str]:
+    def insert(self, path: Sequence[str | int], value: object) -> Iterator[str]:
         """One more item before the one at `path`; its comments, and those of the one before, stay beside them."""
         node, index = self._list_of(path)
         if node is None:
@@ -187,14 +193,21 @@ class Splicer:
 
     # Replacing
 
-    def _set_item(self, node: Node, index: int, value: Any) -> Iterator[str]:
+    def _set_item(self, node: Node, index: int, value: object) -> Iterator[str]:
         if node.kind is not Kind.SEQUENCE or not 0 <= index < len(node.items):
             return
         old = node.items[index]
         yield from self._replace(old, value, self._column(node.body) if not node.flow else 0, in_flow_style=node.flow)
 
     def _replace_pair(
-        self, holder: Node, name: Node, old: Node, value: Any, *, spread: bool = False, lines: list[str] | None = None
+        self,
+        holder: Node,
+        name: Node,
+        old: Node,
+        value: object,
+        *,
+        spread: bool = False,
+        lines: list[str] | None = None,
     ) -> Iterator[str]:
         if holder.flow:
             yield from self._replace(old, value, 0, in_flow_style=True)
@@ -213,7 +226,7 @@ class Splicer:
                 yield self.text[:colon] + self._joined(["", *told[1:]]) + self.text[old.end :]
         yield from self._replace(old, value, self._column(old.start))
 
-    def _replace(self, old: Node, value: Any, column: int, *, in_flow_style: bool = False) -> Iterator[str]:
+    def _replace(self, old: Node, value: object, column: int, *, in_flow_style: bool = False) -> Iterator[str]:
         """The text of one node by another's, at its place; a text keeps the quotes of the one before it."""
         before, after = self.text[: old.start], self.text[old.end :]
         if isinstance(value, str) and old.style in ("'", '"') and old.start == old.body and value.isprintable():
@@ -309,7 +322,7 @@ class Splicer:
 
     # What the new lines look like
 
-    def _entry(self, key: str, value: Any, column: int, *, spread: bool, lines: list[str] | None) -> list[str]:
+    def _entry(self, key: str, value: object, column: int, *, spread: bool, lines: list[str] | None) -> list[str]:
         if not (spread and isinstance(value, list)):
             return entry(key, value, column)
         inner = column + 2
@@ -319,14 +332,16 @@ class Splicer:
             told += [" " * inner + first, *rest]
         return told
 
-    def _item(self, value: Any, column: int, *, spread: bool, lines: list[str] | None, offset: int) -> list[str]:
+    def _item(self, value: object, column: int, *, spread: bool, lines: list[str] | None, offset: int) -> list[str]:
         if lines is None or not spread:
             told = item(value, column, spread=spread)
             return told if offset == 2 else _wider(told, offset)
         inner = " " * (column + offset)
         return ["-" + " " * (offset - 1) + lines[0], *(inner + line if line.strip() else "" for line in lines[1:])]
 
-    def _item_lines(self, node: Node, value: Any, *, spread: bool = False, lines: list[str] | None = None) -> list[str]:
+    def _item_lines(
+        self, node: Node, value: object, *, spread: bool = False, lines: list[str] | None = None
+    ) -> list[str]:
         """One more item of a block list, as its lines."""
         column = self._column(node.body)
         spread = spread or self._is_spread(node)

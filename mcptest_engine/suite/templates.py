@@ -124,7 +124,7 @@ class Templates:
             if name not in self.variables and name not in self._broken:
                 self._declared_value(name)
 
-    def expand_document(self, document: Any, *, config_dir: str) -> tuple[Any, list[Fault]]:
+    def expand_document(self, document: object, *, config_dir: str) -> tuple[Any, list[Fault]]:
         """A file's data with its templates replaced, and what could not be.
 
         Imports, variables, compositions and tests with cases are left as they are.
@@ -166,7 +166,7 @@ class Templates:
                 f"the templates of this suite expand to more than {limit}", "the variables contain each other"
             )
 
-    def weight(self, value: Any) -> int:
+    def weight(self, value: object) -> int:
         """The characters and nodes of a value as it would be written out."""
         return self._weigh(value)[0]
 
@@ -294,7 +294,7 @@ class Templates:
         self._broken.add(name)
         self.variable_faults.append((file, fault))
 
-    def _weigh(self, value: Any) -> tuple[int, int]:
+    def _weigh(self, value: object) -> tuple[int, int]:
         """Weight and depth. A shared container is weighed once, so a value that doubles itself is weighed at once."""
         if isinstance(value, str):
             return len(value) + 1, 0
@@ -337,7 +337,7 @@ class Walk:
             return self._call(value, (key,))
         return self.value(value, (key,)) if key in _PLAIN_BLOCKS else value
 
-    def servers(self, servers: Any) -> Any:
+    def servers(self, servers: object) -> Any:
         if not isinstance(servers, dict):
             return servers
         env = self.in_env()
@@ -348,7 +348,7 @@ class Walk:
             ),
         )
 
-    def scorers(self, scorers: Any) -> Any:
+    def scorers(self, scorers: object) -> Any:
         if not isinstance(scorers, list):
             return self.value(scorers, ("scorers",))
         changed = [self._scorer(scorer, ("scorers", index)) for index, scorer in enumerate(scorers)]
@@ -365,7 +365,7 @@ class Walk:
         """A `compliance` that is a mapping: its checks under `checks`, and what they have in common."""
         return self._members(written, (block,), {"checks": lambda value: self.tests(value, (block, "checks"))})
 
-    def tests(self, entries: Any, path: Pointer) -> Any:
+    def tests(self, entries: object, path: Pointer) -> Any:
         if not isinstance(entries, list):
             return entries
         changed: list[Any] | None = None
@@ -388,7 +388,7 @@ class Walk:
             return self._list(value, path, literal)
         return value
 
-    def _call(self, entry: Any, path: Pointer) -> Any:
+    def _call(self, entry: object, path: Pointer) -> Any:
         """A test, or one of the steps under its `verify`."""
         if type(entry) is not dict:
             return self.value(entry, path)
@@ -412,7 +412,7 @@ class Walk:
         new = [self._call(step, (*path, index)) for index, step in enumerate(steps)]
         return new if any(one is not other for one, other in zip(new, steps, strict=True)) else steps
 
-    def _members(self, value: Any, path: Pointer, special: Mapping[str, Callable[[Any], Any]]) -> Any:
+    def _members(self, value: object, path: Pointer, special: Mapping[str, Callable[[Any], Any]]) -> Any:
         if not isinstance(value, dict):
             return self.value(value, path)
         plain = self.value
@@ -498,7 +498,7 @@ class Walk:
         )
 
 
-def expressions_in(value: Any) -> Iterator[str]:
+def expressions_in(value: object) -> Iterator[str]:
     """What stands between `${` and `}` in plain data, each part of it looked at once."""
     seen, todo = set[int](), [value]
     while todo:
@@ -509,7 +509,7 @@ def expressions_in(value: Any) -> Iterator[str]:
             todo += part.values() if isinstance(part, dict) else part
 
 
-def declarations_of(names: Iterable[str], declared: Mapping[str, Any]) -> dict[str, Any]:
+def declarations_of(names: Iterable[str], declared: Mapping[str, object]) -> dict[str, Any]:
     """What declares these variables, and those that they lead to; unknown ones are left out."""
     found, todo = dict[str, Any](), list(names)
     while todo:
@@ -520,7 +520,7 @@ def declarations_of(names: Iterable[str], declared: Mapping[str, Any]) -> dict[s
     return found
 
 
-def as_text(value: Any) -> str:
+def as_text(value: object) -> str:
     """A value inside mixed text: a text as it is, anything else as JSON spells it."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
@@ -530,7 +530,7 @@ def _mapped(value: dict[str, Any], change: Callable[[str, Any], Any]) -> dict[st
     return value if all(changed[key] is value[key] for key in value) else changed
 
 
-def _read_as(text: str, model: Any, whose: str) -> Any:
+def _read_as(text: str, model: object, whose: str) -> Any:
     """A text from outside, read as the JSON type of `model`, what the suite declares. Raises: _Unresolved."""
     if isinstance(model, str) or model is None:
         return text
@@ -546,7 +546,7 @@ def _read_as(text: str, model: Any, whose: str) -> Any:
     )
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     if isinstance(value, bool):
         return "true or false"
     if isinstance(value, int | float):
@@ -554,6 +554,6 @@ def _kind(value: Any) -> str:
     return "a list in JSON" if isinstance(value, list) else "an object in JSON" if isinstance(value, dict) else "text"
 
 
-def _example(model: Any) -> str:
+def _example(model: object) -> str:
     text = json.dumps(model, ensure_ascii=False)
     return text if len(text) <= 60 else text[:59] + "…"

@@ -134,7 +134,7 @@ def _anchors(tree: Tree, tests: list[Any], start: int, end: int) -> dict[str, tu
     return needed
 
 
-def _holds(value: Any, tests: list[Any], root: Any) -> bool:
+def _holds(value: object, tests: list[Any], root: object) -> bool:
     """Whether an anchored value is, or has for a member, the whole block: then the block stands elsewhere too."""
     return (
         value is tests or value is root or (isinstance(value, dict) and any(part is tests for part in value.values()))

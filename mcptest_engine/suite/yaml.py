@@ -172,7 +172,7 @@ def read_bytes(data: bytes, *, file: str, keep_going: bool = False) -> Tree:
 
 
 def read_tree(
-    text: str, *, file: str, keep_going: bool = False, anchors: Mapping[str, tuple[Any, Any]] | None = None
+    text: str, *, file: str, keep_going: bool = False, anchors: Mapping[str, tuple[object, object]] | None = None
 ) -> Tree:
     """Read one YAML document; `anchors` are known from the first line on, for a text that is a part of another.
 
@@ -288,7 +288,7 @@ class _Builder:
         file: str,
         readable: str | None = None,
         attempts: int = 0,
-        anchors: Mapping[str, tuple[Any, Any]] | None = None,
+        anchors: Mapping[str, tuple[object, object]] | None = None,
     ) -> None:
         self._text, self._file = text, file
         # What the parser is given: of the same length as `text`, so that the places in both are the same.
@@ -430,7 +430,7 @@ class _Builder:
         for source, places, start in merges:
             self._merge(members, marks, source, places, start)
 
-    def _key(self, event: Any) -> str:
+    def _key(self, event: object) -> str:
         """The key that starts with `event`; one that is no text is a problem, and its spelling stands in for it."""
         start = _index(event)
         value, _ = self._node(event, "")
@@ -557,7 +557,7 @@ def _unknown_tag(tag: str) -> tuple[str, str]:
     return f"the tag `{spelling}` is not supported", "remove it; quote text that begins with `!`"
 
 
-def _kind_of(value: Any) -> str:
+def _kind_of(value: object) -> str:
     if value is None:
         return "the null value"
     return "the boolean" if isinstance(value, bool) else "the number"

@@ -31,7 +31,7 @@ class Unwritable(ValueError):
     """A value that no suite can hold; the message says which."""
 
 
-def scalar(value: Any, *, quoted: bool = False) -> str:
+def scalar(value: object, *, quoted: bool = False) -> str:
     """One text, number, boolean or null. Raises: Unwritable."""
     if isinstance(value, str):
         return value if not quoted and _is_plain(value) else _in_quotes(value)
@@ -49,7 +49,7 @@ def scalar(value: Any, *, quoted: bool = False) -> str:
     raise Unwritable(f"a suite cannot contain a {type(value).__name__}")
 
 
-def in_flow(value: Any, *, as_json: bool = False, quoted: bool = False) -> str:
+def in_flow(value: object, *, as_json: bool = False, quoted: bool = False) -> str:
     """Any value on one line: `{ text: hello, tags: [a, b] }`, or as JSON. Raises: Unwritable."""
     if isinstance(value, dict):
         members = [
@@ -64,7 +64,7 @@ def in_flow(value: Any, *, as_json: bool = False, quoted: bool = False) -> str:
     return scalar(value, quoted=quoted or as_json)
 
 
-def entry(key: str, value: Any, column: int, *, in_args: bool = False) -> list[str]:
+def entry(key: str, value: object, column: int, *, in_args: bool = False) -> list[str]:
     """The lines of `key: value` in a block mapping at `column`; the first without its indentation.
 
     Objects in objects stand on lines of their own in arguments, which a server may want as deep as it likes.
@@ -76,7 +76,7 @@ def entry(key: str, value: Any, column: int, *, in_args: bool = False) -> list[s
     return [head, *indented(block(value, inner, in_args=in_args), inner)]
 
 
-def item(value: Any, column: int, *, spread: bool = False, in_args: bool = False) -> list[str]:
+def item(value: object, column: int, *, spread: bool = False, in_args: bool = False) -> list[str]:
     """The lines of `- value` in a block sequence whose dashes stand at `column`; `spread` gives each key a line of its own."""
     spread = spread or (in_args and _holds_objects(value))
     if not isinstance(value, (dict, list)) or not value or not (spread or _is_block(value, column + 2)):
@@ -106,7 +106,7 @@ def indented(lines: Sequence[str], column: int) -> list[str]:
     return [" " * column + lines[0], *lines[1:]]
 
 
-def _is_block(value: Any, column: int) -> bool:
+def _is_block(value: object, column: int) -> bool:
     """Whether a collection is better written over several lines."""
     if not isinstance(value, (dict, list)) or not value:
         return False
@@ -116,11 +116,11 @@ def _is_block(value: Any, column: int) -> bool:
     return any(isinstance(part, dict) for part in nested) or column + len(in_flow(value)) > WIDTH
 
 
-def _holds_objects(value: Any) -> bool:
+def _holds_objects(value: object) -> bool:
     return isinstance(value, dict) and any(isinstance(part, dict) and part for part in value.values())
 
 
-def _key(key: Any) -> str:
+def _key(key: object) -> str:
     if not isinstance(key, str):
         raise Unwritable("a key must be text")
     return key

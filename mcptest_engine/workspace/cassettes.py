@@ -60,7 +60,7 @@ def cassette_names(workspace: Workspace) -> list[str]:
     return sorted(name for name in names if _NAME.fullmatch(name) and not name.endswith(FROZEN_SUFFIX))
 
 
-def save_cassette(workspace: Workspace, name: str, cassette: Mapping[str, Any]) -> Path:
+def save_cassette(workspace: Workspace, name: str, cassette: Mapping[str, object]) -> Path:
     """Write one over what was there. Raises: McptestError when the disk refuses it."""
     path = cassette_path(workspace, name)
     write_cassette(path, cassette, workspace, doing=f"save the cassette as {path}")
@@ -78,7 +78,7 @@ def make_cassettes_dir(workspace: Workspace, path: Path) -> None:
         raise McptestError(f"cannot save the cassette as {path}: {wrong.strerror or wrong}") from wrong
 
 
-def write_cassette(path: Path, cassette: Mapping[str, Any], workspace: Workspace, *, doing: str) -> None:
+def write_cassette(path: Path, cassette: Mapping[str, object], workspace: Workspace, *, doing: str) -> None:
     """Write a file of this folder. Raises: McptestError, which tells what cannot be done: `doing`, as "save it"."""
     if nested_deeper_than(cassette, DEEPEST):
         raise McptestError(f"cannot {doing}: what was recorded is nested more than {DEEPEST} levels deep")
@@ -138,7 +138,7 @@ def read_cassette(path: Path) -> dict[str, Any]:
     return told
 
 
-def _is_stand_in(one: Mapping[str, Any]) -> bool:
+def _is_stand_in(one: Mapping[str, object]) -> bool:
     return bool(one.get("text")) and all(isinstance(one.get(key, ""), str) for key in ("text", "variable"))
 
 

@@ -49,7 +49,7 @@ class CallKey(NamedTuple):
     args: str
 
 
-def digest(args: Any) -> str:
+def digest(args: object) -> str:
     """The key of a call's args."""
     text = json.dumps(args, sort_keys=True, ensure_ascii=False, default=str)
     return sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
@@ -89,10 +89,10 @@ def load_frozen(path: Path) -> Frozen:
 
 def save_frozen(
     path: Path,
-    kept: Mapping[NodeKey, Mapping[CallKey, Mapping[str, Any]]],
+    kept: Mapping[NodeKey, Mapping[CallKey, Mapping[str, object]]],
     stand_ins: Sequence[Mapping[str, str]],
     *,
-    head: Mapping[str, Any],
+    head: Mapping[str, object],
     workspace: Workspace,
 ) -> None:
     """Write all of it, over what was there. Raises: McptestError when the disk refuses it."""
@@ -104,7 +104,7 @@ def save_frozen(
     write_cassette(path, document, workspace, doing=f"keep the results of nodes in {path}")
 
 
-def _is_sound(entry: Any) -> bool:
+def _is_sound(entry: object) -> bool:
     return (
         isinstance(entry, dict)
         and all(isinstance(entry.get(key), str) for key in ("composition", "node", "server", "tool"))
@@ -115,7 +115,7 @@ def _is_sound(entry: Any) -> bool:
     )
 
 
-def _place(kept: tuple[NodeKey, Mapping[CallKey, Mapping[str, Any]]]) -> tuple[str, str, str]:
+def _place(kept: tuple[NodeKey, Mapping[CallKey, Mapping[str, object]]]) -> tuple[str, str, str]:
     """Where an entry stands in the file, so that recording again changes only what has changed."""
     key = kept[0]
     return key.composition, key.case or "", key.node

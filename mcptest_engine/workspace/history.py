@@ -132,7 +132,7 @@ class History:
         return run
 
 
-def _rows(record: Mapping[str, Any]) -> Iterator[_Row]:
+def _rows(record: Mapping[str, object]) -> Iterator[_Row]:
     tests = record.get("tests")
     for test in tests if isinstance(tests, list) else ():
         if isinstance(test, dict):

@@ -18,7 +18,7 @@ _FEW = 32
 _SEPARATORS = (",", ":")
 
 
-def to_json_bytes(value: Any) -> bytes:
+def to_json_bytes(value: object) -> bytes:
     """`value` as one JSON text. Raises: RecursionError when it is nested deeper than the interpreter can follow."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=_SEPARATORS, check_circular=False)
@@ -32,7 +32,7 @@ def to_json_bytes(value: Any) -> bytes:
         return json.dumps(value, separators=_SEPARATORS).encode()
 
 
-def json_pieces(value: Any) -> Iterator[bytes]:
+def json_pieces(value: object) -> Iterator[bytes]:
     """The bytes of `to_json_bytes` in pieces, for values too large to copy; long texts are cut, all else goes member-wise.
 
     A text with a lone surrogate may have some other characters escaped as well; it reads back the same.
@@ -81,7 +81,7 @@ def _batches(members: dict[str, Any]) -> Iterator[list[tuple[str, Any]]]:
         yield batch
 
 
-def is_small(value: Any, limit: int) -> bool:
+def is_small(value: object, limit: int) -> bool:
     """Whether the JSON of `value` surely has at most `limit` bytes; cheap, and sometimes False for what just fits."""
     left = limit
     stack = [value]

@@ -98,7 +98,7 @@ class ResultCache:
             touch_file(path)  # what was used last is deleted last
         return entry
 
-    def encode(self, key: str, members: Mapping[str, Any]) -> bytes | None:
+    def encode(self, key: str, members: Mapping[str, object]) -> bytes | None:
         """An entry as it is written; None when it is too large, or would not be read as what it is."""
         entry = {"schema_version": self._schema, "key": key, "mcptest_version": __version__, **members}
         try:

@@ -29,7 +29,7 @@ class SideFiles:
         self._slugs = Slugs()
         self.problem: str | None = None
 
-    def __call__(self, output: Any, name: str) -> Any:
+    def __call__(self, output: object, name: str) -> Any:
         """`output` itself when its JSON has at most 1 MiB, else {"$file": path relative to `.mcptest/`, "bytes": n}.
 
         `output` must be redacted already; `name` is the test's. "$file" is None when the file could not be written.

@@ -71,7 +71,7 @@ def rename_snapshots(path: Path, renamed: Mapping[str, str], tests: Iterable[str
     return count
 
 
-def write_snapshots(path: Path, values: Mapping[str, Any]) -> None:
+def write_snapshots(path: Path, values: Mapping[str, object]) -> None:
     """Replace the file at once; without values it is removed. Raises: OSError, RecursionError for too deep a value."""
     data = snapshot_bytes(path, values)
     if data is None:
@@ -83,13 +83,13 @@ def write_snapshots(path: Path, values: Mapping[str, Any]) -> None:
     write_atomic(path, data)
 
 
-def snapshot_bytes(path: Path, values: Mapping[str, Any]) -> bytes | None:
+def snapshot_bytes(path: Path, values: Mapping[str, object]) -> bytes | None:
     """What the file at `path` holds with these values, None when there is none. Raises: RecursionError."""
     header = _PENDING_HEADER if path.name.endswith(".pending.yml") else _HEADER
     return (header + dump_values(values)).encode() if values else None
 
 
-def dump_values(values: Mapping[str, Any]) -> str:
+def dump_values(values: Mapping[str, object]) -> str:
     """The YAML text: keys sorted, texts of several lines as blocks, no aliases, `load_values` of it gives `values` back."""
     import yaml
 
@@ -104,7 +104,7 @@ def load_values(text: str) -> Any:
     return _load(text)
 
 
-def _dump(values: Mapping[str, Any], base: type) -> str:
+def _dump(values: Mapping[str, object], base: type) -> str:
     import yaml
 
     dumper = type("SnapshotDumper", (base,), {"ignore_aliases": lambda *_: True})

@@ -96,7 +96,7 @@ def item_lines(item: Item, *, raw: bool = False) -> list[TextLine]:
     return [*found, *_parts(item)]
 
 
-def answer_line(answer: Mapping[str, Any], called: Mapping[str, Any]) -> list[tuple[str, str]]:
+def answer_line(answer: Mapping[str, object], called: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What came of a call, in one line of pieces: verdict, time, size, HTTP status."""
     if "error" in answer:
         error = answer["error"] if isinstance(answer["error"], dict) else {}
@@ -327,7 +327,7 @@ def _spaced(pieces: Any) -> Iterator[tuple[str, str]]:
         yield piece
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, indent=2)
     except (TypeError, ValueError, RecursionError):

@@ -49,7 +49,7 @@ def whole_repro(row: AgentRow) -> str:
     return inline_repro(suite)
 
 
-def detail_lines(row: AgentRow, told: Mapping[str, Any] | str | None) -> list[TextLine]:
+def detail_lines(row: AgentRow, told: Mapping[str, object] | str | None) -> list[TextLine]:
     """All about a row; `told` is the engine's answer about a run, its words where there is none, None while it is awaited."""
     took = f"   {row.duration_ms:,.0f} ms" if row.kind == RUN else ""
     lines = [line((f"{mark(row.status)} {row.outcome}", row.status), took), BLANK, *_facts(row, told)]
@@ -63,7 +63,7 @@ def detail_lines(row: AgentRow, told: Mapping[str, Any] | str | None) -> list[Te
     return [*lines, *_tests(row, told), *_others(told), *_warnings(told)]
 
 
-def _facts(row: AgentRow, told: Mapping[str, Any] | str | None) -> Iterator[TextLine]:
+def _facts(row: AgentRow, told: Mapping[str, object] | str | None) -> Iterator[TextLine]:
     record = told.get("record") if isinstance(told, dict) else None
     servers = record.get("servers") if isinstance(record, dict) else None
     names = ", ".join(str(one.get("name")) for one in servers or () if isinstance(one, dict))
@@ -85,7 +85,7 @@ def _facts(row: AgentRow, told: Mapping[str, Any] | str | None) -> Iterator[Text
         yield line((f"{name:<{width}}  ", "dim"), _safe(text), (more, "dim"))
 
 
-def _warnings(told: Mapping[str, Any]) -> Iterator[TextLine]:
+def _warnings(told: Mapping[str, object]) -> Iterator[TextLine]:
     record = told.get("record")
     record = record if isinstance(record, dict) else {}
     for text in _listed(record.get("warnings")):
@@ -111,7 +111,7 @@ def _tests(row: AgentRow, told: Mapping[str, Any]) -> Iterator[TextLine]:
         yield line((f"and {counted(int(told['left_out']), 'more test')} that did not pass", "dim"))
 
 
-def _others(told: Mapping[str, Any]) -> Iterator[TextLine]:
+def _others(told: Mapping[str, object]) -> Iterator[TextLine]:
     for at, (verdict, name, took) in enumerate(_listed(told.get("others"))):
         if at == 0:
             yield BLANK

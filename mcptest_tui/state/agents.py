@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.text import counted
 
@@ -82,7 +82,7 @@ class AgentRow:
         return self.source if self.kind == PROPOSAL else self.client
 
 
-def row_of(told: Mapping[str, Any]) -> AgentRow:
+def row_of(told: Mapping[str, object]) -> AgentRow:
     """A row from the engine's answer."""
     client = told.get("client")
     who = {"client": client["name"], "version": client["version"]} if isinstance(client, dict) else {}

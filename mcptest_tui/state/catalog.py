@@ -100,7 +100,7 @@ class Item:
 class Catalog:
     """The lists of one server, with a filter over the one that is shown."""
 
-    def __init__(self, told: Mapping[str, Any] | None = None, watched: Mapping[str, str] | None = None) -> None:
+    def __init__(self, told: Mapping[str, object] | None = None, watched: Mapping[str, str] | None = None) -> None:
         self.told: Mapping[str, Any] = told or {}
         self._watched: Mapping[str, str] = {} if watched is None else watched
         self.items: dict[str, list[Item]] = {kind: _items(kind, self.told.get(kind)) for kind in KINDS}
@@ -178,7 +178,7 @@ def _items(kind: str, told: object) -> list[Item]:
     return [Item(kind, entry) for entry in entries if isinstance(entry, dict) and "$more" not in entry]
 
 
-def _badges(tool: Mapping[str, Any]) -> list[str]:
+def _badges(tool: Mapping[str, object]) -> list[str]:
     found = [_CLASSES[classify(tool)]]
     hints = tool.get("annotations")
     if isinstance(hints, dict):

@@ -81,11 +81,11 @@ class CommandLog:
         args = f" --args {shlex.quote(one_line(json.dumps(given, ensure_ascii=False)))}" if given else ""
         return f"mcptest call {shlex.quote(one_line(str(params.get('name'))))}{args} {server}"
 
-    def _looked(self, arguments: Mapping[str, Any], verb: str) -> str | None:
+    def _looked(self, arguments: Mapping[str, object], verb: str) -> str | None:
         server = self._server(arguments)
         return None if server is None else f"mcptest {verb} {server}"
 
-    def _server(self, arguments: Mapping[str, Any]) -> str | None:
+    def _server(self, arguments: Mapping[str, object]) -> str | None:
         """The options that name a session's server; None for one that no option names. Values of variables are left out."""
         target = self._targets.get(str(arguments.get("session")), {})
         if "server" in target:

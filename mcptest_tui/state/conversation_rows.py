@@ -88,7 +88,7 @@ def live_entries(talk: Sequence[Mapping[str, Any]]) -> list[Entry]:
     return entries
 
 
-def missing_parts(result: Mapping[str, Any]) -> list[tuple[Path, list[Any]]]:
+def missing_parts(result: Mapping[str, object]) -> list[tuple[Path, list[Any]]]:
     """The lists of turns and calls that are not here to their end, each with its path."""
     places: list[tuple[Path, Any]] = [(("trace",), result.get("trace"))]
     trials = result.get("trials")
@@ -122,7 +122,7 @@ def _head(number: int, trial: Mapping[str, Any], is_shut: bool) -> Entry:
     )
 
 
-def _conversation(trace: Mapping[str, Any], path: Path) -> Iterator[Entry]:
+def _conversation(trace: Mapping[str, object], path: Path) -> Iterator[Entry]:
     talk = trace.get("conversation")
     talk = talk if isinstance(talk, dict) else {}
     own = (*path, "conversation")
@@ -165,7 +165,7 @@ def _say(role: str, content: Any, path: Path, number: int = 0) -> Entry:
     return Entry("say", role, text[:SHOWN], number, path=path, length=length if length > SHOWN else 0)
 
 
-def _by_turn(calls: Sequence[Any], path: Path) -> dict[int, list[Entry]]:
+def _by_turn(calls: Sequence[object], path: Path) -> dict[int, list[Entry]]:
     found: dict[int, list[Entry]] = {}
     for at, call in enumerate(calls):
         if isinstance(call, dict) and is_number(call.get("turn")):
@@ -184,7 +184,7 @@ def _call(call: Mapping[str, Any], path: Path) -> Entry:
     return Entry("call", text, name, status=status, told=took, outcome=outcome[:PREVIEW], path=path, server=server)
 
 
-def answer_text(result: Any) -> str:
+def answer_text(result: object) -> str:
     """What a tool answered, as its first text where it has one."""
     if not isinstance(result, dict):
         return ""
@@ -198,7 +198,7 @@ def _plain(text: Any) -> str:
     return str(text["text"]) if is_cut(text) else "" if text is None else str(text)
 
 
-def _asked_only(turn: Mapping[str, Any]) -> Iterator[Entry]:
+def _asked_only(turn: Mapping[str, object]) -> Iterator[Entry]:
     """Calls of which nothing is known but that the model asked for them."""
     for call in _list(turn.get("tool_calls")):
         if isinstance(call, dict) and "name" in call:
@@ -206,7 +206,7 @@ def _asked_only(turn: Mapping[str, Any]) -> Iterator[Entry]:
             yield Entry("call", compact(args, PREVIEW) if args else "", str(call["name"]), status="queued")
 
 
-def _end(trace: Mapping[str, Any], talk: Mapping[str, Any]) -> Entry:
+def _end(trace: Mapping[str, Any], talk: Mapping[str, object]) -> Entry:
     stop = str(trace.get("stop", ""))
     parts = [STOPS.get(stop, f"ended: {stop}" if stop else "")]
     if is_amount(trace.get("turns")):
@@ -225,12 +225,12 @@ def _end(trace: Mapping[str, Any], talk: Mapping[str, Any]) -> Entry:
     return Entry("note", text="   ".join(filter(None, parts)), status="" if stop in ("", "end") else "inconclusive")
 
 
-def _left_out(trace: Mapping[str, Any], name: str, held: Sequence[Any]) -> int:
+def _left_out(trace: Mapping[str, object], name: str, held: Sequence[object]) -> int:
     total = trace.get(name)
     return max(int(total) - len(held), 0) if is_amount(total) else 0
 
 
-def _more(item: Any) -> int:
+def _more(item: object) -> int:
     """How many entries this stands for that are not here, else 0."""
     if isinstance(item, dict) and len(item) == 1 and is_amount(item.get("$more")):
         return int(item["$more"])

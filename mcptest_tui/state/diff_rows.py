@@ -60,7 +60,7 @@ class Line(NamedTuple):
     end: int = 0
 
 
-def diff_of(assertions: Sequence[Mapping[str, Any]]) -> list[DiffRow]:
+def diff_of(assertions: Sequence[Mapping[str, object]]) -> list[DiffRow]:
     """The rows for all assertions that did not hold, each below its title; [] when there are none."""
     rows: list[DiffRow] = []
     for assertion in assertions:
@@ -76,19 +76,19 @@ def diff_of(assertions: Sequence[Mapping[str, Any]]) -> list[DiffRow]:
     return rows
 
 
-def matcher_name(assertion: Mapping[str, Any]) -> str:
+def matcher_name(assertion: Mapping[str, object]) -> str:
     """The matcher's name as it is written."""
     matcher = assertion.get("matcher")
     return next(iter(matcher), "") if isinstance(matcher, dict) else ""
 
 
-def expected_of(assertion: Mapping[str, Any]) -> Any:
+def expected_of(assertion: Mapping[str, object]) -> Any:
     """What stands behind the matcher's name."""
     matcher = assertion.get("matcher")
     return next(iter(matcher.values()), None) if isinstance(matcher, dict) else None
 
 
-def compare(expected: Any, actual: Any, *, subset: bool = False) -> list[DiffRow]:
+def compare(expected: object, actual: object, *, subset: bool = False) -> list[DiffRow]:
     """The rows of two values, what is the same for long left out."""
     rows: list[DiffRow] = []
     for row in _pairs(expected, actual, "", (), subset):
@@ -100,7 +100,7 @@ def compare(expected: Any, actual: Any, *, subset: bool = False) -> list[DiffRow
 
 
 def differences(
-    expected: Any, actual: Any, *, subset: bool = False, path: tuple[str | int, ...] = ()
+    expected: object, actual: object, *, subset: bool = False, path: tuple[str | int, ...] = ()
 ) -> Iterator[Difference]:
     """Every place where two values differ, aligned as in `compare`; an index is that of the actual list where it has one."""
     if len(path) < DEEPEST and isinstance(expected, dict) and isinstance(actual, dict):
@@ -147,7 +147,7 @@ def differing(left: str, right: str) -> tuple[tuple[int, int], tuple[int, int]]:
     return (begin, len(left) - end), (begin, len(right) - end)
 
 
-def _rows_of(assertion: Mapping[str, Any]) -> list[DiffRow]:
+def _rows_of(assertion: Mapping[str, object]) -> list[DiffRow]:
     name = matcher_name(assertion)
     expected = readable(expected_of(assertion))
     if "actual" not in assertion:
@@ -181,7 +181,7 @@ def from_unified(text: str) -> Iterator[DiffRow]:
     yield from _zipped(left, right)
 
 
-def _pairs(left: Any, right: Any, key: str, path: Path, subset: bool) -> Iterator[DiffRow]:
+def _pairs(left: object, right: object, key: str, path: Path, subset: bool) -> Iterator[DiffRow]:
     depth = len(path)
     if isinstance(left, str) and isinstance(right, str) and ("\n" in left or "\n" in right):
         yield from _at(path, _texts(left, right, key, depth))
@@ -285,7 +285,7 @@ def _head(key: str, depth: int) -> str:
     return "  " * depth + (f"{key}: " if key else "")
 
 
-def _written(value: Any, key: str, depth: int) -> Iterator[str]:
+def _written(value: object, key: str, depth: int) -> Iterator[str]:
     """A value as pretty lines, bounded; texts of several lines as lines."""
     head = _head(key, depth)
     if isinstance(value, str) and "\n" in value:

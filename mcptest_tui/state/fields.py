@@ -200,7 +200,7 @@ class Field:
         except ValueError:
             return self.raw
 
-    def put(self, value: Any) -> None:
+    def put(self, value: object) -> None:
         """A value as text. What this kind of field could not give back becomes JSON; what no line could show, escapes."""
         self.clear()
         if self.kind in PARTS:
@@ -220,7 +220,7 @@ class Field:
         if self.kind in ("text", *PARTS) or (self.kind in ("integer", "number", "line") and not self._is(value)):
             self.kind = "json"
 
-    def _put_part(self, value: Any) -> bool:
+    def _put_part(self, value: object) -> bool:
         """Whether the rows of an object, list or union can show the value, and do."""
         if self.kind == "object" and isinstance(value, dict):
             fill(self.members, value, self.schema, self)
@@ -279,7 +279,7 @@ class Field:
         states = ["", "{}" if self.kind == "object" else "[]", *(["null"] if self.nullable else [])]
         self.raw = states[(states.index(self.raw) + 1) % len(states)] if self.raw in states else ""
 
-    def _is(self, value: Any) -> bool:
+    def _is(self, value: object) -> bool:
         """Whether the field, as it stands, gives this value."""
         try:
             return _same(self.value(), value)
@@ -405,7 +405,7 @@ class FieldMaker:
                 continue
         return None
 
-    def _kind(self, whole: Mapping[str, Any], depth: int = 0) -> tuple[str, tuple[str, ...], bool, Any]:
+    def _kind(self, whole: Mapping[str, object], depth: int = 0) -> tuple[str, tuple[str, ...], bool, Any]:
         """(kind, options, whether null is a value, the schema of what is not null)."""
         values = [whole["const"]] if "const" in whole else whole.get("enum")
         if isinstance(values, list) and values and not any(isinstance(value, (dict, list)) for value in values):
@@ -435,7 +435,7 @@ class FieldMaker:
             return "object", (), False, whole
         return (_KINDS.get(kinds, "json") if isinstance(kinds, str) else "json"), (), False, whole
 
-    def _list_kind(self, whole: Mapping[str, Any]) -> str:
+    def _list_kind(self, whole: Mapping[str, object]) -> str:
         if not isinstance(whole.get("items"), dict) or not whole["items"]:
             return "json"
         items = resolved(whole["items"], self.root)
@@ -456,7 +456,7 @@ class FieldMaker:
         return "union", tuple(map(as_text, names)), False, whole
 
 
-def fill(members: list[Field], values: Mapping[str, Any], schema: object, parent: Field | None = None) -> list[str]:
+def fill(members: list[Field], values: Mapping[str, object], schema: object, parent: Field | None = None) -> list[str]:
     """Put values into fields; all others become empty. The names for which there is none: they have one together."""
     for one in members:
         one.clear()
@@ -488,7 +488,7 @@ def members_sent(members: Iterable[Field]) -> dict[str, Any]:
     return found
 
 
-def as_text(value: Any, indent: int | None = None) -> str:
+def as_text(value: object, indent: int | None = None) -> str:
     """JSON on one line, letters as they are."""
     return json.dumps(value, ensure_ascii=False, indent=indent)
 
@@ -504,7 +504,7 @@ def _shapes(schema: Mapping[str, Any], root: object) -> list[Any]:
     return [one for one in branches if resolved(one, root).get("type") != "null"]
 
 
-def _shape_name(shape: Mapping[str, Any], root: object) -> str:
+def _shape_name(shape: Mapping[str, object], root: object) -> str:
     """A shape by its title, by the one value of a member that tells it from others, by its reference, or by its type."""
     whole = resolved(shape, root)
     title = shape.get("title")
@@ -559,7 +559,7 @@ def _problem_of_choice(one: Field, text: str) -> str:
     return f"not one of {told}" + (f"; {hint}" if hint else "")
 
 
-def _problem_of_number(schema: Mapping[str, Any], value: float) -> str:
+def _problem_of_number(schema: Mapping[str, object], value: float) -> str:
     limits: list[tuple[str, str, Callable[[float, float], bool]]] = [
         ("minimum", "at least", operator.ge),
         ("maximum", "at most", operator.le),
@@ -573,7 +573,7 @@ def _problem_of_number(schema: Mapping[str, Any], value: float) -> str:
     return ""
 
 
-def _problem_of_length(schema: Mapping[str, Any], value: str) -> str:
+def _problem_of_length(schema: Mapping[str, object], value: str) -> str:
     least, most = schema.get("minLength"), schema.get("maxLength")
     if isinstance(least, int) and len(value) < least:
         return f"has {len(value)} characters, at least {least} are needed"
@@ -582,7 +582,7 @@ def _problem_of_length(schema: Mapping[str, Any], value: str) -> str:
     return ""
 
 
-def _problem_of_format(schema: Mapping[str, Any], value: str) -> str:
+def _problem_of_format(schema: Mapping[str, object], value: str) -> str:
     wanted = schema.get("format")
     if not isinstance(wanted, str):
         return ""

@@ -64,7 +64,7 @@ class Form:
         """What was typed, as values; what cannot be read is the text that it is."""
         return members_sent(self.fields)
 
-    def fill(self, arguments: Mapping[str, Any]) -> list[str]:
+    def fill(self, arguments: Mapping[str, object]) -> list[str]:
         """Put values into the fields; all others become empty. The names for which there is no field."""
         whole = self.whole
         if whole is None:
@@ -194,7 +194,7 @@ def _tool_fields(schema: object, maker: FieldMaker) -> list[Field]:
     return fields
 
 
-def _is_odd(schema: object, whole: Mapping[str, Any]) -> bool:
+def _is_odd(schema: object, whole: Mapping[str, object]) -> bool:
     """Whether a schema without members may still take arguments."""
     if not isinstance(schema, dict):
         return schema is not None

@@ -119,7 +119,7 @@ def _row(columns: Sequence[str | None], at: Sequence[int], ending: Iterable[int]
     return "".join(cells).rstrip()
 
 
-def with_trace(nodes: Iterable[GraphNode], trace: Mapping[str, Any]) -> list[GraphNode]:
+def with_trace(nodes: Iterable[GraphNode], trace: Mapping[str, object]) -> list[GraphNode]:
     """The nodes as a record tells what came of them."""
     told, head = trace.get("nodes"), trace.get("composition")
     critical = set(head.get("critical_path") or ()) if isinstance(head, dict) else set()
@@ -136,7 +136,7 @@ def first_to_see(nodes: Sequence[GraphNode]) -> GraphNode:
     return next((node for node in ordered if node.status == "err"), ordered[0])
 
 
-def nodes_of_trace(trace: Mapping[str, Any]) -> list[GraphNode]:
+def nodes_of_trace(trace: Mapping[str, object]) -> list[GraphNode]:
     """The graph of a record alone, whose suite may be another one by now."""
     told = trace.get("nodes")
     if not isinstance(told, dict):
@@ -154,7 +154,7 @@ def nodes_of_trace(trace: Mapping[str, Any]) -> list[GraphNode]:
     return with_trace(bare, trace)
 
 
-def running_nodes(nodes: Iterable[GraphNode], events: Mapping[str, Mapping[str, Any]]) -> list[GraphNode]:
+def running_nodes(nodes: Iterable[GraphNode], events: Mapping[str, Mapping[str, object]]) -> list[GraphNode]:
     """The nodes as the events of a run tell so far, by the nodes' ids."""
     found = []
     for node in nodes:
@@ -166,7 +166,7 @@ def running_nodes(nodes: Iterable[GraphNode], events: Mapping[str, Mapping[str, 
     return found
 
 
-def _with_facts(node: GraphNode, one: Mapping[str, Any], is_critical: bool) -> GraphNode:
+def _with_facts(node: GraphNode, one: Mapping[str, object], is_critical: bool) -> GraphNode:
     return node._replace(
         status=str(one.get("status", "waiting")),
         started_ms=_number(one.get("started_ms")),
@@ -201,5 +201,5 @@ def words(node: GraphNode) -> str:
     return "mocked" if node.trace.get("mocked") else ""
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

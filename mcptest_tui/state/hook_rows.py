@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.sanitise import one_line, sanitise
 from mcptest_tui.words import MARKS, mark, took_shown
@@ -18,7 +18,7 @@ FAILED_OUTPUT_SHOWN = 12
 _LIMIT = 500
 
 
-def hook_lines(hooks: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, tuple[Piece, ...]]]:
+def hook_lines(hooks: Sequence[Mapping[str, object]]) -> Iterator[tuple[int, tuple[Piece, ...]]]:
     """Each hook with its mark, phase, command and time, its output below; (columns to indent, pieces) for each line.
 
     Failed ones are never left out; of the others the first few are shown, and how many there are besides.
@@ -51,10 +51,10 @@ def hook_lines(hooks: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, tuple[
         yield 4, ((f"and {hidden} more", "dim"),)
 
 
-def _text(hook: Mapping[str, Any], name: str) -> str:
+def _text(hook: Mapping[str, object], name: str) -> str:
     return one_line(str(hook.get(name) or ""), _LIMIT)
 
 
-def _output(hook: Mapping[str, Any], most: int) -> list[str]:
+def _output(hook: Mapping[str, object], most: int) -> list[str]:
     text = sanitise(str(hook.get("output") or "").replace("\r\n", "\n")).expandtabs(4).strip("\n")
     return [one_line(line, _LIMIT) for line in text.split("\n") if line.strip()][-most:]

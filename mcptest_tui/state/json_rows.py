@@ -46,7 +46,7 @@ class JsonRows:
         self._open: set[Path] = set(_first_open(value)) | {()}
         self._build()
 
-    def again(self, value: Any) -> JsonRows:
+    def again(self, value: object) -> JsonRows:
         """The tree of a newer value of the same kind, with the same things open."""
         rows = JsonRows(value, root=self.root)
         rows._open |= self._open
@@ -87,7 +87,7 @@ class JsonRows:
 
     # Growing
 
-    def extend(self, path: Path, more: Any) -> None:
+    def extend(self, path: Path, more: object) -> None:
         """Put the next entries of a container, as the engine gave them, in the place of its "more" row."""
         holder = value_at(self.value, path)
         if isinstance(holder, list) and isinstance(more, list):
@@ -154,7 +154,7 @@ class JsonRows:
                 stack.extend(reversed(inside))
 
 
-def scalar_text(value: Any) -> str:
+def scalar_text(value: object) -> str:
     """A scalar as one reads it; of a text that was cut its beginning."""
     if isinstance(value, dict):
         return str(value.get("text", value.get("$file", "")))
@@ -163,7 +163,7 @@ def scalar_text(value: Any) -> str:
     return compact(value, 400)
 
 
-def preview(value: Any, limit: int = 120) -> str:
+def preview(value: object, limit: int = 120) -> str:
     """A closed container on one line."""
     return compact(value, limit)[: limit + 1]
 
@@ -178,7 +178,7 @@ def value_at(value: Any, path: Sequence[str | int]) -> Any:
     return value
 
 
-def whole(value: Any) -> bool:
+def whole(value: object) -> bool:
     """Whether nothing was left out of a value."""
     stack = [value]
     while stack:
@@ -201,7 +201,7 @@ def readable(value: Any) -> Any:
     return [readable(item) for item in value] if isinstance(value, list) else value
 
 
-def is_cut(value: Any) -> bool:
+def is_cut(value: object) -> bool:
     """Whether this stands for a text that was too long."""
     return (
         isinstance(value, dict)
@@ -211,7 +211,7 @@ def is_cut(value: Any) -> bool:
     )
 
 
-def _is_file(value: Any) -> bool:
+def _is_file(value: object) -> bool:
     return (
         isinstance(value, dict)
         and len(value) == 2
@@ -220,16 +220,16 @@ def _is_file(value: Any) -> bool:
     )
 
 
-def _is_more(value: Any) -> bool:
+def _is_more(value: object) -> bool:
     return isinstance(value, dict) and len(value) == 1 and _is_number(value.get("$more"))
 
 
-def _is_number(value: Any) -> TypeGuard[int]:
+def _is_number(value: object) -> TypeGuard[int]:
     """How many were left out is a count; a server may use the same key for anything."""
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def _is_container(value: Any) -> bool:
+def _is_container(value: object) -> bool:
     return isinstance(value, list) or (isinstance(value, dict) and not is_cut(value) and not _is_file(value))
 
 
@@ -255,7 +255,7 @@ def _row(path: Path, key: str | int | None, depth: int, value: Any, *, open_: bo
     return JsonRow(path, key, depth, kind, value, 0, False)
 
 
-def _first_open(value: Any) -> Iterator[Path]:
+def _first_open(value: object) -> Iterator[Path]:
     """What is open at first: level by level, as long as it all fits into a screen or five."""
     room = OPEN_ROWS
     level: list[tuple[Path, Any]] = [((), value)]

@@ -34,12 +34,12 @@ GATES = (
 """The members of a trace that measure which tools a model chose."""
 
 
-def shown_as(result: Mapping[str, Any]) -> str:
+def shown_as(result: Mapping[str, object]) -> str:
     """The verdict of a result, or "deferred"."""
     return DEFERRED if "deferred" in result else str(result.get("verdict", ""))
 
 
-def judgement_lines(judgement: Mapping[str, Any], *, at: int = 0, alone: bool = True) -> Iterator[TextLine]:
+def judgement_lines(judgement: Mapping[str, object], *, at: int = 0, alone: bool = True) -> Iterator[TextLine]:
     """All of a judgement; where it does not stand `alone`, without its input and output, which stand elsewhere."""
     who = _who(judgement)
     if who:
@@ -60,13 +60,13 @@ def judgement_lines(judgement: Mapping[str, Any], *, at: int = 0, alone: bool = 
                 yield line((f"{title:<8}  ", "dim"), one_line(str(readable_text(judgement[name])), EXCERPT), at=at)
 
 
-def _who(judgement: Mapping[str, Any]) -> str:
+def _who(judgement: Mapping[str, object]) -> str:
     model = judgement.get("model")
     by = {"exec": "a program of the suite", "judge": "a model"}.get(str(judgement.get("by", "")), "")
     return safe(model) if model else by
 
 
-def _criteria(rows: Sequence[Mapping[str, Any]], at: int) -> Iterator[TextLine]:
+def _criteria(rows: Sequence[Mapping[str, object]], at: int) -> Iterator[TextLine]:
     if not rows:
         return
     width = min(max(cell_len(one_line(str(row.get("name", "")), NAME)) for row in rows), NAME)
@@ -92,7 +92,7 @@ def _criteria(rows: Sequence[Mapping[str, Any]], at: int) -> Iterator[TextLine]:
         )
 
 
-def _path(rows: Sequence[Mapping[str, Any]], at: int) -> Iterator[TextLine]:
+def _path(rows: Sequence[Mapping[str, object]], at: int) -> Iterator[TextLine]:
     if not rows:
         return
     yield BLANK
@@ -107,7 +107,7 @@ def _path(rows: Sequence[Mapping[str, Any]], at: int) -> Iterator[TextLine]:
         yield line(*told, safe(row.get("reasoning")), at=at + 4 + 2 * min(place, 8))
 
 
-def _jury(rows: Sequence[Mapping[str, Any]], at: int) -> Iterator[TextLine]:
+def _jury(rows: Sequence[Mapping[str, object]], at: int) -> Iterator[TextLine]:
     if not rows:
         return
     passed = sum(row.get("passed") is True for row in rows)
@@ -123,7 +123,7 @@ def _jury(rows: Sequence[Mapping[str, Any]], at: int) -> Iterator[TextLine]:
         yield TextLine(at + 2, hang, ((first, verdict), (told, ""), (safe(row.get("reasoning")), "dim")))
 
 
-def _findings(judgement: Mapping[str, Any], at: int) -> Iterator[TextLine]:
+def _findings(judgement: Mapping[str, object], at: int) -> Iterator[TextLine]:
     """What a judge found of single calls."""
     extra = judgement.get("extra")
     rows = _rows(extra, "findings") if isinstance(extra, dict) else []
@@ -141,7 +141,7 @@ def _findings(judgement: Mapping[str, Any], at: int) -> Iterator[TextLine]:
         yield line((f"{mark(verdict)} ", verdict), f"{called}  ", (safe(row.get("reasoning")), "dim"), at=at + 2)
 
 
-def scorer_error_lines(failure: Mapping[str, Any]) -> Iterator[TextLine]:
+def scorer_error_lines(failure: Mapping[str, object]) -> Iterator[TextLine]:
     """What a scorer did in place of giving a verdict: which, the kind of its error, and the end of its stderr."""
     error = failure.get("scorer_error")
     if not isinstance(error, dict):
@@ -157,7 +157,7 @@ def scorer_error_lines(failure: Mapping[str, Any]) -> Iterator[TextLine]:
         yield from (line((f"{MARKS['split']} ", "dim"), text, at=2) for text in tail[-STDERR_SHOWN:])
 
 
-def answer_lines(judgement: Mapping[str, Any] | None) -> list[TextLine]:
+def answer_lines(judgement: Mapping[str, object] | None) -> list[TextLine]:
     """The tab "Answer": what was asked and what was answered, as it was graded."""
     if not judgement or not (judgement.get("input") or judgement.get("output")):
         return [line(("no answer was graded", "dim"))]
@@ -189,7 +189,7 @@ def gate_lines(trace: Mapping[str, Any]) -> list[TextLine]:
     return lines
 
 
-def _member(key: str, value: Any) -> str:
+def _member(key: str, value: object) -> str:
     name = one_line(str(key).replace("_", " "), NAME)
     if isinstance(value, bool):
         return name if value else f"not {name}"
@@ -202,7 +202,7 @@ def _member(key: str, value: Any) -> str:
     return f"{name} {one_line(str(readable_text(value)), 80)}" if isinstance(value, str | dict) else ""
 
 
-def trial_lines(trials: Sequence[Mapping[str, Any]]) -> list[TextLine]:
+def trial_lines(trials: Sequence[Mapping[str, object]]) -> list[TextLine]:
     """The runs of a test, which their share of passes decides."""
     rows = [trial for trial in trials if isinstance(trial, dict)]
     if not any("verdict" in trial for trial in rows):
@@ -220,7 +220,7 @@ def trial_lines(trials: Sequence[Mapping[str, Any]]) -> list[TextLine]:
     return lines
 
 
-def cost_lines(result: Mapping[str, Any]) -> list[TextLine]:
+def cost_lines(result: Mapping[str, object]) -> list[TextLine]:
     """What the models and the scorer of a test cost, a line for each model."""
     rows = model_rows(result)
     judgement = result.get("judgement")
@@ -254,12 +254,12 @@ def _cost(row: Mapping[str, Any]) -> float | None:
     return float(row["cost_usd"]) if is_amount(row.get("cost_usd")) else None
 
 
-def _verdict(row: Mapping[str, Any]) -> str:
+def _verdict(row: Mapping[str, object]) -> str:
     passed = row.get("passed")
     return "pass" if passed is True else "fail" if passed is False else "inconclusive"
 
 
-def _rows(found: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+def _rows(found: Mapping[str, object], name: str) -> list[Mapping[str, Any]]:
     rows = found.get(name)
     return [row for row in rows if isinstance(row, dict) and "$more" not in row] if isinstance(rows, list) else []
 

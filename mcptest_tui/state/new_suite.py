@@ -62,7 +62,7 @@ def declared_target(target: Mapping[str, Any], secrets: dict[str, str]) -> dict[
     return {"command": declared_command([str(word) for word in target["command"]], secrets)}
 
 
-def shown_target(target: Mapping[str, Any]) -> str:
+def shown_target(target: Mapping[str, object]) -> str:
     """The command or the URL on one line, without secrets."""
     from mcptest_engine.suite.secrets import without_userinfo
 
@@ -70,7 +70,7 @@ def shown_target(target: Mapping[str, Any]) -> str:
     return without_userinfo(declared["url"]) if "url" in declared else shlex.join(declared["command"])
 
 
-def server_name(target: Mapping[str, Any]) -> str:
+def server_name(target: Mapping[str, object]) -> str:
     """A short name for the server: its program's, or its host's; never a word that may be a secret."""
     if "url" in target:
         word = re.split(r"[/?#]", re.sub(r"^https?://", "", str(target["url"])))[0].rpartition("@")[2].split(":")[0]

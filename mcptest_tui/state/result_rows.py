@@ -82,10 +82,10 @@ _DONE = {
 
 def result_lines(
     row: TestRow,
-    result: Mapping[str, Any],
+    result: Mapping[str, object],
     server: ServerView | None,
     repro: str,
-    hooks: Sequence[Mapping[str, Any]] = (),
+    hooks: Sequence[Mapping[str, object]] = (),
 ) -> list[TextLine]:
     """The tab "Result"; `hooks` are those around this test in the last run."""
     lines = [_headline(row, result), *outcome_lines(result, server)]
@@ -151,7 +151,7 @@ def outcome_lines(result: Mapping[str, Any], server: ServerView | None = None) -
     return lines
 
 
-def _is_not_failed(row: tuple[Mapping[str, Any], str]) -> bool:
+def _is_not_failed(row: tuple[Mapping[str, object], str]) -> bool:
     return row[0].get("passed") is not False
 
 
@@ -225,7 +225,7 @@ def _headline(row: TestRow, result: Mapping[str, Any]) -> TextLine:
     return line(*pieces)
 
 
-def _failure(result: Mapping[str, Any], failure: Mapping[str, Any]) -> Iterator[TextLine]:
+def _failure(result: Mapping[str, Any], failure: Mapping[str, object]) -> Iterator[TextLine]:
     kind = str(failure.get("kind", ""))
     faults = {**FAULTS, **FAULTS_OF.get(str(result.get("kind")), {})}
     if kind != "assertion":
@@ -271,7 +271,7 @@ def _item(item: Any, share: str, is_answered: bool) -> Iterator[TextLine]:
             yield from (indented(told) for told in _assertion(assertion, "", is_answered))
 
 
-def _verdict_of(assertion: Mapping[str, Any]) -> str:
+def _verdict_of(assertion: Mapping[str, object]) -> str:
     passed = assertion.get("passed")
     if "deferred" in assertion:
         return DEFERRED
@@ -286,7 +286,7 @@ _IMPLICIT = {
 """Of what is expected of every call: what is said where it holds, and where it does not."""
 
 
-def _assertion(assertion: Mapping[str, Any], share: str, is_answered: bool) -> Iterator[TextLine]:
+def _assertion(assertion: Mapping[str, object], share: str, is_answered: bool) -> Iterator[TextLine]:
     passed, verdict = assertion.get("passed"), _verdict_of(assertion)
     name, expected = safe(matcher_name(assertion)), expected_of(assertion)
     rubric = expected.get("rubric") if name == "llm-judge" and isinstance(expected, dict) else None
@@ -330,7 +330,7 @@ def _assertion(assertion: Mapping[str, Any], share: str, is_answered: bool) -> I
         yield line(("at  ", "dim"), safe(place), at=4)
 
 
-def _differing(assertion: Mapping[str, Any]) -> list[TextLine]:
+def _differing(assertion: Mapping[str, object]) -> list[TextLine]:
     """Every place where a value differs from what it was to equal, a row each: `notes[1].size  1.75 → 1.5`.
 
     [] where the value differs as a whole, and where only its beginning is here.
@@ -354,11 +354,11 @@ def _differing(assertion: Mapping[str, Any]) -> list[TextLine]:
     return lines
 
 
-def _side(value: Any, ink: str) -> Piece:
+def _side(value: object, ink: str) -> Piece:
     return ("nothing", "dim") if value is NOTHING else (_value(value, FOLDED), ink)
 
 
-def _reason(assertion: Mapping[str, Any]) -> tuple[str, str]:
+def _reason(assertion: Mapping[str, object]) -> tuple[str, str]:
     """The suite's own words for the failure, and what the engine says without the part that the lines around it say."""
     return safe(assertion.get("note") or ""), safe(assertion.get("reason") or assertion.get("message") or "")
 
@@ -399,7 +399,7 @@ def _attempts(result: Mapping[str, Any]) -> Iterator[TextLine]:
         )
 
 
-def _stderr_lines(failure: Mapping[str, Any], server: ServerView | None) -> Iterator[TextLine]:
+def _stderr_lines(failure: Mapping[str, object], server: ServerView | None) -> Iterator[TextLine]:
     tail = safe_lines(failure.get("stderr_tail") or ("" if server is None else server.stderr))
     tail = [text for text in tail if text.strip()][-STDERR_SHOWN:]
     if tail and failure.get("kind") != "assertion":
@@ -449,7 +449,7 @@ def _effect_lines(rows: Sequence[Mapping[str, Any]]) -> list[TextLine]:
     if not rows:
         return []
 
-    def is_plain(row: Mapping[str, Any]) -> bool:
+    def is_plain(row: Mapping[str, object]) -> bool:
         changing = row.get("class") in ("destructive", "mutating") or row.get("limited_as")
         return not changing and row.get("decision") not in ("dry", "denied")
 
@@ -466,7 +466,7 @@ def _effect_lines(rows: Sequence[Mapping[str, Any]]) -> list[TextLine]:
     return lines
 
 
-def _hooks(title: str, hooks: Sequence[Mapping[str, Any]]) -> list[TextLine]:
+def _hooks(title: str, hooks: Sequence[Mapping[str, object]]) -> list[TextLine]:
     if not hooks:
         return []
     return [BLANK, line((title, "bold")), *(line(*pieces, at=at) for at, pieces in hook_lines(hooks))]
@@ -637,7 +637,7 @@ def history_lines(past: Sequence[Mapping[str, Any]], now: float | None = None) -
     return [*lines, BLANK, *_past(past, now)]
 
 
-def _since(past: Sequence[Mapping[str, Any]]) -> list[TextLine]:
+def _since(past: Sequence[Mapping[str, object]]) -> list[TextLine]:
     """The first run of the failures that last until now."""
     if _verdict(past[0]) != "fail":
         return []
@@ -662,11 +662,11 @@ def _past(past: Sequence[Mapping[str, Any]], now: float | None) -> list[TextLine
     return lines
 
 
-def _verdict(item: Mapping[str, Any]) -> str:
+def _verdict(item: Mapping[str, object]) -> str:
     return shown_as(item)
 
 
-def _when(item: Mapping[str, Any], now: float | None = None) -> str:
+def _when(item: Mapping[str, object], now: float | None = None) -> str:
     """A date as a person here reads it."""
     try:
         at = datetime.fromisoformat(str(item.get("started_at", ""))).astimezone()
@@ -695,5 +695,5 @@ def _facts(facts: Sequence[tuple[str, str]]) -> list[TextLine]:
     return [line((f"{name:<{width}}  ", "dim"), safe(text)) for name, text in facts if text]
 
 
-def _value(value: Any, limit: int) -> str:
+def _value(value: object, limit: int) -> str:
     return one_line(compact(readable_text(value) if is_cut(value) else value, limit), limit)

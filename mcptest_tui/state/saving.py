@@ -181,8 +181,8 @@ class Saving:
 
 def saving_of(
     method: str,
-    params: Mapping[str, Any],
-    answer: Mapping[str, Any] | None,
+    params: Mapping[str, object],
+    answer: Mapping[str, object] | None,
     server: Server | None,
     documents: Sequence[Document],
     new_path: str,
@@ -202,7 +202,7 @@ def saving_of(
     return Saving(method, params, _name(method, params, answer), places, server, proposals, more=more)
 
 
-def proposed_saving(saving: Saving, test: Mapping[str, Any]) -> Saving:
+def proposed_saving(saving: Saving, test: Mapping[str, object]) -> Saving:
     """The same call with the name, the assertions and all else of a test that the engine proposed: a `skip:` above all."""
     expect = test.get("expect")
     listed = expect.get("assertions") if isinstance(expect, Mapping) else expect
@@ -223,7 +223,7 @@ def proposed_saving(saving: Saving, test: Mapping[str, Any]) -> Saving:
     return saving
 
 
-def proposals_of(method: str, answer: Mapping[str, Any]) -> Iterator[Proposal]:
+def proposals_of(method: str, answer: Mapping[str, object]) -> Iterator[Proposal]:
     """Assertions that hold for this answer, those worth having chosen."""
     if "error" in answer:
         error = answer["error"]
@@ -267,7 +267,7 @@ def _blocks(path: tuple[str | int, ...], blocks: object, *, chosen: bool) -> Ite
             yield Proposal(render((*path, at, "mimeType")), {"exact": block["mimeType"]}, chosen=chosen)
 
 
-def _leaves(path: tuple[str | int, ...], value: Any) -> Iterator[Proposal]:
+def _leaves(path: tuple[str | int, ...], value: object) -> Iterator[Proposal]:
     stack: list[tuple[tuple[str | int, ...], Any]] = [(path, value)]
     found = 0
     while stack and found < MOST_LEAVES:
@@ -321,7 +321,7 @@ def _places(server: Server | None, documents: Sequence[Document], new_path: str)
 _LONGEST_PART, _LONGEST_ARGUMENTS = 30, 60
 
 
-def _name(method: str, params: Mapping[str, Any], answer: Mapping[str, Any] | None) -> str:
+def _name(method: str, params: Mapping[str, object], answer: Mapping[str, object] | None) -> str:
     what = str(params.get("uri") if method == "resources/read" else params.get("name", ""))
     arguments = params.get("arguments")
     result = (answer or {}).get("result")
@@ -336,7 +336,7 @@ def _name(method: str, params: Mapping[str, Any], answer: Mapping[str, Any] | No
     return one_line(f"{what}{' with ' if told else ''}{', '.join(told)}{ending}", 1_000)
 
 
-def _escaped(value: Any) -> Any:
+def _escaped(value: object) -> Any:
     """A value in which nothing is taken for a template."""
     if isinstance(value, str):
         return value.replace("${", "$${")
@@ -345,7 +345,7 @@ def _escaped(value: Any) -> Any:
     return [_escaped(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
-def _unescaped(value: Any) -> Any:
+def _unescaped(value: object) -> Any:
     """The value that `_escaped` made this of."""
     if isinstance(value, str):
         return value.replace("$${", "${")

@@ -7,7 +7,7 @@ followed a few levels, rows end at a number, and what cannot be said in rows is 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.servers.signatures import resolved, type_of
 from mcptest_tui.words import key_of
@@ -146,12 +146,12 @@ def _references(schema: object, root: object) -> frozenset[str]:
     return frozenset(one for one in found if isinstance(one, str))
 
 
-def _description(whole: Mapping[str, Any]) -> str:
+def _description(whole: Mapping[str, object]) -> str:
     text = whole.get("description")
     return text if isinstance(text, str) else ""
 
 
-def _bounds(whole: Mapping[str, Any], low: str, above: str, high: str, below: str, unit: str) -> Iterator[str]:
+def _bounds(whole: Mapping[str, object], low: str, above: str, high: str, below: str, unit: str) -> Iterator[str]:
     least, most = whole.get(low), whole.get(high)
     more_than, less_than = whole.get(above), whole.get(below)
     if _is_number(least) and _is_number(most):

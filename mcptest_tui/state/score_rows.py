@@ -80,5 +80,5 @@ def metrics(result: Mapping[str, Any]) -> Iterator[Sequence[Piece]]:
         )
 
 
-def _name(metric: Mapping[str, Any]) -> str:
+def _name(metric: Mapping[str, object]) -> str:
     return one_line(str(metric.get("name", "")), _NAME)

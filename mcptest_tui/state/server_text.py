@@ -52,7 +52,7 @@ def _target(settings: dict[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def _filled(value: Any, folder: str) -> Any:
+def _filled(value: object, folder: str) -> Any:
     """The settings with the folder in its places; None when another template stands in them."""
     if isinstance(value, str):
         value = value.replace("${CONFIG_DIR}", folder)

@@ -201,7 +201,7 @@ class Servers:
 
     # What becomes of them
 
-    def apply(self, events: Iterable[Mapping[str, Any]], now: float) -> set[str]:
+    def apply(self, events: Iterable[Mapping[str, object]], now: float) -> set[str]:
         """Take `server.state` events of our sessions; the keys of the servers that changed."""
         changed: set[str] = set()
         for event in events:

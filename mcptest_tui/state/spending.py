@@ -39,7 +39,7 @@ class RunCost:
             return
         self._told = (-1, "")
 
-    def _take(self, result: Mapping[str, Any]) -> None:
+    def _take(self, result: Mapping[str, object]) -> None:
         if "tokens" in result:
             cost = cost_of(result.get("cost_usd"))
             if cost is None:
@@ -87,7 +87,7 @@ def cost_of(value: object) -> float | None:
     return float(value) if is_amount(value) else None
 
 
-def model_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+def model_rows(result: Mapping[str, object]) -> list[dict[str, Any]]:
     """What each model of a test took: {"model", "calls", "tokens", "cost_usd"}, from whatever tells of models in it."""
     judged = [leaf.get("judgement") for item in _mappings(result.get("assertions")) for leaf in _leaves(item)]
     found: list[dict[str, Any]] = []
@@ -105,7 +105,7 @@ def model_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-def _leaves(item: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+def _leaves(item: Mapping[str, object]) -> Iterable[Mapping[str, Any]]:
     inside = item.get("set")
     return _mappings(inside.get("assertions")) if isinstance(inside, dict) else (item,)
 

@@ -39,12 +39,12 @@ def indented(told: TextLine, by: int = 4) -> TextLine:
     return told._replace(at=told.at + by, hang=told.hang + by)
 
 
-def safe(text: Any) -> str:
+def safe(text: object) -> str:
     """Any text on one line; of one that the engine has cut, its beginning."""
     return one_line(str(readable_text(text)), LIMIT)
 
 
-def safe_lines(text: Any) -> list[str]:
+def safe_lines(text: object) -> list[str]:
     plain = str(readable_text(text)).replace("\r\n", "\n")
     return [part.rstrip() for part in sanitise(plain).expandtabs(4).strip("\n").split("\n")]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _STYLES = {
 }
 
 
-def expand(template: str, values: Mapping[str, Any]) -> str:
+def expand(template: str, values: Mapping[str, object]) -> str:
     """The URI; a variable without a value is left out."""
 
     def expression(found: re.Match[str]) -> str:
@@ -46,7 +46,7 @@ def expand(template: str, values: Mapping[str, Any]) -> str:
     return _EXPRESSION.sub(expression, template)
 
 
-def _variable(part: str, values: Mapping[str, Any], style: _Style) -> str | None:
+def _variable(part: str, values: Mapping[str, object], style: _Style) -> str | None:
     name, _, length = part.rstrip("*").partition(":")
     if name not in values:
         return None

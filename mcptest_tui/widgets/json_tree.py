@@ -90,7 +90,7 @@ class JsonTree(Lines):
 
     # What is shown
 
-    def show(self, value: Any, *, root: Path = (), keep: bool = False) -> None:
+    def show(self, value: object, *, root: Path = (), keep: bool = False) -> None:
         """A value; with `keep` it is a newer one of the same kind: what is open stays open, and the cursor on its path."""
         before = self.nodes
         path = self.path if keep else None
@@ -160,7 +160,7 @@ class JsonTree(Lines):
             and (row.kind != "string" or row.length == len(row.value))
         )
 
-    def extend(self, path: Path, more: Any) -> None:
+    def extend(self, path: Path, more: object) -> None:
         """Further entries of a container."""
         if self.nodes is not None:
             self.nodes.extend(path, more)
@@ -455,7 +455,7 @@ class JsonTree(Lines):
         return self._display_index(places.get(path, 0))
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """A value as it is copied: a text as itself, anything else as indented JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 

@@ -66,7 +66,7 @@ class _ProgressSender:
         self._lock = threading.Lock()
         self._cases: list[Any] = []
 
-    def add(self, case: Any) -> None:
+    def add(self, case: object) -> None:
         with self._lock:
             self._cases.append(case)
 
@@ -103,7 +103,7 @@ def _client() -> Any:
 
 
 def _watch(
-    child: subprocess.Popen[bytes], stop: str, done: threading.Event, telling: _ProgressSender, client: Any
+    child: subprocess.Popen[bytes], stop: str, done: threading.Event, telling: _ProgressSender, client: object
 ) -> None:
     """Send on what the child tells, and end its lifeline when the run was called off, or nobody is left to call it off."""
     from importlib import import_module

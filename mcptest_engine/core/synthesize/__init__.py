@@ -30,40 +30,40 @@ def synthesize(schema: object) -> Synthesis:
     return find_value(schema)
 
 
-def arguments_for(tool: Mapping[str, Any]) -> Synthesis:
+def arguments_for(tool: Mapping[str, object]) -> Synthesis:
     """Arguments for a tool as `tools/list` describes it: what is required, and no more unless the schema asks for more."""
     from mcptest_engine.core.synthesize.search import find_value
 
     return find_value(_input_schema(tool), {"type": "object"})
 
 
-def edge_case(tool: Mapping[str, Any]) -> ArgumentCase | None:
+def edge_case(tool: Mapping[str, object]) -> ArgumentCase | None:
     """Arguments at one boundary of the input schema, valid and unlike `arguments_for`; None when it has no boundary."""
     from mcptest_engine.core.synthesize.cases import first_edge
 
     return first_edge(_cases(tool))
 
 
-def violation_case(tool: Mapping[str, Any]) -> ArgumentCase | None:
+def violation_case(tool: Mapping[str, object]) -> ArgumentCase | None:
     """Arguments that break the input schema in one way; None when it accepts everything."""
     from mcptest_engine.core.synthesize.cases import first_violation
 
     return first_violation(_cases(tool))
 
 
-def probe_cases(tool: Mapping[str, Any]) -> tuple[ArgumentCase, ...]:
+def probe_cases(tool: Mapping[str, object]) -> tuple[ArgumentCase, ...]:
     """The further boundary and negative cases, at most 30, none of them `edge_case`, `violation_case` or another again."""
     from mcptest_engine.core.synthesize.cases import all_probes
 
     return all_probes(_cases(tool))
 
 
-def _cases(tool: Mapping[str, Any]) -> Cases:
+def _cases(tool: Mapping[str, object]) -> Cases:
     from mcptest_engine.core.synthesize.cases import Cases
 
     return Cases(_input_schema(tool), arguments_for(tool))
 
 
-def _input_schema(tool: Mapping[str, Any]) -> Any:
+def _input_schema(tool: Mapping[str, object]) -> Any:
     schema = tool.get("inputSchema")
     return {"type": "object"} if schema is None else schema

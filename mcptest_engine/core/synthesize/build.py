@@ -100,7 +100,7 @@ class Attempt:
         self._open: list[int] = []  # the schemas of the places around this one, to see recursion
         self._kept: list[Any] = []  # made-up schemas, alive as long as their `id` is used
 
-    def build(self, schemas: Sequence[Any], path: Path = (), *, nth: int = 0) -> Any:
+    def build(self, schemas: Sequence[object], path: Path = (), *, nth: int = 0) -> Any:
         """A value for all of `schemas` at once; `nth` asks for different ones where an array must not repeat itself."""
         self._fuel.burn(_STEPS_A_VALUE)
         if len(path) > DEEPEST:
@@ -113,7 +113,7 @@ class Attempt:
         finally:
             del self._open[mark:]
 
-    def _choose(self, path: Path, options: Sequence[T], why: str, owner: Any = None) -> T:
+    def _choose(self, path: Path, options: Sequence[T], why: str, owner: object = None) -> T:
         if not options:
             raise DeadEnd(path, why)
         if len(options) == 1:
@@ -125,12 +125,12 @@ class Attempt:
 
     # What applies at a place
 
-    def conjunction(self, schemas: Sequence[Any], path: Path) -> Conjunction:
+    def conjunction(self, schemas: Sequence[object], path: Path) -> Conjunction:
         found: Conjunction = []
         self._collect(schemas, path, found, set())
         return found
 
-    def _collect(self, schemas: Sequence[Any], path: Path, found: Conjunction, seen: set[int]) -> None:
+    def _collect(self, schemas: Sequence[object], path: Path, found: Conjunction, seen: set[int]) -> None:
         waiting = list(schemas)
         for schema in waiting:  # which grows meanwhile
             if schema is False:
@@ -184,12 +184,12 @@ class Attempt:
             return sorted(usable, key=self._cost)
         return sorted(usable, key=lambda branch: isinstance(branch, dict) and branch.get("type") == "null")
 
-    def _targets(self, schema: Any) -> list[Any]:
+    def _targets(self, schema: object) -> list[Any]:
         if isinstance(schema, dict):
             return [schema, *(self._document.references(schema) if "$ref" in schema else ())]
         return []
 
-    def _cost(self, schema: Any) -> int:
+    def _cost(self, schema: object) -> int:
         """How much a branch asks for, roughly: 0 for a constant up to 4 for what leads back to where we are."""
         targets = self._targets(schema)
         if any(id(target) in self._open for target in targets):
@@ -208,11 +208,11 @@ class Attempt:
                 return 3 if target.get("required") else 1
         return 2
 
-    def _negations(self, schema: Any) -> list[Any]:
+    def _negations(self, schema: object) -> list[Any]:
         references = self._document.references(schema) if isinstance(schema, dict) else []
         return [self._keep(way) for way in negations(schema, references)]
 
-    def _keep(self, schema: Any) -> Any:
+    def _keep(self, schema: object) -> Any:
         self._kept.append(schema)
         return schema
 
@@ -439,7 +439,7 @@ class Attempt:
 _BUILT = object()
 
 
-def _plainly_fits(value: Any, schemas: Conjunction, kinds: list[str], refused: list[str]) -> bool:
+def _plainly_fits(value: object, schemas: Conjunction, kinds: list[str], refused: list[str]) -> bool:
     """Whether a value offered by the author is worth trying; the validator has the last word."""
     if type_of(value) not in kinds or (refused and json_key(value) in refused):
         return False

@@ -47,7 +47,7 @@ _WRONG: tuple[tuple[str, str, Any], ...] = (
 class Cases:
     """The cases of one tool; `base` are its arguments as synthesised."""
 
-    def __init__(self, schema: Any, base: Synthesis) -> None:
+    def __init__(self, schema: object, base: Synthesis) -> None:
         self._document, self._validator, _ = readable(schema)
         self._fuel = Fuel(_STEPS)
         self._base: dict[str, Any] = base.value if isinstance(base.value, dict) else {}
@@ -116,7 +116,7 @@ class Cases:
         guessed = [*kept, *(guess for _, more in given.values() for guess in more)]
         yield from self._case(name, arguments, tuple(guessed), valid=valid)
 
-    def _case(self, name: str, arguments: Any, guessed: tuple[str, ...], *, valid: bool) -> Iterator[ArgumentCase]:
+    def _case(self, name: str, arguments: object, guessed: tuple[str, ...], *, valid: bool) -> Iterator[ArgumentCase]:
         from mcptest_engine.core.sanitise import one_line
 
         key = json_key(arguments)

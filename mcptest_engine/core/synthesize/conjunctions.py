@@ -31,7 +31,7 @@ _KEYWORDS_OF = {
 }
 
 
-def json_key(value: Any) -> str:
+def json_key(value: object) -> str:
     """One text for all JSON values that are equal: 1 is 1.0, true is not 1."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -40,7 +40,7 @@ def json_key(value: Any) -> str:
     return f"{type(value).__name__}:{value!r}"
 
 
-def type_of(value: Any) -> str:
+def type_of(value: object) -> str:
     """The JSON type: "integer" for whole numbers, also for 1.0."""
     match value:
         case bool():

@@ -23,7 +23,7 @@ _SWAPPED = {  # keyword: (type, the keyword of the opposite, added to the bound)
 }
 
 
-def negations(schema: Any, references: list[Any]) -> list[Any]:
+def negations(schema: object, references: list[Any]) -> list[Any]:
     """Schemas none of whose values conform to `schema`, as good as each alone; `references` are what its `$ref`s lead to."""
     if schema is True or schema == {}:
         return []
@@ -37,7 +37,7 @@ def negations(schema: Any, references: list[Any]) -> list[Any]:
     return ways[:_MOST]
 
 
-def _ways(keyword: str, value: Any, schema: dict[str, Any]) -> list[Any]:
+def _ways(keyword: str, value: object, schema: dict[str, Any]) -> list[Any]:
     if keyword in _SWAPPED and isinstance(value, (int, float)) and not isinstance(value, bool):
         kind, opposite, more = _SWAPPED[keyword]
         return [{"type": kind, opposite: value + more}] if more == 0 or value + more >= 0 else []
@@ -77,7 +77,7 @@ def _ways_of_list(keyword: str, value: list[Any]) -> list[Any]:
     return []
 
 
-def _ways_of_schema(keyword: str, value: Any, schema: dict[str, Any]) -> list[Any]:
+def _ways_of_schema(keyword: str, value: object, schema: dict[str, Any]) -> list[Any]:
     broken = {"not": value}
     match keyword:
         case "const":
@@ -104,6 +104,6 @@ def _ways_of_schema(keyword: str, value: Any, schema: dict[str, Any]) -> list[An
     return []
 
 
-def _name_not_in(properties: Any) -> str:
+def _name_not_in(properties: object) -> str:
     taken = properties if isinstance(properties, dict) else {}
     return next(name for name in (f"extra{count or ''}" for count in range(len(taken) + 1)) if name not in taken)

@@ -30,7 +30,7 @@ TOO_HEAVY = "its references lead too far or multiply: judging a value by it woul
 NOT_WITHIN_STEPS = "no valid value was found within the steps allowed"
 
 
-def find_value(schema: Any, *more: dict[str, Any]) -> Synthesis:
+def find_value(schema: object, *more: dict[str, Any]) -> Synthesis:
     """A value that is valid under the schema and built to fit `more` too, or the best attempt and why it is not."""
     if nested_deeper_than(schema, DEEPEST):
         return Synthesis(value=_fallback(schema, *more), problem="the schema is nested too deeply")
@@ -70,7 +70,7 @@ def find_value(schema: Any, *more: dict[str, Any]) -> Synthesis:
     return Synthesis(value=value, guessed=best.guessed if best else (), problem=problem or first_wrong)
 
 
-def readable(schema: Any) -> tuple[Document, Validator | None, str | None]:
+def readable(schema: object) -> tuple[Document, Validator | None, str | None]:
     """The schema as it is read (the document's `root`), its validator, and why there is none.
 
     A schema without `$schema` that is not one of 2020-12 is often one of an older draft: it is read as such then.
@@ -92,14 +92,14 @@ def readable(schema: Any) -> tuple[Document, Validator | None, str | None]:
     return document, None, problem
 
 
-def judged(validator: Validator, value: Any) -> bool:
+def judged(validator: Validator, value: object) -> bool:
     try:
         return validator.is_valid(value)
     except (ValueError, OverflowError):
         return False
 
 
-def _fault(validator: Validator, value: Any) -> tuple[Path, Path, str] | None:
+def _fault(validator: Validator, value: object) -> tuple[Path, Path, str] | None:
     """Where the value is wrong, by which rule of the schema, and why; or None."""
     import jsonschema_rs
 
@@ -155,7 +155,7 @@ def _at(path: Path) -> str:
     return f"at `{one_line(pointer(path), 60)}`: " if path else ""
 
 
-def _fallback(*schemas: Any) -> Any:
+def _fallback(*schemas: object) -> Any:
     """Something of the right type where nothing was found."""
     named = next((schema["type"] for schema in schemas if isinstance(schema, dict) and "type" in schema), None)
     kind = named[0] if isinstance(named, list) and named else named

@@ -56,7 +56,7 @@ def repeated(calls: Sequence[Called]) -> set[int]:
     return found
 
 
-def backtracks(golden: Sequence[Mapping[str, Any]], calls: Sequence[Called]) -> int:
+def backtracks(golden: Sequence[Mapping[str, object]], calls: Sequence[Called]) -> int:
     """How often a call went back to a step that lies before the furthest one reached."""
     furthest, back = -1, 0
     for call in calls:

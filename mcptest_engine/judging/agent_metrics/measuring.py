@@ -35,7 +35,7 @@ class Gates(NamedTuple):
     failure: str | None
 
 
-def measure_gates(written: Mapping[str, Any], seen: Seen, *, looked_at: Collection[object] = ()) -> Gates:
+def measure_gates(written: Mapping[str, object], seen: Seen, *, looked_at: Collection[object] = ()) -> Gates:
     """Measure each block that is `written`; `looked_at` are the first names of the targets of the test's assertions."""
     asserted = {ALIASES.get(str(name), str(name)) for name in looked_at}
     members: dict[str, Any] = {}

@@ -53,7 +53,7 @@ def as_call(written: Any) -> dict[str, Any]:
     return {**written, "name": written.get("tool", written.get("name"))}
 
 
-def fits(expected: Mapping[str, Any], call: Called) -> bool:
+def fits(expected: Mapping[str, object], call: Called) -> bool:
     """Whether a call is the expected one: of that tool, and with at least those arguments."""
     if expected["name"] != call.name:
         return False
@@ -63,7 +63,7 @@ def fits(expected: Mapping[str, Any], call: Called) -> bool:
     return args is None or (call.args is not None and first_difference(args, dict(call.args), subset=True) is None)
 
 
-def in_sequence(expected: Sequence[Mapping[str, Any]], calls: Sequence[Called]) -> list[tuple[int, int]]:
+def in_sequence(expected: Sequence[Mapping[str, object]], calls: Sequence[Called]) -> list[tuple[int, int]]:
     """The longest common subsequence, as pairs of places: (in `expected`, in `calls`)."""
     rows = [[0] * (len(calls) + 1) for _ in range(len(expected) + 1)]
     for at in reversed(range(len(expected))):
@@ -85,7 +85,7 @@ def in_sequence(expected: Sequence[Mapping[str, Any]], calls: Sequence[Called]) 
     return pairs
 
 
-def in_any_order(expected: Sequence[Mapping[str, Any]], calls: Sequence[Called]) -> list[tuple[int, int]]:
+def in_any_order(expected: Sequence[Mapping[str, object]], calls: Sequence[Called]) -> list[tuple[int, int]]:
     """As many pairs as can be made, each call for one expected one: an augmenting path a call (Kuhn)."""
     taken: dict[int, int] = {}
 

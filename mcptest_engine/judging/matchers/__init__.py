@@ -74,7 +74,7 @@ class Snapshots(Protocol):
     def find_rival(self, name: str, seen_at: str) -> str | None:
         """Where else in this run the accepted value was seen, which this run must not replace for that reason."""
 
-    def redact(self, value: Any) -> Any:
+    def redact(self, value: object) -> Any:
         """`value` without its secrets, as what is stored has none either."""
 
     def confirm(self, name: str, seen_at: str) -> None:
@@ -84,7 +84,7 @@ class Snapshots(Protocol):
 class Opinions(Protocol):
     """What the `llm-judge` matcher needs of the world: what models said. `judging/opinions.py` has the real one."""
 
-    def of(self, argument: Mapping[str, Any], value: object) -> Opinion:
+    def of(self, argument: Mapping[str, object], value: object) -> Opinion:
         """What was said of a value. Raises: Undecided when nobody has said anything, which is noted to be asked for."""
 
 
@@ -152,7 +152,7 @@ def preload(names: Iterable[str]) -> None:
             _MAKERS[name] = _load(name)
 
 
-def compile_judge(matcher: Mapping[str, Any], context: Context) -> Judge:
+def compile_judge(matcher: Mapping[str, object], context: Context) -> Judge:
     """The judge for a `matcher:` mapping of exactly one key.
 
     Raises: ValueError for a mapping that is none; the loader has ruled that out.
@@ -166,7 +166,7 @@ def compile_judge(matcher: Mapping[str, Any], context: Context) -> Judge:
     return maker(argument, context)
 
 
-def compile_matcher(matcher: Mapping[str, Any], context: Context | None = None) -> Check:
+def compile_matcher(matcher: Mapping[str, object], context: Context | None = None) -> Check:
     """A function that judges a value (or an `Absent`): None when the matcher holds, else why not."""
     judge = compile_judge(matcher, context or Context())
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _ANY_OF_THESE = "a string, an array or an object"
 
 
-def contains(part: Any, _: Context) -> Judge:
+def contains(part: object, _: Context) -> Judge:
     """A substring of a text, an element of an array, or every given pair of an object."""
 
     def judge(actual: object) -> Reason | None:
@@ -73,7 +73,7 @@ def contains_any(parts: list[Any], _: Context) -> Judge:
     return judge
 
 
-def _lacking(part: Any, actual: object) -> Reason | None:
+def _lacking(part: object, actual: object) -> Reason | None:
     """Why `actual` does not contain `part`; None when it does."""
     if isinstance(actual, str):
         if not isinstance(part, str):
@@ -89,7 +89,7 @@ def _lacking(part: Any, actual: object) -> Reason | None:
     return wrong_kind(_ANY_OF_THESE, actual)
 
 
-def _lacking_pairs(part: Any, actual: dict[str, Any]) -> Reason | None:
+def _lacking_pairs(part: object, actual: dict[str, Any]) -> Reason | None:
     if not isinstance(part, dict):
         return lambda: Mismatch(
             message=f"an object can contain only pairs, but `{show(part)}` is {kind_of(part)}; the value is "

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.matchers import Context, Judge, Reason
 
 
-def exact(expected: Any, _: Context) -> Judge:
+def exact(expected: object, _: Context) -> Judge:
     """Deep JSON equality: `1` equals `1.0`, `true` does not equal `1`, null is not absent."""
     kind = type(expected)
     if kind is str or kind is bool or kind is int:
@@ -42,7 +42,7 @@ def exact(expected: Any, _: Context) -> Judge:
     return judge
 
 
-def subset(expected: Any, _: Context) -> Judge:
+def subset(expected: object, _: Context) -> Judge:
     """Every key and value given is there, at any depth; arrays element by element, more may follow at the end."""
 
     def judge(actual: object) -> Reason | None:
@@ -66,7 +66,7 @@ def one_of(choices: list[Any], _: Context) -> Judge:
     return judge
 
 
-def unequal(expected: Any, actual: object, difference: Difference | None = None) -> Mismatch:
+def unequal(expected: object, actual: object, difference: Difference | None = None) -> Mismatch:
     """How two values differ: in words, by the first place, and as a diff where that says more."""
     if isinstance(actual, Absent):
         return absent(actual)

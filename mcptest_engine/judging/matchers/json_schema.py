@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.matchers import Context, Judge, Reason
 
 
-def matches_schema(schema: Any, _: Context) -> Judge:
+def matches_schema(schema: object, _: Context) -> Judge:
     """Valid under the schema, formats included."""
     try:
         validator = compile_schema(schema)
@@ -43,7 +43,7 @@ def matches_schema(schema: Any, _: Context) -> Judge:
     return judge
 
 
-def _weight_check(schema: Any) -> Callable[[Any], bool] | None:
+def _weight_check(schema: object) -> Callable[[Any], bool] | None:
     """As `schema_weight.weight_check`, which is imported only where a schema refers to another."""
     if not refers(schema):
         return None
@@ -100,7 +100,7 @@ class PlacedFault(NamedTuple):
     expected: Any
 
 
-def find_faults(schema: Any, actual: object) -> Iterator[PlacedFault]:
+def find_faults(schema: object, actual: object) -> Iterator[PlacedFault]:
     """Every fault of a value, in the words of `matches_schema`, which has judged the value before."""
     import jsonschema_rs
 

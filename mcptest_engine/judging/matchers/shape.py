@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.clipping import kind_of, show
 from mcptest_engine.core.results import Mismatch
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _ARTICLES = {"null": "null", "integer": "an integer", "array": "an array", "object": "an object"}
 
 
-def length(wanted: Any, context: Context) -> Judge:
+def length(wanted: object, context: Context) -> Judge:
     """The number of characters, elements or members: a number, or a matcher for it."""
     inner = compile_judge(wanted, context) if isinstance(wanted, dict) else None
 

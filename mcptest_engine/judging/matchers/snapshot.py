@@ -20,7 +20,7 @@ DEEPEST = 100  # levels; the YAML writer recurses, several calls a level
 IGNORED = "(ignored)"
 
 
-def equals_snapshot(argument: Any, context: Context) -> Judge:
+def equals_snapshot(argument: object, context: Context) -> Judge:
     """Equals the stored value, apart from what `ignore` names (targets inside the value)."""
     options = argument if isinstance(argument, dict) else {}
     name = options.get("name") or context.snapshot_name
@@ -62,14 +62,14 @@ def equals_snapshot(argument: Any, context: Context) -> Judge:
     return judge
 
 
-def without(value: Any, ignored: list[Target]) -> Any:
+def without(value: object, ignored: list[Target]) -> Any:
     """A copy of `value` in which what the targets name is left out (a member) or replaced by a mark (an element)."""
     for target in ignored:
         value = _removed(value, target.segments)
     return value
 
 
-def _removed(value: Any, segments: tuple[Segment, ...]) -> Any:
+def _removed(value: object, segments: tuple[Segment, ...]) -> Any:
     if not segments:
         return IGNORED
     first, rest = segments[0], segments[1:]

@@ -109,7 +109,7 @@ class _Answer:
         self.whole = False
         self.usage: dict[str, Any] = {}
 
-    def take(self, event: Mapping[str, Any]) -> None:
+    def take(self, event: Mapping[str, object]) -> None:
         """One event. Events and deltas of unknown types are passed over. Source: the Messages API, streaming."""
         match event.get("type"):
             case "message_start":
@@ -129,7 +129,7 @@ class _Answer:
         self._pieces[index] = [text] if isinstance(text := block.get("text"), str) else []
         self._grow(sum(map(len, self._pieces[index])))
 
-    def _more(self, index: int, delta: Mapping[str, Any]) -> None:
+    def _more(self, index: int, delta: Mapping[str, object]) -> None:
         for name in ("text", "partial_json"):
             if isinstance(piece := delta.get(name), str):
                 self._pieces.setdefault(index, []).append(piece)
@@ -194,7 +194,7 @@ def _read(told: dict[str, Any], teller: Teller) -> _Answer:
     return answer
 
 
-def _tokens_in(usage: Mapping[str, Any]) -> int | None:
+def _tokens_in(usage: Mapping[str, object]) -> int | None:
     """All that was read, be it from the provider's cache or into it."""
     if count_of(usage.get("input_tokens")) is None:
         return None
@@ -230,7 +230,7 @@ def _params(request: ModelRequest, names: ToolNames, without: frozenset[str]) ->
     return params
 
 
-def _strict(schema: Mapping[str, Any]) -> dict[str, Any] | None:
+def _strict(schema: Mapping[str, object]) -> dict[str, Any] | None:
     """The schema in the part of the language that the provider knows; None where it cannot be said in that."""
     try:
         strict: dict[str, Any] = anthropic.transform_schema(dict(schema))
@@ -265,7 +265,7 @@ def _message(turn: Turn, names: ToolNames) -> dict[str, Any]:
     return {"role": role, "content": blocks or [{"type": "text", "text": "(nothing)"}]}
 
 
-def _index(event: Mapping[str, Any]) -> int:
+def _index(event: Mapping[str, object]) -> int:
     index = event.get("index")
     return index if isinstance(index, int) else 0
 

@@ -92,7 +92,7 @@ def answer_from(told: Mapping[str, Any], *, model: str, duration_ms: float) -> M
         raise ValueError(f"not an answer of a model: {wrong}") from None
 
 
-def _of(kind: type[Any], value: Any) -> Any:
+def _of(kind: type[Any], value: object) -> Any:
     if not isinstance(value, kind):
         raise TypeError(f"{value!r:.60} is no {kind.__name__}")
     return value

@@ -37,7 +37,7 @@ LONGEST_PAUSE_SECONDS = 60.0
 
 
 def open_models(
-    prices: Mapping[str, Mapping[str, Any]] | None,
+    prices: Mapping[str, Mapping[str, object]] | None,
     environ: Mapping[str, str],
     *,
     budget: CostBudget | None = None,

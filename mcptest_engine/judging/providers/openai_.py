@@ -128,7 +128,7 @@ class _Answer:
         self._usage: dict[str, Any] = {}
         self._choices = 0
 
-    def take(self, chunk: Mapping[str, Any]) -> None:
+    def take(self, chunk: Mapping[str, object]) -> None:
         """One chunk. Source: chat completions, streaming."""
         if isinstance(usage := chunk.get("usage"), dict):
             self._usage = usage
@@ -155,7 +155,7 @@ class _Answer:
                 arguments = function.get("arguments")
                 self._keep(json.dumps(arguments) if isinstance(arguments, dict) else arguments, call.pieces)
 
-    def _call(self, part: Mapping[str, Any]) -> _Call:
+    def _call(self, part: Mapping[str, object]) -> _Call:
         index, own = part.get("index"), _text(part.get("id"))
         if isinstance(index, int):
             found = next((call for call in self._calls if call.index == index), None)

@@ -149,7 +149,7 @@ class Replay:
 class _Question:
     """A question as it is compared: without what changes from run to run by its nature."""
 
-    def __init__(self, told: Mapping[str, Any]) -> None:
+    def __init__(self, told: Mapping[str, object]) -> None:
         self.told: Mapping[str, Any] = normalised(dict(told))
         self.key = _text(self.told)
         self.model = str(self.told.get("model"))
@@ -200,7 +200,7 @@ class _Question:
         return f"{what} has changed{_change(_said(ours[at]), _said(theirs[at]))}"
 
 
-def _with_tools(request: Mapping[str, Any], tools: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_tools(request: Mapping[str, object], tools: Mapping[str, object]) -> Mapping[str, Any]:
     offered = request.get("tools")
     return {**request, "tools": tools.get(offered, [])} if isinstance(offered, str) else request
 

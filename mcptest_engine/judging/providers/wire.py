@@ -211,13 +211,13 @@ def arguments_of(raw: str) -> tuple[dict[str, Any] | None, str]:
     return (args, "") if isinstance(args, dict) else (None, raw)
 
 
-def schema_instruction(schema: Mapping[str, Any]) -> str:
+def schema_instruction(schema: Mapping[str, object]) -> str:
     """How an answer of a form is asked for where the provider has no means of its own."""
     told = json.dumps(schema, ensure_ascii=False)
     return f"Answer with one JSON value and nothing else. It must be valid against this JSON Schema:\n{told}"
 
 
-def with_schema_instruction(system: str | None, schema: Mapping[str, Any] | None) -> str | None:
+def with_schema_instruction(system: str | None, schema: Mapping[str, object] | None) -> str | None:
     """The system prompt, and what is asked for in words."""
     if schema is None:
         return system
@@ -251,7 +251,7 @@ class ToolNames:
         return self._own.get(told, told)
 
 
-def as_object(schema: Mapping[str, Any]) -> dict[str, Any]:
+def as_object(schema: Mapping[str, object]) -> dict[str, Any]:
     """A tool's input schema as providers want it: of an object."""
     return dict(schema) if schema.get("type") == "object" else {**schema, "type": "object"}
 

@@ -6,7 +6,7 @@ is no verdict. See docs/how-to/scorers.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from mcptest_engine.core.safe_json import safe_json
 from mcptest_engine.core.sanitise import one_line
@@ -24,7 +24,7 @@ _QUOTED = 80
 _QUOTED_FROM = 4_096  # characters that are looked through for secrets before the beginning of them is quoted
 
 
-def request_bytes(*, prompt: str, output: str, criteria: str, metadata: Mapping[str, Any]) -> bytes:
+def request_bytes(*, prompt: str, output: str, criteria: str, metadata: Mapping[str, object]) -> bytes:
     """The one JSON document that a scorer reads: `input`, `output`, `criteria`, `metadata`, in this order."""
     request = {"input": prompt, "output": output, "criteria": criteria, "metadata": metadata}
     return safe_json(request).encode() + b"\n"

@@ -48,7 +48,9 @@ QUOTED = 200
 class JudgeError(ModelError):
     """A judge gave no grade. `kind` is "invalid_verdict", or why its model could not be asked; `spent` what it cost."""
 
-    def __init__(self, message: str, *, kind: str, spent: Sequence[Mapping[str, Any]], hint: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, kind: str, spent: Sequence[Mapping[str, object]], hint: str | None = None
+    ) -> None:
         super().__init__(ModelFault.BAD_ANSWER, message, hint=hint)
         self.kind = kind
         self.spent = tuple(spent)
@@ -62,7 +64,7 @@ class JudgeError(ModelError):
 class JudgingCapped(ModelError):
     """A cap on costs kept a judge from being asked, or some of its jurors; `spent` is what the others cost."""
 
-    def __init__(self, capped: ModelError, *, spent: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, capped: ModelError, *, spent: Sequence[Mapping[str, object]]) -> None:
         super().__init__(ModelFault.CAPPED, capped.message, hint=capped.hint, reason=capped.reason)
         self.spent = tuple(spent)
 
@@ -131,7 +133,7 @@ async def grade(
     *,
     input: str,  # noqa: A002 - as external scorers are told it too
     output: str,
-    rubric: Any,
+    rubric: object,
     threshold: float | None = None,
     judge: Jury,
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
@@ -230,7 +232,7 @@ class _Grading:
         self,
         question: str,
         form: str,
-        schema: Mapping[str, Any],
+        schema: Mapping[str, object],
         read: Callable[[str], T],
         *,
         exchanged: bool,
@@ -255,7 +257,7 @@ class _Grading:
             message = f"the judge's answer{said} is not a grade: {wrong}"
             raise JudgeError(message, kind=INVALID, spent=()) from None
 
-    async def _ask(self, turns: tuple[Turn, ...], schema: Mapping[str, Any], variant: str) -> ModelReply:
+    async def _ask(self, turns: tuple[Turn, ...], schema: Mapping[str, object], variant: str) -> ModelReply:
         request = ModelRequest(
             model=self.model,
             turns=turns,

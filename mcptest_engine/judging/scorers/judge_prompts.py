@@ -77,7 +77,7 @@ _SCORE: Mapping[str, Any] = {"type": "number", "description": "from 0 to 1"}
 _TEXT: Mapping[str, Any] = {"type": "string"}
 
 
-def _object(**properties: Any) -> dict[str, Any]:
+def _object(**properties: object) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": properties,

@@ -73,7 +73,7 @@ class _Call(NamedTuple):
     told: str
 
 
-def rubric_of(metric: str, written: Any, threshold: float | None = None) -> Rubric:
+def rubric_of(metric: str, written: object, threshold: float | None = None) -> Rubric:
     """What a metric is judged by; of `rubric` that is what the suite writes. Raises: ValueError for a metric there is not."""
     if metric == RUBRIC:
         return read_rubric(written, threshold=threshold)
@@ -82,7 +82,7 @@ def rubric_of(metric: str, written: Any, threshold: float | None = None) -> Rubr
     return read_rubric(_QUESTIONS[metric], threshold=threshold)
 
 
-def graded_of(metric: str, trace: Mapping[str, Any], task: str) -> Graded:
+def graded_of(metric: str, trace: Mapping[str, object], task: str) -> Graded:
     """What a judge of a metric is shown: the task, the calls in order, and what came of them."""
     calls = list(_node_calls(trace) if "nodes" in trace else _agent_calls(trace))
     output = trace.get("output") if "nodes" in trace else trace.get("final_response", "")
@@ -166,7 +166,7 @@ def _texts(result: Any) -> Any:
     return "\n".join(texts) if texts and len(texts) == len(content) else result
 
 
-def _json(value: Any, limit: int = VALUE_LIMIT) -> str:
+def _json(value: object, limit: int = VALUE_LIMIT) -> str:
     """`value` as JSON on one line, a text in quotes too: what a server wrote must not look like a line of ours."""
     text = json.dumps(value, ensure_ascii=False).translate(_LINE_BREAKS)
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"

@@ -73,7 +73,7 @@ class Scorers:
         self._flights: SingleFlight[Graded] = SingleFlight()
 
     async def grade(
-        self, scorer: Scorer, *, prompt: str, output: str, criteria: str, metadata: Mapping[str, Any]
+        self, scorer: Scorer, *, prompt: str, output: str, criteria: str, metadata: Mapping[str, object]
     ) -> Graded:
         """What a scorer says of `output`. Raises: ScorerError; Capped, when nothing more may be spent."""
         request = request_bytes(prompt=prompt, output=output, criteria=criteria, metadata=metadata)

@@ -105,7 +105,7 @@ def _check_repeated_fields(answer: bytes) -> None:
         _wrong(f"`{twice}` comes twice")
 
 
-def _verdict(members: Mapping[str, Any]) -> Verdict:
+def _verdict(members: Mapping[str, object]) -> Verdict:
     if "verdict" not in members:
         near = next((did_you_mean(key, ["verdict"]) for key in members if did_you_mean(key, ["verdict"])), None)
         _wrong("`verdict` is missing", near or f"it must be {_KNOWN}")

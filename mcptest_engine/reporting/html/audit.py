@@ -142,7 +142,7 @@ def _requester(asked: Mapping[str, Any]) -> str:
     return name_text(f"{asked.get('via', 'unknown')}, {name or 'by a client that did not name itself'}")
 
 
-def _commit(source: Mapping[str, Any]) -> Html | None:
+def _commit(source: Mapping[str, object]) -> Html | None:
     if source.get("commit") is None:
         return None
     dirty = source.get("dirty")
@@ -150,7 +150,7 @@ def _commit(source: Mapping[str, Any]) -> Html | None:
     return joined([_code(str(source["commit"])), about])
 
 
-def _environment(environment: Mapping[str, Any]) -> str:
+def _environment(environment: Mapping[str, object]) -> str:
     words = [" ".join(str(environment[key]) for key in ("os", "arch") if environment.get(key))]
     if environment.get("python"):
         words.append(f"Python {environment['python']}")

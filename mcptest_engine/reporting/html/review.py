@@ -66,7 +66,7 @@ def _groups(record: RunRecord, slugs: Mapping[str, str]) -> Iterator[Html | None
         yield _group(title, tests, partial(_test_line, slugs, told))
 
 
-def _group(title: str, found: Sequence[Any], line_of: Callable[[Any], Html]) -> Html | None:
+def _group(title: str, found: Sequence[object], line_of: Callable[[Any], Html]) -> Html | None:
     if not found:
         return None
     more = tag("li", f"and {len(found) - SHOWN:,} more; the table has them all") if len(found) > SHOWN else None

@@ -105,7 +105,7 @@ def _row(test: TestResult, slug: str, keys: set[str]) -> Html:
     )
 
 
-def _whole(test: TestResult, slug: str, one: Mapping[str, Any], values: Values) -> Html:
+def _whole(test: TestResult, slug: str, one: Mapping[str, object], values: Values) -> Html:
     """One test's details as a fold; values stand as they are, on as many lines as they need."""
     parts = (
         joined([tag("h3", name_text(name.replace("_", " "))), _value_html(value, values)])
@@ -115,7 +115,7 @@ def _whole(test: TestResult, slug: str, one: Mapping[str, Any], values: Values) 
     return tag("details", title, *parts, id=f"t-{slug}")
 
 
-def _parts(one: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _parts(one: Mapping[str, object]) -> Iterator[tuple[str, Any]]:
     """What is short, together as `about`, and whatever else there is under its own name."""
     large = (Shown, dict, list, str)
     yield "about", {key: value for key, value in one.items() if key != "verdict" and not isinstance(value, large)}
@@ -124,7 +124,7 @@ def _parts(one: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def _value_html(value: Any, values: Values) -> Html:
+def _value_html(value: object, values: Values) -> Html:
     if isinstance(value, Shown):
         text, _, length = values[value]
         note = f"cut here: the value has {length:,} characters, and the run record has all" if length else None

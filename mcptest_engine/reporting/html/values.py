@@ -66,7 +66,7 @@ class Values:
         self._json: dict[str, Shown] = {}
         self._plain: dict[str, Shown] = {}
 
-    def json(self, value: Any) -> Shown:
+    def json(self, value: object) -> Shown:
         """A value as compact JSON; NaN and the infinities keep their names."""
         text = _COMPACT.encode(value)
         known = self._json.get(text)
@@ -116,7 +116,7 @@ def bytes_of(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-def cleaned(value: Any) -> Any:
+def cleaned(value: object) -> Any:
     """`value` with every text in it sanitised."""
     if isinstance(value, str):
         return sanitise(value)
@@ -132,7 +132,7 @@ def needs_cleaning(line: str) -> bool:
     return _ESCAPES.search(line) is not None or sanitise(line) is not line
 
 
-def data_line(value: Any) -> str:
+def data_line(value: object) -> str:
     """A value as one line of JSON for a `<script>` that is only data: nothing in it could end an element or begin one."""
     try:
         text = _STRICT.encode(value)

@@ -320,7 +320,7 @@ def _who(asked: object) -> str:
     return named or _text(asked.get("via")) or "an agent"
 
 
-def _past_tests(record: Mapping[str, Any]) -> tuple[PastTest, ...]:
+def _past_tests(record: Mapping[str, object]) -> tuple[PastTest, ...]:
     tests, slugs, found = record.get("tests"), Slugs(), []
     for test in tests if isinstance(tests, list) else ():
         if not isinstance(test, dict):

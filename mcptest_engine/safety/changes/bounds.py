@@ -14,7 +14,7 @@ _LEAST = ("minLength", "minItems", "minProperties")
 _MOST = ("maxLength", "maxItems", "maxProperties")
 
 
-def bound_changes(old: Mapping[str, Any], new: Mapping[str, Any], path: str) -> Iterator[SchemaChange]:
+def bound_changes(old: Mapping[str, object], new: Mapping[str, object], path: str) -> Iterator[SchemaChange]:
     """The limits that differ. One that is no number, as the boolean `exclusiveMinimum` of old dialects, cannot be told."""
     for keyword in (*_LEAST, *_MOST):
         yield from _limit(keyword, old.get(keyword), new.get(keyword), path, is_least=keyword in _LEAST)
@@ -34,7 +34,7 @@ def bound_changes(old: Mapping[str, Any], new: Mapping[str, Any], path: str) -> 
     yield from _multiple(old.get("multipleOf"), new.get("multipleOf"), path)
 
 
-def _limit(keyword: str, before: Any, after: Any, path: str, *, is_least: bool) -> Iterator[SchemaChange]:
+def _limit(keyword: str, before: object, after: object, path: str, *, is_least: bool) -> Iterator[SchemaChange]:
     trivial = 0 if is_least else None
     pair = [None if value == trivial else value for value in (before, after)]
     if not all(value is None or _is_number(value) for value in pair):
@@ -79,7 +79,7 @@ def _compared(
     yield SchemaChange(path, keyword, effect, told, before and before[0], after and after[0])
 
 
-def _shown(limit: tuple[Any, int] | None) -> str:
+def _shown(limit: tuple[object, int] | None) -> str:
     return "(none)" if limit is None else f"{limit[0]}{' (exclusive)' if limit[1] else ''}"
 
 
@@ -102,5 +102,5 @@ def _unknown(path: str, keyword: str) -> SchemaChange:
     return SchemaChange(path, keyword, Effect.UNKNOWN, f"`{keyword}` changed: cannot tell whether it breaks")
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)

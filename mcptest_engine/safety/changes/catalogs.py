@@ -114,7 +114,7 @@ def _surface(old: Surface, new: Surface, server: str | None, sections: frozenset
 _Told = tuple[Impact, str, str, str]
 
 
-def _tool(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Told]:
+def _tool(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Told]:
     yield from _schema(
         "inputSchema", schema_changes(old.get("inputSchema", {}), new.get("inputSchema", {})), _OF_ARGUMENTS
     )
@@ -145,7 +145,7 @@ def _schema(where: str, changes: Sequence[SchemaChange], impacts: Mapping[Effect
         yield impacts.get(change.effect, Impact.COMPATIBLE), where, change.path, change.message
 
 
-def _hints(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Told]:
+def _hints(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Told]:
     for hint, (default, promise) in _SAFE.items():
         before, after = (hints.get(hint, default) for hints in (old, new))
         if before == after:
@@ -157,7 +157,7 @@ def _hints(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Told]:
     yield from _rest(old, new, {"title", *_SAFE}, where="annotations")
 
 
-def _prompt(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Told]:
+def _prompt(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Told]:
     had, has = _by(_list(old.get("arguments")), "name"), _by(_list(new.get("arguments")), "name")
     for name in dict.fromkeys([*has, *had]):
         path = one_line(name, 80)
@@ -176,7 +176,7 @@ def _prompt(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Told]:
     yield from _rest(old, new, {"name", "title", "description", "arguments"})
 
 
-def _resource(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Told]:
+def _resource(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Told]:
     before, after = old.get("mimeType"), new.get("mimeType")
     if before != after:
         lost = before is not None
@@ -187,7 +187,7 @@ def _resource(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Told]
 
 
 def _texts(
-    old: Mapping[str, Any], new: Mapping[str, Any], keys: Sequence[str], *, where: str = "", path: str = ""
+    old: Mapping[str, object], new: Mapping[str, object], keys: Sequence[str], *, where: str = "", path: str = ""
 ) -> Iterator[_Told]:
     for key in keys:
         before, after = old.get(key), new.get(key)
@@ -196,13 +196,13 @@ def _texts(
             yield Impact.COMPATIBLE, where or key, path, f"{key} {what}"
 
 
-def _rest(old: Mapping[str, Any], new: Mapping[str, Any], known: set[str], *, where: str = "") -> Iterator[_Told]:
+def _rest(old: Mapping[str, object], new: Mapping[str, object], known: set[str], *, where: str = "") -> Iterator[_Told]:
     for key in dict.fromkeys([*new, *old]):
         if key not in known and _json(old.get(key), None) != _json(new.get(key), None):
             yield Impact.COMPATIBLE, where or one_line(str(key), 80), "", f"`{one_line(str(key), 80)}` changed"
 
 
-def _rename_hint(name: str, entry: Mapping[str, Any], added: Mapping[str, Mapping[str, Any]]) -> str:
+def _rename_hint(name: str, entry: Mapping[str, object], added: Mapping[str, Mapping[str, object]]) -> str:
     """A question, "(renamed to `b`?)", where an entry that is new looks like the one that is gone; else ""."""
     found = [
         other
@@ -215,7 +215,7 @@ def _rename_hint(name: str, entry: Mapping[str, Any], added: Mapping[str, Mappin
     return "" if best is None else f" (renamed to `{one_line(best, 80)}`?)"
 
 
-def _without_name(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _without_name(entry: Mapping[str, object]) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if key not in {"name", "uri", "uriTemplate", "title"}}
 
 
@@ -232,13 +232,13 @@ def _new_warnings(old: Surface, new: Surface) -> Iterator[Finding]:
         )
 
 
-def _by(entries: Sequence[Any], key: str) -> dict[str, Mapping[str, Any]]:
+def _by(entries: Sequence[object], key: str) -> dict[str, Mapping[str, Any]]:
     return {
         str(entry[key]): entry for entry in entries if isinstance(entry, Mapping) and isinstance(entry.get(key), str)
     }
 
 
-def _unclear(old: Sequence[Any], new: Sequence[Any], key: str) -> list[str]:
+def _unclear(old: Sequence[object], new: Sequence[object], key: str) -> list[str]:
     """The names that one of two lists has more than once, unless both have the same entries of it."""
     found: dict[str, tuple[list[str], list[str]]] = {}
     for side, entries in enumerate((old, new)):
@@ -248,12 +248,12 @@ def _unclear(old: Sequence[Any], new: Sequence[Any], key: str) -> list[str]:
     return [name for name, (one, other) in found.items() if max(len(one), len(other)) > 1 and one != other]
 
 
-def _json(value: Any, limit: int | None = 80) -> str:
+def _json(value: object, limit: int | None = 80) -> str:
     text = json.dumps(value, ensure_ascii=False, sort_keys=True)
     return text if limit is None else one_line(text, limit)
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.safety.changes.change import Effect, SchemaChange
@@ -120,6 +120,6 @@ def _types_text(types: frozenset[str] | None) -> str:
     return "any" if types is None else one_line(" or ".join(sorted(types)), 120)
 
 
-def of_type(schema: Any) -> str:
+def of_type(schema: object) -> str:
     types = types_of(schema) if isinstance(schema, Mapping) else None
     return "" if types is None else f" ({_types_text(types)})"

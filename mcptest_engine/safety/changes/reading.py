@@ -72,19 +72,19 @@ def dialect(schema: Schema) -> str:
     return str(schema.get("$schema", _NEWEST)).rstrip("#").removeprefix("https:").removeprefix("http:")
 
 
-def reads_alike(schema: Any) -> bool:
+def reads_alike(schema: object) -> bool:
     """Whether every dialect reads the schema alike: it has none of the words whose meaning changed."""
     text = canonical(schema)
     return not any(f'"{word}"' in text for word in _CHANGED_WORDS) and '"items": [' not in text
 
 
-def has_nested_id(schema: Any) -> bool:
+def has_nested_id(schema: object) -> bool:
     """Whether a part has an `$id` of its own, from which references inside it count."""
     own = isinstance(schema, Mapping) and "$id" in schema
     return canonical(schema).count('"$id":') > own
 
 
-def pointed(root: Any, reference: Any) -> Any:
+def pointed(root: object, reference: object) -> Any:
     """What a reference into its own document leads to; None for any other one."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
@@ -127,24 +127,24 @@ def values_of(schema: Schema) -> list[str] | None:
     return found
 
 
-def mapping(value: Any) -> Mapping[str, Any]:
+def mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def listed(value: Any) -> list[Any]:
+def listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def names(value: Any) -> list[str]:
+def names(value: object) -> list[str]:
     return [name for name in listed(value) if isinstance(name, str)]
 
 
-def canonical(value: Any) -> str:
+def canonical(value: object) -> str:
     """A value as JSON that is the same for equal values: `1` and `1.0` are, `1` and `true` are not."""
     return json.dumps(_plain(value), sort_keys=True)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):

@@ -66,7 +66,7 @@ _GAINING = frozenset({Effect.WIDENED, Effect.BOTH, Effect.UNKNOWN})
 _ONLY_REFERS = frozenset({"$ref", "$schema", "$id", "$defs", "definitions"})
 
 
-def schema_changes(old: Any, new: Any) -> list[SchemaChange]:
+def schema_changes(old: object, new: object) -> list[SchemaChange]:
     """Every difference between two schemas, in the order of the new one's parts; [] for equal ones."""
     if canonical(old) == canonical(new):
         return []
@@ -83,7 +83,7 @@ class _Comparison:
     `_under_way` holds the pairs being compared: a pair met again inside itself holds if the rest does, as values are finite.
     """
 
-    def __init__(self, old: Any, new: Any) -> None:
+    def __init__(self, old: object, new: object) -> None:
         self._roots = (old, new)
         self._under_way: set[tuple[int, int]] = set()
         self._steps = 0
@@ -96,7 +96,7 @@ class _Comparison:
         except (_TooMuch, RecursionError):
             return [SchemaChange("", "", Effect.UNKNOWN, "the schema changed, and is too large to tell how")]
 
-    def _compare(self, old_raw: Any, new_raw: Any, path: str, depth: int) -> list[SchemaChange]:
+    def _compare(self, old_raw: object, new_raw: object, path: str, depth: int) -> list[SchemaChange]:
         self._steps += 1
         if depth > _MOST_DEPTH or self._steps > _MOST_STEPS:
             raise _TooMuch
@@ -291,7 +291,7 @@ class _Comparison:
         """Whether each of `these` allows nothing that none of `those` does."""
         return all(any(self._implies(one, other, side, depth) for other in those) for one in these)
 
-    def _implies(self, one: Any, other: Any, side: int, depth: int) -> bool:
+    def _implies(self, one: object, other: object, side: int, depth: int) -> bool:
         """Whether all that `one` allows is allowed by `other`; `side` is the document that `one` stands in."""
         if side == 0:
             return not any(change.effect in _LOSING for change in self._compare(one, other, "?", depth + 1))
@@ -349,7 +349,7 @@ class _Comparison:
 
     # reading
 
-    def _same(self, one: Any, other: Any) -> bool:
+    def _same(self, one: object, other: object) -> bool:
         """Whether two parts are the same text and mean the same: a part that refers to others means what these say."""
         text = canonical(one)
         return text == canonical(other) and ('"$ref"' not in text or self._same_definitions())
@@ -358,7 +358,7 @@ class _Comparison:
         old, new = (root if isinstance(root, Mapping) else {} for root in self._roots)
         return all(canonical(old.get(key)) == canonical(new.get(key)) for key in ("$defs", "definitions"))
 
-    def _target(self, raw: Any, side: int) -> Any:
+    def _target(self, raw: object, side: int) -> Any:
         """What a schema that only refers leads to, so that a tree is known again; the schema itself where that is nowhere."""
         found = raw
         for _ in range(_MOST_DEPTH):
@@ -367,7 +367,7 @@ class _Comparison:
             found = None if self._has_bases[side] else pointed(self._roots[side], found["$ref"])
         return raw
 
-    def _normal(self, raw: Any, side: int) -> Schema | None:
+    def _normal(self, raw: object, side: int) -> Schema | None:
         """A schema as a mapping, its reference followed and its `allOf` merged where that is the same; None if not."""
         if isinstance(raw, bool):
             return {} if raw else {"not": {}}

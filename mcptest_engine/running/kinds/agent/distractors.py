@@ -82,7 +82,7 @@ def mix_names(names: Sequence[str]) -> list[int]:
     return sorted(range(len(names)), key=lambda at: hashlib.sha256(names[at].encode("utf-8", "surrogatepass")).digest())
 
 
-def _near(like: Sequence[tuple[str, Mapping[str, Any]]], taken: Collection[str]) -> Iterator[Distractor]:
+def _near(like: Sequence[tuple[str, Mapping[str, object]]], taken: Collection[str]) -> Iterator[Distractor]:
     for number in count(1) if like else ():
         for word, why in _VARIANTS:
             for server, one in like:

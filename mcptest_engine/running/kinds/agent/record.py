@@ -96,9 +96,9 @@ def _outline(trace: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _ends(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _ends(rows: Sequence[Mapping[str, object]]) -> list[Mapping[str, Any]]:
     return list(rows) if len(rows) <= 2 * MOST_TURNS else [*rows[:MOST_TURNS], *rows[-MOST_TURNS:]]
 
 
-def _truncate_row(row: Mapping[str, Any], limit: int) -> dict[str, Any]:
+def _truncate_row(row: Mapping[str, object], limit: int) -> dict[str, Any]:
     return {key: truncate(value, limit) if key in (*_FOREIGN, *_TEXTS) else value for key, value in row.items()}

@@ -79,7 +79,7 @@ def unknown_names(
                 yield f"`tools.{key}` names `{pattern}`, which no server lists" + (f"; {hint}" if hint else "")
 
 
-def stub_result(tool: Mapping[str, Any]) -> dict[str, Any]:
+def stub_result(tool: Mapping[str, object]) -> dict[str, Any]:
     """A result that the tool could have given: a value for its `outputSchema`, or a text where it has none that can be met."""
     schema = tool.get("outputSchema")
     if isinstance(schema, dict):

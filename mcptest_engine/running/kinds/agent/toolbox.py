@@ -56,8 +56,8 @@ class Toolbox:
 
     def __init__(
         self,
-        listed: Mapping[str, Sequence[Mapping[str, Any]]],
-        distractors: Mapping[str, Any] | None = None,
+        listed: Mapping[str, Sequence[Mapping[str, object]]],
+        distractors: Mapping[str, object] | None = None,
         redact: Callable[[Any], Any] = lambda value: value,
     ) -> None:
         self.remarks: list[str] = []
@@ -81,7 +81,7 @@ class Toolbox:
         """The tool that the model means."""
         return self._by_name.get(told)
 
-    def relist(self, server: str, descriptors: Sequence[Mapping[str, Any]]) -> None:
+    def relist(self, server: str, descriptors: Sequence[Mapping[str, object]]) -> None:
         """Take the server's tools as they are listed now; one that is not listed any more stays as it was."""
         found = descriptors_by_name(descriptors)
         for told, tool in self._by_name.items():
@@ -103,7 +103,9 @@ class Toolbox:
         texts = ((offer.name, offer.description, json.dumps(offer.input_schema)) for offer in self.offers)
         return estimate_tokens(text for three in texts for text in three)
 
-    def _found(self, listed: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    def _found(
+        self, listed: Mapping[str, Sequence[Mapping[str, object]]]
+    ) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         for server, descriptors in listed.items():
             seen = set()
             for descriptor in descriptors:
@@ -160,7 +162,7 @@ def _offer(tool: ListedTool) -> ToolOffer:
     return ToolOffer(tool.told, description, schema if fit and isinstance(schema, dict) else _ANY_OBJECT)
 
 
-def answer_for_model(result: Mapping[str, Any]) -> str:
+def answer_for_model(result: Mapping[str, object]) -> str:
     """What a model is told of a result: its texts, the rest described; `structuredContent` as JSON where there is no text.
 
     Source: MCP 2025-11-25, server/tools, Tool Result.

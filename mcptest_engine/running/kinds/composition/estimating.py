@@ -93,7 +93,7 @@ class _Known(NamedTuple):
     run_id: str | None
 
 
-def estimate(cases: Iterable[Case], records: Iterable[Mapping[str, Any]]) -> list[CompositionEstimate]:
+def estimate(cases: Iterable[Case], records: Iterable[Mapping[str, object]]) -> list[CompositionEstimate]:
     """The estimate of each composition among the cases. `records` are earlier ones of the suite as JSON, the newest first."""
     seen = _Seen(records)
     groups: dict[int, list[Row]] = {}
@@ -207,7 +207,7 @@ def _static_length(program: Program, reference: Reference) -> int | None:
 class _Seen:
     """What nodes cost in earlier runs: of the same case, else of the newest one of the composition."""
 
-    def __init__(self, records: Iterable[Mapping[str, Any]]) -> None:
+    def __init__(self, records: Iterable[Mapping[str, object]]) -> None:
         self._by_case: dict[tuple[str, str | None, str], Seen] = {}
         self._by_name: dict[tuple[str, str], Seen] = {}
         for record in records:

@@ -48,7 +48,7 @@ class _Foreign:
         self._redact_value = redactor.redact
         self._known: dict[int, tuple[Any, Any]] = {}
 
-    def redact(self, value: Any) -> Any:
+    def redact(self, value: object) -> Any:
         """Redact a value; returns the same object when there was nothing to do."""
         if not isinstance(value, (dict, list)):
             return self._redact_value(value)

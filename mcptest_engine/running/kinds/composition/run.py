@@ -94,7 +94,7 @@ class RunServices:
             self._still_since = None
 
     async def call(
-        self, server: str, tool: str, args: Mapping[str, Any], timeout_seconds: float
+        self, server: str, tool: str, args: Mapping[str, object], timeout_seconds: float
     ) -> tuple[Mapping[str, Any], str | None]:
         """The answer of one call, and what its server's list has against it. Raises: ServerError."""
         self._count(at_work=1)
@@ -104,7 +104,7 @@ class RunServices:
             self._count(at_work=-1)
         return exchange.answer, odd
 
-    async def compute(self, program: str, value: Any) -> list[Any]:
+    async def compute(self, program: str, value: object) -> list[Any]:
         """The outputs of a jq program, which runs beside the loop. Raises: ComputeError."""
         from mcptest_engine.core.clipping import show_text
         from mcptest_engine.core.jq import JqProgramError, JqRunError, run_program
@@ -153,7 +153,7 @@ class RunServices:
         if self._cut_short is not None:
             self._cut_short(trace.envelope())
 
-    async def judged(self, judging: Callable[..., Outcome], envelope: Mapping[str, Any]) -> Outcome:
+    async def judged(self, judging: Callable[..., Outcome], envelope: Mapping[str, object]) -> Outcome:
         """What the judgement says, beside the loop where it takes its time; models have their say where it needs one."""
         if self._judge_by_models is not None and uses_matcher(self._case.expect, "llm-judge"):
             return await self._judge_by_models(judging, self._case, envelope)

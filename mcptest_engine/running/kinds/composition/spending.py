@@ -36,7 +36,7 @@ class Usage(NamedTuple):
 _NOTHING = Usage()
 
 
-def usage_of(result: Any) -> Usage:
+def usage_of(result: object) -> Usage:
     """What a result says that its call cost; what is no amount of money or tokens is not believed."""
     meta = result.get("_meta") if isinstance(result, dict) else None
     said = meta.get(USAGE) if isinstance(meta, dict) else None

@@ -46,7 +46,7 @@ class WalkEnvironment(Protocol):
     """What a walk needs of the outside."""
 
     async def call(
-        self, server: str, tool: str, args: Mapping[str, Any], timeout_seconds: float
+        self, server: str, tool: str, args: Mapping[str, object], timeout_seconds: float
     ) -> tuple[Mapping[str, Any], str | None]:
         """The answer of `tools/call`, {"result"} or {"error"}, and what the server's list has against the call.
 
@@ -54,7 +54,7 @@ class WalkEnvironment(Protocol):
         """
         ...
 
-    async def compute(self, program: str, value: Any) -> list[Any]:
+    async def compute(self, program: str, value: object) -> list[Any]:
         """The outputs of a jq program. Raises: ComputeError."""
         ...
 
@@ -74,7 +74,7 @@ class WalkEnvironment(Protocol):
         """A node was begun, or has ended."""
         ...
 
-    def redact(self, value: Any) -> Any:
+    def redact(self, value: object) -> Any:
         """The value without secrets, for what is quoted of it."""
         ...
 
@@ -299,18 +299,18 @@ class Walk:
         node = self._nodes[parent]
         return node.output if node.status == OK else plan.defaults[parent]
 
-    async def _holds(self, program: str, context: Any, key: str) -> bool:
+    async def _holds(self, program: str, context: object, key: str) -> bool:
         """By jq's rule everything is true but false and null; no output is false."""
         outputs = await self._computed(program, context, key)
         return bool(outputs) and outputs[-1] is not None and outputs[-1] is not False
 
-    async def _computed(self, program: str, value: Any, key: str) -> list[Any]:
+    async def _computed(self, program: str, value: object, key: str) -> list[Any]:
         try:
             return await self._world.compute(program, value)
         except ComputeError as wrong:
             raise _Failed(f"`{key}`: {wrong}") from None
 
-    def _elements(self, plan: NodePlan, by_id: Mapping[str, Any]) -> tuple[int, Iterable[Any]]:
+    def _elements(self, plan: NodePlan, by_id: Mapping[str, object]) -> tuple[int, Iterable[Any]]:
         """How many elements a fan-out has, and each; of several arrays their combinations, the last one's changing first."""
         arrays = [self._array(key, source, by_id) for key, source in plan.sources.items()]
         if isinstance(plan.for_each, Reference):
@@ -322,7 +322,7 @@ class Walk:
         names = tuple(plan.for_each or ())
         return count, (dict(zip(names, values, strict=True)) for values in product(*arrays))
 
-    def _array(self, key: str, source: Reference, by_id: Mapping[str, Any]) -> list[Any]:
+    def _array(self, key: str, source: Reference, by_id: Mapping[str, object]) -> list[Any]:
         is_sugar = EVERY in source.path and source.path.index(EVERY) == len(source.path) - 1  # `${a.b[*]}` is `${a.b}`
         whole = source._replace(path=source.path[:-1]) if is_sugar else source
         elements = self._part(whole, by_id[source.name])
@@ -333,7 +333,7 @@ class Walk:
         found = f"`${{{source.text}}}` (node `{source.name}`) is {kind_of(elements)}"
         raise _Failed(f"`{key}` needs an array, and {found}")
 
-    async def _fanned_out(self, node: NodeTrace, by_id: Mapping[str, Any]) -> list[Any]:
+    async def _fanned_out(self, node: NodeTrace, by_id: Mapping[str, object]) -> list[Any]:
         most, elements = self._elements(node.plan, by_id)
         outputs: list[Any] = [None] * most
         queue = iter(enumerate(elements))
@@ -370,7 +370,9 @@ class Walk:
             raise asyncio.CancelledError
         return outputs
 
-    async def _called(self, node: NodeTrace, by_id: Mapping[str, Any], item: tuple[int, Any] | None = None) -> Any:
+    async def _called(
+        self, node: NodeTrace, by_id: Mapping[str, object], item: tuple[int, object] | None = None
+    ) -> Any:
         """Call until the loop's condition holds, once where there is none; the last output."""
         loop = node.plan.loop if not node.plan.mock else None
         if loop is None:
@@ -388,7 +390,7 @@ class Walk:
         raise _Failed(f"`loop.until` did not hold within {counted(loop.most, 'call')}")
 
     async def _tried(
-        self, node: NodeTrace, by_id: Mapping[str, Any], item: tuple[int, Any] | None, iteration: int | None
+        self, node: NodeTrace, by_id: Mapping[str, object], item: tuple[int, object] | None, iteration: int | None
     ) -> Any:
         """One call, made again where it fails and may be."""
         try:
@@ -411,7 +413,9 @@ class Walk:
                 return call.output  # what was paid for is kept, also where it was too much
         raise _Failed(str(call.problem), call.hint, call.kind, call.stderr_tail)
 
-    async def _call(self, node: NodeTrace, call: Call, by_id: Mapping[str, Any], item: tuple[int, Any] | None) -> None:
+    async def _call(
+        self, node: NodeTrace, call: Call, by_id: Mapping[str, object], item: tuple[int, object] | None
+    ) -> None:
         clock, plan = self._world.clock, node.plan
         if plan.mock:
             try:
@@ -465,7 +469,7 @@ class Walk:
                 call.output, call.problem = await self._made(plan.transform, {"result": call.result}, "transform")
                 call.output = share_long_texts(call.output, call.result)
 
-    async def _made(self, program: str, value: Any, key: str) -> tuple[Any, str | None]:
+    async def _made(self, program: str, value: object, key: str) -> tuple[Any, str | None]:
         """(the one output of a program, None), or (None, what is wrong with it)."""
         try:
             outputs = await self._computed(program, value, key)
@@ -475,7 +479,7 @@ class Walk:
             return outputs[0], None
         return None, f"`{key}` must give one value, but gave {len(outputs)}"
 
-    def _filled(self, value: Any, by_id: Mapping[str, Any], item: tuple[int, Any] | None) -> Any:
+    def _filled(self, value: object, by_id: Mapping[str, object], item: tuple[int, object] | None) -> Any:
         def look_up(reference: Reference) -> Any:
             if reference.space == "item":
                 return reference if item is None else self._part(reference, item[1])
@@ -486,14 +490,14 @@ class Walk:
 
         return fill(value, look_up)
 
-    def _part(self, reference: Reference, value: Any) -> Any:
+    def _part(self, reference: Reference, value: object) -> Any:
         try:
             return part_of(reference, value)
         except Unresolved:
             part_of(reference, self._world.redact(value))  # what it says quotes keys, and cuts them off
             raise
 
-    def _refusal(self, result: Any) -> str | None:
+    def _refusal(self, result: object) -> str | None:
         """What a tool that reports an error says."""
         if not isinstance(result, dict) or result.get("isError") is not True:
             return None
@@ -501,7 +505,7 @@ class Walk:
 
         return f"the tool reported an error: {content_text(result, 300, self._world.redact) or '(no text)'}"
 
-    def _rpc_error_text(self, error: Any) -> str:
+    def _rpc_error_text(self, error: object) -> str:
         from mcptest_engine.core.clipping import told_error
 
         return told_error(error, self._world.redact)
@@ -522,7 +526,7 @@ def _over_cap(plan: NodePlan, call: Call) -> str | None:
     return _over(plan.cap, call.usage, "the call", ("max_cost_per_call_usd", "max_tokens_per_call"))
 
 
-def _over_loop(node: NodeTrace, loop: Loop, item: tuple[int, Any] | None) -> str | None:
+def _over_loop(node: NodeTrace, loop: Loop, item: tuple[int, object] | None) -> str | None:
     if loop.cap.cost_usd is None and loop.cap.tokens is None:
         return None
     number = None if item is None else item[0]
@@ -563,7 +567,7 @@ async def _ended(tasks: Iterable[asyncio.Task[None]]) -> None:
         raise asyncio.CancelledError
 
 
-def share_long_texts(value: Any, source: Any) -> Any:
+def share_long_texts(value: object, source: object) -> Any:
     """Return `value` with each long text that also stands in `source` replaced by that one object, so that it is held once.
 
     `value` is fresh JSON that nobody else holds: it is changed in place.
@@ -582,7 +586,7 @@ def share_long_texts(value: Any, source: Any) -> Any:
     return top[0]
 
 
-def _long_texts(source: Any) -> list[str]:
+def _long_texts(source: object) -> list[str]:
     found: list[str] = []
     met = [source]
     for member in met:

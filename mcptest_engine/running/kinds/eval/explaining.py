@@ -147,7 +147,7 @@ def sums_of(planned: Sequence[PlannedGrading], cases: Sequence[Case]) -> Sums:
 
 
 def _judged(
-    planned: PlannedGrading, written: Any, judge: Judge, models: Models, prices: PriceList, known: int | None
+    planned: PlannedGrading, written: object, judge: Judge, models: Models, prices: PriceList, known: int | None
 ) -> PlannedGrading:
     seats = seats_of(judge, models)
     deferred = planned.deferred or why_no_verdict(seats)
@@ -179,14 +179,14 @@ def _answer(candidate: Candidate) -> str:
     return f"what {'a model' if agent.model is None else f'`{agent.model}`'} answers{over}, in at most {agent.max_turns} turns"
 
 
-def _read(written: Any) -> Rubric | None:
+def _read(written: object) -> Rubric | None:
     try:
         return read_rubric(written)
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def _lines(written: Any) -> list[str]:
+def _lines(written: object) -> list[str]:
     rubric = _read(written)
     return [] if rubric is None or written == "" else outline(rubric)
 

@@ -135,7 +135,7 @@ def rows_of(
     *,
     scorers: Mapping[str, Scorer],
     judge: Mapping[str, Any],
-    budget: Mapping[str, Any],
+    budget: Mapping[str, object],
 ) -> Iterator[tuple[str, EvalRow]]:
     """The rows of an eval with their full names; rows of one answer share its candidate. `judge` and `budget` are the suite's.
 
@@ -188,7 +188,7 @@ def why_deferred(body: AgentProgram | EvalRow, providers: Providers) -> str | No
     return reason
 
 
-def metric_row(metric: str, written: Any, judge: Mapping[str, Any], *, run: str = "") -> MetricRow:
+def metric_row(metric: str, written: object, judge: Mapping[str, object], *, run: str = "") -> MetricRow:
     """What a model judges of the `run`-th run of a case; `judge` is the suite's."""
     told = written if isinstance(written, dict) else {}
     return MetricRow(metric, written, told.get("threshold", DEFAULT_THRESHOLD), judge_of(told.get("judge"), judge), run)

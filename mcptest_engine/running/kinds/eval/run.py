@@ -286,7 +286,7 @@ class Candidates:
         outcome = Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=told, failure=failure)
         return Answer(failed=outcome, request=request, output=output, size=exchange.size)
 
-    def _fault(self, tool: str, answer: Mapping[str, Any]) -> str | None:
+    def _fault(self, tool: str, answer: Mapping[str, object]) -> str | None:
         """Why what came is no answer, in the server's words."""
         if answer.get("error") is not None:
             return f"the server answered {told_error(answer['error'], self._redact)}"
@@ -299,7 +299,7 @@ class Candidates:
         return None
 
 
-def text_of(result: Mapping[str, Any]) -> str | None:
+def text_of(result: Mapping[str, object]) -> str | None:
     """The text of a tool's answer: its text blocks, one a line; else its structured content as JSON; None without either."""
     content = result.get("content")
     blocks = content if isinstance(content, list) else []
