@@ -149,16 +149,17 @@ def _of_file(flags: Mapping[str, Any], timeout_seconds: float | None, form: str)
         for problem in () if name else found.problems:
             printer.tell(Check(layer="suite", name="file", status=Status.FAILED, detail=problem))
         for server in servers:
+            printer.server = server.name
+            printer.title(f"{one_line(server.name, 80)}: {one_line(server.shown, 300)}")
             if not (server.enabled or name):
-                printer.tell(Check(layer="suite", name=server.name, status=Status.SKIPPED, detail="turned off"))
+                printer.tell(Check(layer="suite", name="file", status=Status.SKIPPED, detail="turned off"))
                 continue
             if server.missing:
                 names = ", ".join(f"`{name}`" for name in server.missing)
                 hint = f"give it: --input {server.missing[0]}=VALUE"
-                detail = f"{server.name} needs a value for {names}"
-                printer.tell(Check(layer="suite", name=server.name, status=Status.FAILED, detail=detail, hint=hint))
+                detail = f"it needs a value for {names}"
+                printer.tell(Check(layer="suite", name="inputs", status=Status.FAILED, detail=detail, hint=hint))
                 continue
-            printer.title(f"{one_line(server.name, 80)}: {one_line(server.shown, 300)}")
             spec = chosen_in_file(server, path, _NO_EXTRAS).spec(timeout_seconds)
             seconds = timeout_seconds or min(_TLS_OR_TCP_SECONDS, spec.connect_timeout_seconds)
             learnt: list[Catalog] = []
@@ -267,6 +268,7 @@ class _Printer:
         from mcptest_engine.core.sanitise import one_line
 
         self.checks: list[Check] = []
+        self.server: str | None = None
         self._text = form == "text"
         self._width = width
         self._paint = colours(sys.stdout)
@@ -285,10 +287,10 @@ class _Printer:
         if self._redact is not None:
             hint = check.hint and self._redact(check.hint)
             check = replace(check, detail=self._redact(check.detail), hint=hint)
-        self.checks.append(check)
+        self.checks.append(check if self.server is None else replace(check, server=self.server))
         if not self._text:
             return
-        if check.layer in _GROUPS and check.layer != self._group:
+        if self.server is None and check.layer in _GROUPS and check.layer != self._group:
             self._group = check.layer
             self._write(("\n" if len(self.checks) > 1 else "") + self._paint("1", _GROUPS[check.layer]))
         mark, code = self._marks[check.status], _MARKS[check.status][2]
@@ -344,7 +346,8 @@ class _Printer:
             line = self._paint("31", f"{counted(report.count(Status.FAILED), 'check')} failed{also}")
         else:
             first = self._one_line(failed.detail.split("\n", 1)[0], 200)
-            line = self._paint("31", f"failed at {failed.name.strip()}: {first}")
+            of_server = "" if failed.server is None else f"{self._one_line(failed.server, 80)}: "
+            line = self._paint("31", f"{of_server}failed at {failed.name.strip()}: {first}")
         self._write(f"\n{line}")
 
     def _encodable(self, mark: str) -> str:

@@ -85,27 +85,48 @@ def opened_server_file(path: Path, environ: Mapping[str, str], inputs: Mapping[s
                 manifest = read_settings(Path(folder) / "manifest.json")
                 if manifest is None:
                     raise UsageError(f"`{path}` has no `manifest.json`")
-                yield _bundle(manifest, path, Path(folder), environ, inputs, is_temporary=True)
+                with _shapes_refused(path):
+                    unpacked = _bundle(manifest, path, Path(folder), environ, inputs, is_temporary=True)
+                yield unpacked
             return
         settings = _read(path)
     except (OSError, zipfile.BadZipFile, ValueError) as wrong:
         raise UsageError(f"`{path}` cannot be read: {getattr(wrong, 'strerror', None) or wrong}") from None
+    with _shapes_refused(path):
+        named = _servers_of(settings, path, environ, inputs)
+    yield named
+
+
+@contextmanager
+def _shapes_refused(path: Path) -> Iterator[None]:
+    """Raises: UsageError for what has another shape than the format of the file says."""
+    try:
+        yield
+    except ValueError as wrong:
+        raise UsageError(f"`{path}` cannot be read: {wrong}") from None
+
+
+def _servers_of(
+    settings: Mapping[str, Any], path: Path, environ: Mapping[str, str], inputs: Mapping[str, str]
+) -> ServerFile:
     if "manifest_version" in settings or "dxt_version" in settings:
-        yield _bundle(settings, path, path.resolve().parent, environ, inputs, is_temporary=False)
-    elif isinstance(settings.get("server"), dict) and (
-        "packages" in settings["server"] or "remotes" in settings["server"]
-    ):
-        yield _registry(settings["server"], path, environ, inputs)
-    elif "packages" in settings or "remotes" in settings:
-        yield _registry(settings, path, environ, inputs)
-    else:
-        named = {f"input:{name}": value for name, value in inputs.items()}
-        try:
-            found = servers_in(settings, path, {**environ, **inputs, **named})
-        except ValueError as wrong:
-            raise UsageError(f"`{path}` cannot be read: {wrong}") from None
-        problems = tuple(problem.message for problem in found.problems)
-        yield ServerFile(kind="agent config", servers=found.servers, problems=problems)
+        return _bundle(settings, path, path.resolve().parent, environ, inputs, is_temporary=False)
+    inner = settings.get("server")
+    if isinstance(inner, dict) and ("packages" in inner or "remotes" in inner):
+        return _registry(inner, path, environ, inputs)
+    if "packages" in settings or "remotes" in settings:
+        return _registry(settings, path, environ, inputs)
+    named = {f"input:{name}": value for name, value in inputs.items()}
+    found = servers_in(settings, path, {**environ, **inputs, **named})
+    problems = tuple(problem.message for problem in found.problems)
+    return ServerFile(kind="agent config", servers=found.servers, problems=problems)
+
+
+def _object(value: Any, place: str) -> Mapping[str, Any]:
+    """The object, an empty one for null. Raises: ValueError."""
+    if value is not None and not isinstance(value, dict):
+        raise ValueError(f"`{place}` is not an object")
+    return value or {}
 
 
 def _read(path: Path) -> Mapping[str, Any]:
@@ -157,7 +178,9 @@ class _Values:
         value = self._inputs.get(name)
         return self._environ.get(name) if value is None and in_environment else value
 
-    def of(self, field: Mapping[str, Any], name: str, *, in_environment: bool = False) -> str | None:
+    def of(
+        self, field: Mapping[str, Any], name: str, *, in_environment: bool = False, has_all: bool = False
+    ) -> str | None:
         """The value of an input of the registry: as it says, as given, or its default; None where it may be left out."""
         value = field.get("value")
         if value is None:
@@ -167,22 +190,26 @@ class _Values:
             if field.get("isRequired", field.get("is_required")):
                 self.missing[name] = None
             return None
-        variables = field.get("variables") or {}
-        text = self.filled(str(value), variables)
-        if field.get("isSecret", field.get("is_secret")) or any(one.get("isSecret") for one in variables.values()):
+        variables = _object(field.get("variables"), "variables")
+        text = self.filled(str(value), variables, has_all=has_all)
+        if field.get("isSecret", field.get("is_secret")) or any(
+            _object(one, f"variables.{key}").get("isSecret") for key, one in variables.items()
+        ):
             self.secrets[name] = text
         return text
 
-    def filled(self, text: str, variables: Mapping[str, Any]) -> str:
-        """The text with `{name}` replaced by the values of its variables."""
+    def filled(self, text: str, variables: Mapping[str, Any], *, has_all: bool = False) -> str:
+        """The text with `{name}` replaced by the values of its variables.
+
+        Braces around other names stay, as in an argument that is JSON. With `has_all`, as in a URL, each name is a variable.
+        """
 
         def value(found: re.Match[str]) -> str:
             name = found[1]
-            if name not in variables and self.given(name) is None:
+            if name not in variables and not has_all and self.given(name) is None:
                 return found[0]
-            filled = self.of(
-                {"isRequired": True, **variables.get(name, {}), "variables": {}}, name, in_environment=True
-            )
+            field = {**_object(variables.get(name), f"variables.{name}"), "isRequired": True, "variables": {}}
+            filled = self.of(field, name, in_environment=True)
             return found[0] if filled is None else filled
 
         return _BRACES.sub(value, text)
@@ -203,10 +230,15 @@ def _registry(
         kind = str(package.get("registryType", package.get("registry_type", package.get("registry_name", ""))))
         own = base if len(packages) + len(remotes) == 1 else f"{base}-{kind or at}"
         if kind not in _RUNNERS:
-            problems.append(f"packages[{at}]: a package of `{kind}` is not started; known: {', '.join(_RUNNERS)}")
+            known = "name the file of the bundle itself" if kind == "mcpb" else f"known: {', '.join(_RUNNERS)}"
+            problems.append(f"packages[{at}]: a package of `{kind}` is not started; {known}")
             continue
-        if not isinstance(package.get("identifier"), str):
+        identifier = package.get("identifier")
+        if not isinstance(identifier, str) or not identifier:
             problems.append(f"packages[{at}]: `identifier` is missing")
+            continue
+        if identifier.startswith("-"):  # `npx --call=…` runs something else
+            problems.append(f"packages[{at}]: the identifier `{identifier[:80]}` begins with `-`, as an option does")
             continue
         servers.append(_package(package, kind, own, path, _Values(environ, inputs)))
     for at, remote in enumerate(remotes):
@@ -215,7 +247,7 @@ def _registry(
             problems.append(f"remotes[{at}]: `url` is missing")
             continue
         values = _Values(environ, inputs)
-        target = _http(remote, values, remote.get("variables") or {})
+        target = _http(remote, values, _object(remote.get("variables"), f"remotes[{at}].variables"))
         servers.append(_found(own, path, target, values))
     if not servers and not problems:
         problems.append("it has neither `packages` nor `remotes`")
@@ -263,9 +295,15 @@ def _package(package: Mapping[str, Any], kind: str, name: str, path: Path, value
         command = [runner, *before, pinned, *after]
     target: dict[str, Any] = {"command": command, "env": env}
     transport = package.get("transport")
-    if isinstance(transport, dict) and transport.get("type") in _TRANSPORTS and isinstance(transport.get("url"), str):
+    if (
+        isinstance(transport, dict)
+        and str(transport.get("type")) in _TRANSPORTS
+        and isinstance(transport.get("url"), str)
+    ):
         target |= _http(
-            transport, values, {one.get("name", "").lstrip("-"): one for one in _entries(package, "packageArguments")}
+            transport,
+            values,
+            {str(one.get("name", "")).lstrip("-"): one for one in _entries(package, "packageArguments")},
         )
     return _found(name, path, target, values)
 
@@ -296,9 +334,9 @@ def _http(remote: Mapping[str, object], values: _Values, variables: Mapping[str,
     headers = {
         str(one["name"]): text
         for one in _entries(remote, "headers")
-        if "name" in one and (text := values.of(one, str(one["name"]), in_environment=True)) is not None
+        if "name" in one and (text := values.of(one, str(one["name"]), in_environment=True, has_all=True)) is not None
     }
-    url = values.filled(str(remote["url"]), variables)
+    url = values.filled(str(remote["url"]), variables, has_all=True)
     return {"url": url, **({"headers": headers} if headers else {})}
 
 
@@ -319,10 +357,18 @@ def _bundle(
     config = server.get("mcp_config") if isinstance(server, dict) else None
     if not isinstance(config, dict) or not isinstance(config.get("command"), str):
         raise UsageError(f"`{path}` does not say how its server is started: `server.mcp_config.command` is missing")
-    overrides = (config.get("platform_overrides") or {}).get(_PLATFORMS.get(sys.platform, ""), {})
-    config = {**config, **overrides, "env": {**(config.get("env") or {}), **(overrides.get("env") or {})}}
+    place = "server.mcp_config"
+    platforms, platform = _object(config.get("platform_overrides"), f"{place}.platform_overrides"), sys.platform
+    overrides = _object(platforms.get(_PLATFORMS.get(platform, "")), f"{place}.platform_overrides.{platform}")
+    env = (_object(one.get("env"), f"{place}.env") for one in (config, overrides))
+    config = {**config, **overrides, "env": {key: text for one in env for key, text in one.items()}}
+    if not isinstance(config.get("args") or [], list):
+        raise ValueError(f"`{place}.args` is not a list")
     values = _Values(environ, inputs)
-    asked: Mapping[str, Any] = manifest.get("user_config") or {}
+    asked = {
+        name: _object(field, f"user_config.{name}")
+        for name, field in _object(manifest.get("user_config"), "user_config").items()
+    }
 
     def texts(text: str) -> list[str]:
         """The text with what stands in it replaced; several where it is a value of `user_config` with `multiple`."""
@@ -374,8 +420,8 @@ def _bundle(
         return told or ""
 
     words = [word for written in (config["command"], *(config.get("args") or ())) for word in texts(str(written))]
-    env = {str(key): filled(str(text)) for key, text in config["env"].items()}
-    target: dict[str, Any] = {"command": words, "env": {key: text for key, text in env.items() if text}}
+    given = {str(key): filled(str(text)) for key, text in config["env"].items()}
+    target: dict[str, Any] = {"command": words, "env": {key: text for key, text in given.items() if text}}
     found = _found(str(manifest.get("name") or path.stem), path, target, values)
     if is_temporary:
         found = replace(found, places={**found.places, BUNDLE_FOLDER: str(folder)})

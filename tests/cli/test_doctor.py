@@ -348,6 +348,32 @@ def test_a_server_of_a_config_file_is_looked_at(mcptest: Run, tmp_path: Path) ->
         assert (json.loads(done.stdout)["ok"], done.returncode) == (ok, 0 if ok else 1)
 
 
+def test_each_server_of_a_registry_file_is_told_apart(mcptest: Run, tmp_path: Path) -> None:
+    """One that starts, one whose secret is on stderr when it ends, and a remote whose variable has no value."""
+    packages = [
+        {"registryType": "pypi", "identifier": name, "runtimeHint": "python", "environmentVariables": variables}
+        for name, variables in (("shop", []), ("leaking", [{"name": "KEY", "isSecret": True}]))
+    ]
+    remotes = [{"type": "streamable-http", "url": "http://{host}/"}]
+    document = {"name": "me/shop", "version": "1.0", "packages": packages, "remotes": remotes}
+    (tmp_path / "server.json").write_text(json.dumps(document), encoding="utf-8")
+    (tmp_path / "leaking.py").write_text("import os, sys\nsys.exit(os.environ['KEY'])\n", encoding="utf-8")
+    for name in ("shop.py", "minimcp.py"):
+        (tmp_path / name).write_text((SERVERS / name).read_text("utf-8"), encoding="utf-8")
+    looked = ("doctor", "--from-file", "server.json", "--input", "KEY=very-secret-key", "--yes")
+    done = mcptest(*looked, "--format", "json", PYTHONPATH=str(tmp_path))
+    checks = json.loads(done.stdout)["checks"]
+    failed = [(one["server"], one["name"], one["detail"]) for one in checks if one["status"] == "failed"]
+    assert failed == [
+        ("shop-pypi-2", "start", 'exited with code 1 before it answered "initialize"'),
+        ("shop-remote", "inputs", "it needs a value for `host`"),
+    ]
+    assert "very-secret-key" not in done.stdout
+    text = mcptest(*looked, PYTHONPATH=str(tmp_path)).stdout
+    assert "shop-remote: http://{host}/\n  ✗ inputs   it needs a value for `host`\n" in text
+    assert text.endswith('shop-pypi-2: failed at start: exited with code 1 before it answered "initialize"\n')
+
+
 # --- the message that leads here
 
 

@@ -120,7 +120,7 @@ def test_packages_and_remotes_of_a_server_json(tmp_path: Path) -> None:
     }
     assert found.servers[4].target["url"] == "http://localhost:8080/mcp"
     assert found.servers[5].missing == ("X-Key",)
-    assert found.problems == ("packages[5]: a package of `mcpb` is not started; known: npm, pypi, oci, nuget",)
+    assert found.problems == ("packages[5]: a package of `mcpb` is not started; name the file of the bundle itself",)
 
 
 def declared(server: FoundServer, path: Path) -> dict[str, Any]:
@@ -242,6 +242,84 @@ def test_a_bundle_without_a_manifest_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_says_nothing_is_refused_with_the_reason(tmp_path: Path, content: str) -> None:
     with pytest.raises(UsageError):
         read(tmp_path / "x.json", content)
+
+
+@pytest.mark.parametrize(
+    ("remote", "missing"),
+    [
+        ({"url": "http://{host}/"}, ("host",)),
+        ({"url": "http://{host}/", "variables": {"host": {"isRequired": False}}}, ("host",)),
+        ({"url": "http://{host}/", "variables": {"host": {"default": "h"}}}, ()),
+        ({"url": "http://h/", "headers": [{"name": "Authorization", "value": "Bearer {token}"}]}, ("token",)),
+    ],
+)
+def test_a_variable_of_a_remote_without_a_value_is_asked_for(
+    tmp_path: Path, remote: dict[str, Any], missing: tuple[str, ...]
+) -> None:
+    """Whether the file declares it or not: nobody is called `{host}`."""
+    content = {"name": "x/y", "remotes": [{"type": "streamable-http", **remote}]}
+    assert read(tmp_path / "server.json", content).servers[0].missing == missing
+    (server,) = read(tmp_path / "server.json", content, host="h", token="t").servers
+    assert (server.missing, "{" in json.dumps(server.target["url"])) == ((), False)
+
+
+SMALL_MANIFEST: dict[str, Any] = {
+    "manifest_version": "0.3",
+    "name": "n",
+    "server": {"mcp_config": {"command": "node", "args": ["${user_config.k}"], "env": {}, "platform_overrides": {}}},
+    "user_config": {"k": {"type": "string"}},
+}
+SMALL_PACKAGE: dict[str, Any] = {
+    "name": "x/y",
+    "packages": [
+        {
+            "registryType": "npm",
+            "identifier": "a",
+            "transport": {"type": "sse", "url": "http://{port}/"},
+            "packageArguments": [
+                {"type": "named", "name": "--port", "value": "{n}", "variables": {"n": {"default": "1"}}}
+            ],
+        }
+    ],
+    "remotes": [{"type": "sse", "url": "http://{h}/", "variables": {"h": {"default": "h"}}}],
+}
+
+
+def _places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, item in items for place in _places(item, (*path, key)))]
+
+
+@pytest.mark.parametrize("wrong", [None, 5, "x", [], {}, [1], {"a": 1}, True, [None], {"h": "x"}], ids=repr)
+def test_a_file_with_another_shape_anywhere_is_read_or_refused_with_the_reason(tmp_path: Path, wrong: Any) -> None:
+    for document in (SMALL_MANIFEST, SMALL_PACKAGE):
+        for *above, last in filter(None, _places(document)):
+            changed = json.loads(json.dumps(document))
+            inside = changed
+            for key in above:
+                inside = inside[key]
+            inside[last] = wrong
+            try:
+                servers = read(tmp_path / "server.json", changed).servers
+            except UsageError as refused:
+                assert "server.json` " in str(refused)
+                continue
+            words = [word for one in servers for word in one.target.get("command", [one.target.get("url")])]
+            assert all(isinstance(word, str) for word in words)
+
+
+def test_an_identifier_that_is_an_option_is_not_started(tmp_path: Path) -> None:
+    content = {
+        "packages": [{"registryType": "npm", "identifier": "--call=rm"}, {"registryType": "mcpb", "identifier": "u"}]
+    }
+    found = read(tmp_path / "server.json", content)
+    assert (found.servers, found.problems) == (
+        (),
+        (
+            "packages[0]: the identifier `--call=rm` begins with `-`, as an option does",
+            "packages[1]: a package of `mcpb` is not started; name the file of the bundle itself",
+        ),
+    )
 
 
 def test_whether_a_server_is_the_one_that_its_file_says(tmp_path: Path) -> None:

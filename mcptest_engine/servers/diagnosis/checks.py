@@ -31,7 +31,7 @@ class Check:
 
     `layer` is where it stands ("environment", "tcp", "protocol", …), `name` what it is; both are ours but where a name is a
     server's. `detail` and `hint` are each a clause or two, without secrets and not sanitised; `output` is what the
-    server wrote on stderr.
+    server wrote on stderr. `server` is its name where several are looked at.
     """
 
     layer: str
@@ -41,10 +41,12 @@ class Check:
     hint: str | None = None
     duration_ms: float | None = None
     output: str = ""
+    server: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The check as the JSON report holds it; what is not known is left out."""
-        told: dict[str, Any] = {"layer": self.layer, "name": self.name, "status": self.status, "detail": self.detail}
+        told: dict[str, Any] = {} if self.server is None else {"server": self.server}
+        told |= {"layer": self.layer, "name": self.name, "status": self.status, "detail": self.detail}
         if self.hint:
             told["hint"] = self.hint
         if self.duration_ms is not None:
