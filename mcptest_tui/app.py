@@ -111,6 +111,8 @@ class Workbench(AppActions, inherit_bindings=False):
         self._title = Title()
         self._is_touched = True
         """Something has happened since the session was saved last."""
+        self._saved_version = self.store.version
+        """Of the documents that are in the cache."""
         self._last_input = 0.0
         self._at_rest = Debounce(self, PAUSE_SECONDS, collect_young), Debounce(self, REST_SECONDS, collect_all)
 
@@ -376,7 +378,7 @@ class Workbench(AppActions, inherit_bindings=False):
         self.keymap_problems = keymap.problems
 
     def _save_if_touched(self) -> None:
-        if self._is_touched:
+        if self._is_touched and not self._is_in_use():
             self.save_session()
 
     def save_session(self) -> None:
@@ -397,8 +399,10 @@ class Workbench(AppActions, inherit_bindings=False):
         if text is not None:
             with suppress(OSError):  # a disk that is full: there is nothing a person could do about a session
                 self.session_file.save(text)
-        with suppress(OSError):
-            self.suites.cache.save(self.store.documents.values())
+        if self._saved_version != self.store.version:
+            with suppress(OSError):
+                self.suites.cache.save(self.store.documents.values())
+                self._saved_version = self.store.version
 
 
 def _texts(memory: Any, name: str) -> list[str]:

@@ -70,7 +70,7 @@ class SessionFile:
 
     def text_of(self, session: dict[str, Any]) -> str | None:
         """What `save` has to write, or None when nothing has changed."""
-        text = json.dumps({"version": VERSION, **session}, indent=1, sort_keys=True)
+        text = json.dumps({"version": VERSION, **session}, sort_keys=True)
         return None if text == self._written else text
 
     def save(self, text: str) -> None:

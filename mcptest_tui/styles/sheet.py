@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from inspect import getfile
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -38,6 +39,8 @@ RARE = frozenset(
     {"can-focus", "empty", "even", "first-child", "first-of-type", "focus-within", "last-child", "last-of-type", "odd"}
 )
 """The pseudo classes that are looked at where a rule asks for them; all others are known of each node."""
+OWN = (frozenset({"hover"}), frozenset({"focus", "blur"}), frozenset({"disabled", "enabled"}))
+"""The pseudo classes of each state of a widget, in the order of `state_of`."""
 _SIGNS = {SelectorType.TYPE: "", SelectorType.CLASS: ".", SelectorType.ID: "#"}
 _parsed: LRUCache[frozenset[tuple[str, str]], LRUCache[tuple[Any, ...], list[RuleSet]]] = LRUCache(THEMES)
 """What was parsed with the variables of the last themes, so that a preview of one costs nothing the second time."""
@@ -49,11 +52,15 @@ _numbers: dict[tuple[RuleSet, ...], int] = {}
 
 
 class _Requirements(NamedTuple):
-    """What some rules ask of a node and of those above it: names and pseudo classes; and a number for these rules."""
+    """What some rules ask of a node and of those above it: names and pseudo classes; and a number for these rules.
+
+    `own` says which of the states of a widget, in the order of `state_of`, the pseudo classes are about.
+    """
 
     number: int
     names: frozenset[str]
     pseudo: frozenset[str]
+    own: tuple[bool, ...]
 
 
 class _Found(NamedTuple):
@@ -202,7 +209,8 @@ def _requirements_of(rules: Iterable[RuleSet]) -> _Requirements:
     selectors = [one for rule in key for chain in rule.selector_set for one in chain.selectors]
     names = frozenset(f"{_SIGNS[one.type]}{one.name}" for one in selectors if one.type in _SIGNS)
     pseudo = frozenset(name for one in selectors for name in one.pseudo_classes)
-    return _Requirements(_numbers.setdefault(key, len(_numbers)), names, pseudo)
+    own = tuple(not pseudo.isdisjoint(one) for one in OWN)
+    return _Requirements(_numbers.setdefault(key, len(_numbers)), names, pseudo, own)
 
 
 def _state(node: DOMNode, asked: _Requirements, known: Known) -> State:
@@ -211,7 +219,9 @@ def _state(node: DOMNode, asked: _Requirements, known: Known) -> State:
     state: list[object] = [asked.number]
     for one in way:
         names, own = _cached_state(one, known)
-        state += (names & asked.names, own) if asked.pseudo else (names & asked.names,)
+        state.append(names & asked.names)
+        if asked.pseudo:
+            state.append(tuple(compress(own, asked.own)) if isinstance(one, Widget) else own)
     rare = sorted(asked.pseudo & RARE)
     state += [one.has_pseudo_classes({name}) for one in way for name in rare]
     return tuple(state)
