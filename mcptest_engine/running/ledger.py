@@ -10,6 +10,7 @@ import hashlib
 import os
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 20
 """How many earlier runs are looked at."""
-LARGEST_RECORD = 16 * 1024 * 1024
-"""Larger records are not read: they would take too much time and memory of a run."""
+MOST_BYTES = 16 * 1024 * 1024
+"""Of so many bytes of records: reading more would take too much time and memory of a run."""
 MOST_FILES = 20
 _DIGITS = 16
 _INTERPRETERS = frozenset(
@@ -78,8 +79,9 @@ class LedgerExtension(Extension):
             self._subset = (len(plan.cases), plan.declared)
         wanted = {_key(case.id) for case in plan.cases if case.begins}
         skipped = {_key(case.id) for case in plan.cases if case.skip is not None}
-        if all(self._command_of(declared) in self._programs for declared in self._suite.servers.values()):
-            self._look(wanted, skipped)  # with no program to read it takes less time than a thread to start
+        has_programs = all(self._command_of(declared) in self._programs for declared in self._suite.servers.values())
+        if has_programs and self._needs_no_record():
+            self._look(wanted, skipped)  # which takes less time than a thread to start
         else:
             self._thread = Thread(target=self._look, args=(wanted, skipped), name="earlier runs", daemon=True)
             self._thread.start()
@@ -186,7 +188,7 @@ class LedgerExtension(Extension):
         Of the tests `wanted` a decided result is needed, of those that are `skipped` now any.
         """
         session = _session_of(self._settings.requested_by)
-        passed = self._find_whole_pass() if session is None else None
+        passed = self._whole_pass if session is None else None
         if passed is not None:
             self._earlier.append({**passed, "tests": []})
             return
@@ -206,7 +208,17 @@ class LedgerExtension(Extension):
             if len(self._earlier) == MOST_RUNS or (session is None and not (wanted or skipped)):
                 break
 
-    def _find_whole_pass(self) -> dict[str, Any] | None:
+    def _needs_no_record(self) -> bool:
+        """Whether there is no earlier run to read, or its head says enough."""
+        if self._settings.selection.shard is not None:
+            return True
+        if _session_of(self._settings.requested_by) is not None:
+            return False
+        path = self._workspace.relative(self._suite.path)
+        return next(self._workspace.run_files_of(path), None) is None or self._whole_pass is not None
+
+    @cached_property
+    def _whole_pass(self) -> dict[str, Any] | None:
         """The head of the newest run, if it was of this very suite and all of its tests passed: then none can have turned.
 
         None where something outside of the file may decide what a test demands: an import or a variable.
@@ -235,7 +247,8 @@ class LedgerExtension(Extension):
                 yield self._workspace.load_run(run_id)
             except RecordError:
                 continue
-        for data in self._workspace.recent_runs(self._workspace.relative(self._suite.path), largest=LARGEST_RECORD):
+        path = self._workspace.relative(self._suite.path)
+        for data in self._workspace.recent_runs(path, most_bytes=MOST_BYTES):
             if data.get("run_id") not in known:
                 yield data
 

@@ -244,12 +244,12 @@ class Workspace:
                     verdicts.setdefault(str(test.get("id")), str(test.get("verdict")))
         return verdicts
 
-    def recent_runs(self, suite_path: str, *, largest: int | None = None) -> Iterator[dict[str, Any]]:
+    def recent_runs(self, suite_path: str, *, most_bytes: int | None = None) -> Iterator[dict[str, Any]]:
         """The newest 20 records of the suite with this path (as `relative` gives it), the newest first.
 
-        Those of more than `largest` bytes are passed by.
+        They have at most `most_bytes` together; one that is larger by itself is passed by.
         """
-        return islice(self._runs_of(suite_path, largest), _RUNS_REMEMBERED)
+        return islice(self._runs_of(suite_path, most_bytes), _RUNS_REMEMBERED)
 
     def last_run(self, suite_path: str) -> dict[str, Any] | None:
         """The newest record of the suite with this path (as `relative` gives it), or None. Damaged records are passed by."""
@@ -268,12 +268,18 @@ class Workspace:
         finally:
             self._remembered = None
 
-    def _runs_of(self, suite_path: str, largest: int | None = None) -> Iterator[dict[str, Any]]:
-        """The records of the suite, newest first; those of more than `largest` bytes are passed by."""
+    def _runs_of(self, suite_path: str, most_bytes: int | None = None) -> Iterator[dict[str, Any]]:
+        """The records of the suite, newest first; together of `most_bytes`."""
+        left = most_bytes
         for path in self.run_files_of(suite_path):
             with contextlib.suppress(RecordError, OSError):
-                if largest is not None and file_state(path).st_size > largest:
-                    continue
+                if most_bytes is not None and left is not None:
+                    size = file_state(path).st_size
+                    if size > most_bytes:
+                        continue
+                    left -= size
+                    if left < 0:
+                        return
                 record = self.load_run(path)
                 suite = record.get("suite")
                 if isinstance(suite, dict) and suite.get("path") == suite_path:

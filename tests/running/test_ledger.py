@@ -7,16 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcptest.suites import load
 from mcptest_engine.core.enums import Strength, Verdict
 from mcptest_engine.core.ledger import Ledger, ToolStatus, TurnCause
 from mcptest_engine.core.run_record import RunRecord, ServerRecord, SuiteInfo, Totals
 from mcptest_engine.front_door.lineages import Lineages
 from mcptest_engine.reporting.ledger import groups_of, ledger_lines
-from mcptest_engine.running.ledger import ledger_of
+from mcptest_engine.running.ledger import LedgerExtension, ledger_of
+from mcptest_engine.running.plan import plan_of
+from mcptest_engine.running.settings import RunSettings
+from mcptest_engine.workspace.workspace import Workspace
 from tests.running.test_test_changes import SUM, row, run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from mcptest_engine.core.results import TestResult
 
@@ -210,3 +215,33 @@ class _Entry:
         from mcptest_engine.core.enums import TestKind
 
         self.kind, self.data = TestKind.TOOL, data
+
+
+@pytest.mark.parametrize(("passed", "in_thread"), [(True, False), (False, True)])
+def test_earlier_records_are_read_beside_the_start_of_the_servers_unless_their_head_says_enough(
+    tmp_path: Path, passed: bool, in_thread: bool
+) -> None:
+    """Also in a process that knows the programs of the servers; and no more of them than a run can read meanwhile."""
+    path = tmp_path / "m.yml"
+    path.write_text(
+        "servers: { calc: { url: 'http://127.0.0.1:9/' } }\ntools: [{ name: sum, tool: add, expect: { text: x } }]\n"
+    )
+    suite, workspace, settings = load(path), Workspace(tmp_path), RunSettings()
+    plan = plan_of(suite, settings, relative=workspace.relative)
+    verdict = Verdict.PASS if passed else Verdict.SKIP
+    for number in range(3):
+        earlier = replace(run(EXACT, 4), id=plan.cases[0].id, verdict=verdict)
+        info = SuiteInfo(name="m", path="m.yml", sha256=suite.sha256)
+        workspace.save_run(record(number, earlier, suite=info).to_json())
+    extension = LedgerExtension(suite, settings, workspace, str, {(("http://127.0.0.1:9/",), ""): ((), {})})
+    extension.before(plan)
+    assert (extension._thread is not None) is in_thread
+    extension.finish(record(3, run(EXACT, 4)))
+    assert len(extension._earlier) == (1 if passed else 3)
+
+
+def test_records_are_read_up_to_a_size_all_together(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    sizes = [workspace.save_run(record(number, run(EXACT, 4)).to_json()).stat().st_size for number in range(3)]
+    for most_bytes, found in ((None, 3), (sum(sizes), 3), (sum(sizes) - 1, 2), (max(sizes), 1), (min(sizes) - 1, 0)):
+        assert len(list(workspace.recent_runs("m.yml", most_bytes=most_bytes))) == found

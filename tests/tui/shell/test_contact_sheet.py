@@ -1,7 +1,7 @@
 """`docs/images/workbench-sheet.svg`: every screen in every look on one sheet; MCPTEST_UPDATE_GOLDEN=1 draws it anew.
 
-What each picture must keep to is checked here, in each look at each size; and that the sheet has the colours, the modes with their
-counts and the keys that are drawn now. That the other words are right is the matter of the other pictures.
+What each picture must keep to is checked here, in each look at each size; and that the sheet has the colours, the modes with
+their counts and the keys that are drawn now. That the other words are right is the matter of the other pictures.
 """
 
 from __future__ import annotations
