@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from contextlib import suppress
 from json import decoder
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ _WORD = re.compile(r"[\w.+$-]+")
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _SPELLINGS = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false", "None": "null", "undefined": "null"}
 _NO_NUMBERS = frozenset(("NaN", "Infinity", "-Infinity", "+Infinity", "nan", "inf", "-inf"))
+_LONGEST_NUMBER = 40
+"""That a hint writes out."""
 _HALF = re.compile(r"[\ud800-\udfff]")
 
 
@@ -143,7 +146,9 @@ class _Reader:
                 self.at, f"{shown} is not a JSON value", "JSON has only finite numbers: write `null` or a text"
             )
         if word and (word[0].isdigit() or word[0] in "+-."):
-            return _Fault(self.at, f"{shown} is not a JSON number", "quote it to make it text")
+            meant = _number_meant(word)
+            hint = "quote it to make it text" if meant is None else f"write `{meant}`, or quote it to make it text"
+            return _Fault(self.at, f"{shown} is not a JSON number", hint)
         if word:
             return _Fault(self.at, f"{shown} is not a JSON value", 'a text has double quotes: `"…"`')
         if first in ("'", "\u201c", "\u2018", "`"):
@@ -237,3 +242,12 @@ class _Reader:
         if self.peek() == closing:
             raise _Fault(comma, f"a comma before `{closing}`", "remove it")
         return False
+
+
+def _number_meant(word: str) -> int | float | None:
+    """What YAML or Python reads where JSON reads no number, such as 8 for `0o10`."""
+    for read in (lambda text: int(text, 0), int, float) if len(word) <= _LONGEST_NUMBER else ():
+        with suppress(ValueError):
+            number: int | float = read(word)
+            return number if math.isfinite(number) else None
+    return None
