@@ -27,6 +27,8 @@ PAGE = 25
 class ScaffoldOptions:
     """What a scaffold holds. `tools` names the only ones wanted; `cursor` is an offset into the sorted tool list.
 
+    `include_others` adds tests of resources and prompts; None: unless `tools` are named.
+
     `page` is how many tools at most, unless `all` are wanted. `policy` decides whose tests a run may make at once; the others
     carry a `skip:`.
     """
@@ -35,6 +37,7 @@ class ScaffoldOptions:
     include_edge: bool = True
     include_violation: bool = True
     probe: bool = False
+    include_others: bool | None = None
     all: bool = False
     cursor: int = 0
     page: int = PAGE

@@ -168,7 +168,8 @@ def _page(
 ) -> _Page:
     page = _Page()
     others: dict[str, list[Entry]] = {}
-    if options.tools is None:
+    with_others = options.tools is None if options.include_others is None else options.include_others
+    if with_others:
         others = {
             "resource": _resource_entries(catalog.resources, target.key, page.notes),
             "prompt": _prompt_entries(catalog.prompts, target.key, page.notes),
@@ -189,7 +190,7 @@ def _page(
             if most is not None and len(entries) > most:
                 told = f"the first {most} of {counted(len(entries), what)} are covered"
                 page.notes.append(f"{told}; the pages after the tools cover the others, and `all` does")
-    if options.cursor == 0 and options.tools is None and catalog.templates:
+    if options.cursor == 0 and with_others and catalog.templates:
         counted_ = counted(len(catalog.templates), "resource template")
         page.notes.append(f"the server has {counted_}, which no test reads: a URI has to be filled in first")
     page.notes += [f"`{what}/list` failed: {one_line(why, 200)}" for what, why in catalog.errors.items()]

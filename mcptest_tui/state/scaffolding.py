@@ -26,6 +26,7 @@ LABELS = {
 OPTIONS = (
     ("include_edge", "edge cases", "at a limit of its schema: one more test for each tool"),
     ("include_violation", "violations", "arguments to refuse: one more test for each tool"),
+    ("include_others", "resources, prompts", "one test for each"),
     ("probe", "probes", "many more tests: for each tool every limit, every missing argument, every wrong type"),
 )
 """What an option adds: what stands before the colon is said of it where there is no room for all."""
@@ -81,7 +82,12 @@ class Scaffolding:
     place: int = 0
     tools: list[ToolRow] = field(default_factory=list)
     options: dict[str, bool] = field(
-        default_factory=lambda: {"include_edge": True, "include_violation": True, "probe": False}
+        default_factory=lambda: {
+            "include_edge": True,
+            "include_violation": True,
+            "include_others": True,
+            "probe": False,
+        }
     )
     before: str = ""
     after: str = ""
@@ -190,7 +196,7 @@ class Scaffolding:
         parts += [f"{self.prompts} of prompts"] if self.prompts else []
         whole = counted(tests + self.resources + self.prompts, "test")
         told = f"{whole}: {', '.join(parts)}" if len(parts) > 1 else f"{whole}{parts[0].removeprefix(str(tests))}"
-        lines = [f"{told}. Making it calls no tool."]
+        lines = [f"{told}. No tool is called."]
         held = [tool.name for tool in self.tools if tool.chosen and tool.held_back]
         if held:
             allow = key_of("ticks.run")

@@ -12,6 +12,7 @@ from textual.widgets import Input
 
 from mcptest_tui.screens.save_test import SaveTest
 from mcptest_tui.screens.scaffold import ScaffoldScreen
+from mcptest_tui.state.scaffolding import OPTIONS
 from mcptest_tui.widgets.modals import Ask, Question, keys_that_fit
 from tests.tui.pictures import assert_picture, rows_of, text_of
 from tests.tui.servers.driving import at_list, connected, connected_anew, form_of, odd, suite_of
@@ -68,7 +69,7 @@ async def tools_are_ticked_and_the_text_grows(pilot, demo):
         await pilot.pause()
         assert "destructive: runs only after" in text_of(app)
         assert "delete_record" not in screen.state.after
-        assert "Making it calls no tool." in text_of(app)
+        assert "No tool is called." in text_of(app)
         await pilot.press("space")
         await made(pilot)
         assert "# review before first run" in screen.state.after
@@ -95,6 +96,22 @@ async def tools_are_ticked_and_the_text_grows(pilot, demo):
     document = app.store.documents[str(written)]
     assert document.sound, document.diagnostics
     assert len(document.tests) == screen.state.after.count("- name:")
+
+
+async def resources_and_prompts_are_in_it_whichever_tools_are_until_they_are_unticked(pilot, demo):
+    """They were left out as soon as one tool was not chosen, or one was allowed."""
+    await connected_anew(pilot, "demo")
+    screen = await scaffolding(pilot)
+    assert not tool(screen, "delete_record").chosen
+    blocks = ("resources:", "prompts:")
+    assert all(f"\n{block}" in screen.state.after for block in blocks)
+    assert "3 of resources, 2 of prompts" in text_of(pilot.app)
+    names = [OPTIONS[one.at][0] if one.kind == "option" else "" for one in screen.listed.rows]
+    screen.listed.move_to(names.index("include_others"))
+    await pilot.press("space")
+    await made(pilot)
+    assert not any(f"\n{block}" in screen.state.after for block in blocks)
+    await pilot.press("escape")
 
 
 async def a_yes_lets_the_tests_of_a_tool_run_that_does_not_declare_to_be_read_only(pilot, demo):
@@ -186,7 +203,7 @@ async def it_fits_every_terminal(pilot, demo):
     await scaffolding(pilot)
     for size in ((40, 10), (180, 45)):
         await pilot.resize_terminal(*size)
-        assert "Making it" in text_of(pilot.app)
+        assert "27 tests: 22 of 11 tools" in text_of(pilot.app)
         assert "^s write" in text_of(pilot.app)
     await pilot.press("escape")
 
@@ -327,6 +344,7 @@ async def test_a_suite_for_the_demo(workbench, demo):
     async with workbench() as pilot:
         for check in (
             tools_are_ticked_and_the_text_grows,
+            resources_and_prompts_are_in_it_whichever_tools_are_until_they_are_unticked,
             a_yes_lets_the_tests_of_a_tool_run_that_does_not_declare_to_be_read_only,
             it_fits_every_terminal,
             escape_on_the_text_goes_back_to_the_list_where_there_is_room_for_one,

@@ -234,7 +234,7 @@ def test_a_new_suite_says_how_many_tests_it_will_have_in_all():
     state = Scaffolding(())
     tools = [{"name": "a", "class": "read", "tests": 20}, {"name": "b", "class": "read", "tests": 11}]
     state.put({"tools": tools, "resources": 7, "prompts": 4})
-    assert state.summary()[0] == "42 tests: 31 of 2 tools, 7 of resources, 4 of prompts. Making it calls no tool."
+    assert state.summary()[0] == "42 tests: 31 of 2 tools, 7 of resources, 4 of prompts. No tool is called."
     state.put({"tools": tools[:1]})
     assert state.summary()[0].startswith("20 tests of 2 tools.")
 

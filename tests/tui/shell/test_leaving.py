@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import time
@@ -12,6 +13,7 @@ import pytest
 
 from tests.tui.terminal import PATIENCE_SECONDS, Terminal
 
+SETTINGS = Path(__file__).parents[3] / "docs" / "how-to" / "workbench-settings.md"
 SUITE = """\
 name: slow
 servers:
@@ -80,6 +82,27 @@ def test_it_opens_and_quits(terminal, demo, place):
     assert app.wait_for_end() == 0
     assert app.is_as_before
     assert all_gone(place)
+
+
+def test_the_docs_list_what_is_sent_to_the_terminal_and_each_mode_is_taken_back(terminal, demo):
+    """Also the progress in the tab of a terminal that takes it, and a copy through the terminal."""
+    app = terminal(WT_SESSION="1", SSH_TTY="/dev/pts/0")
+    app.wait_for("16 tests")
+    app.press("a")
+    app.wait_for("live process")
+    app.press("c")
+    app.wait_for("OSC 52")
+    app.press("\x11")
+    assert app.wait_for_end() == 0
+    modes = re.findall(r"\x1b\[\?(\d+)(h|l|\$p)", app.output.decode())
+    last = {mode: done for mode, done in modes if done != "$p"}
+    assert {mode for mode, done in last.items() if done == "h"} == {"25", "7"}
+    sent = {f"?{mode}" for mode, _ in modes} | set(re.findall(r"\x1b\[([<>]\d*u)", app.output.decode()))
+    sent |= {f"OSC {code}" for code in re.findall(r"\x1b\](9;4|\d+);", app.output.decode())}
+    table = SETTINGS.read_text(encoding="utf-8").partition("| sequence | what for |")[2].partition("\n\n")[0]
+    told = [re.match(r"\| (.+?) \|", row) for row in table.split("\n")]
+    listed = {code.strip("` ") for row in told if row for code in row[1].split(",")}
+    assert sent == listed
 
 
 def test_quitting_waits_for_no_suite_that_is_still_being_read(terminal, demo, place):
