@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from textual.binding import BindingType
     from textual.widget import Widget
+    from textual.worker import Worker
 
 WAYS = {
     "demo": ("Try the demo", "the example suite, embedded server"),
@@ -164,7 +165,7 @@ class HomeScreen(WorkScreen):
     def _is_asking(self) -> bool:
         return any(worker.group == "home" and not worker.is_finished for worker in self.workers)
 
-    def on_worker_state_changed(self) -> None:
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:  # noqa: ARG002 - Textual's
         """The footer names the key that cancels for as long as there is something to cancel."""
         self.refresh_bindings()
 
