@@ -51,6 +51,7 @@ _CHARACTERS_A_STEP = 50
 _CANDIDATES = 16  # values tried at one place
 _TEXTS = 8
 _MANY = 64  # branches of one choice
+_URLS = frozenset({"uri", "iri", "url"})
 _FEW = 16  # patterns whose compiled form is at hand
 
 
@@ -299,11 +300,13 @@ class Attempt:
             self._fuel.burn()
             if all(fits_pattern(pattern, text) for pattern in patterns):
                 yield text
+        beginnings = ["https://example.com/", ""] if not _URLS.isdisjoint(formats) else [""]
         for pattern in patterns:
             for text in pattern_texts(pattern, least, most, nth):
-                self._fuel.burn()
-                if all(fits_pattern(other, text) for other in patterns):
-                    yield text
+                for beginning in beginnings:
+                    self._fuel.burn()
+                    if all(fits_pattern(other, beginning + text) for other in patterns):
+                        yield beginning + text
 
     def _array(self, schemas: Conjunction, path: Path, nth: int) -> list[Any]:
         least = max((count_of(schema, "minItems", 0) for schema in schemas), default=0)

@@ -35,6 +35,8 @@ def tool(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
         ({"type": "string", "format": "date"}, "2025-01-01"),
         ({"type": "string", "format": "uuid"}, "123e4567-e89b-12d3-a456-426614174000"),
         ({"type": "string", "pattern": "^[A-Z]{3}-\\d{2}$"}, "AAA-11"),
+        ({"type": "string", "pattern": "b", "format": "uri"}, "https://example.com/b"),
+        ({"type": "string", "pattern": "^ftp://b", "format": "uri"}, "ftp://b"),
         ({"type": "string", "minLength": 3, "maxLength": 3}, "hel"),
         ({"type": "array", "items": {"type": "integer"}, "minItems": 3, "uniqueItems": True}, [1, 0, 2]),
         ({"type": "array", "prefixItems": [{"const": 1}, {"const": "a"}], "items": False}, [1, "a"]),
