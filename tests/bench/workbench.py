@@ -126,8 +126,8 @@ def workbench_rows(bench: Bench) -> Iterator[Row]:
         _write(place, text)
         box = box or _streamed_to_box(place)
         figures = _streamed(place, feed)
-        yield from _keys(f"workbench: key, {words}", figures.arrows, box.arrows, (30, 50, 120))
-        yield from _keys("  key, afterwards", figures.idle, box.idle, (30, 50, 120))
+        yield from _keys(f"workbench: key, {words}", figures.arrows, box.arrows, (30, 30, 120))
+        yield from _keys("  key, afterwards", figures.idle, box.idle, (30, 30, 120))
         letter = Row(
             what="  filter, a letter", measured=max(figures.letters), limit=50, floor=max(box.letters), note="worst"
         )
