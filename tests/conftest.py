@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.forked import CAN_START_SIBLINGS, NURSERY, Nursery, NurseryPopen, can_fork
+from tests.forked import CAN_START_SIBLINGS, NURSERY, Nursery, NurseryPopen, can_fork, flush_nothing
 from tests.model_fixtures import model_endpoint, models  # noqa: F401 - fixtures for every test that asks a model
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def pytest_configure() -> None:
     os.environ.pop("PYTHONUNBUFFERED", None)  # as on most machines, and what has it cannot be forked
     if CAN_START_SIBLINGS:
         subprocess.Popen = NurseryPopen  # type: ignore[misc]
+    flush_nothing()
     gc.disable()  # until all is collected, which stays
     _hear_signals()
     _judge_examples_by_what_they_show()

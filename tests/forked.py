@@ -16,7 +16,6 @@ import io
 import os
 import pkgutil
 import platform
-import runpy
 import select
 import shutil
 import signal
@@ -32,11 +31,14 @@ import traceback
 import warnings
 from contextvars import Context
 from dataclasses import is_dataclass
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any, NoReturn, TextIO
 
 import mcptest_engine
 from mcptest_engine.core.lazy_patterns import LazyPattern
+from mcptest_tui.engine_client import worker_argv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -54,7 +56,9 @@ IMPORTED = (
     "tomllib",
 )
 """Beside every module of the engine and what these import in turn; the rest is imported by each process for itself."""
-_MAINS = ("mcptest_engine.engine_process.__main__", "mcptest_tui.__main__")
+_MAINS = ("mcptest_engine.engine_process.__main__", "mcptest_engine.mock.__main__", "mcptest_tui.__main__")
+_PUBLIC_SERVERS = ("mcp_server_git", "mcp_server_time")
+"""Modules of servers from elsewhere with a `main`, whose command has their name. Their SDK takes a second to import."""
 _NOT_IMPORTED = ("__main__", "anthropic_", "jq_worker", "openai_")
 """What is a program, and what takes seconds for the few who need it."""
 _INSTALLED = str(Path(sys.executable).with_name("mcptest"))
@@ -71,6 +75,11 @@ def can_fork(environ: Mapping[str, str]) -> bool:
     names = {name for name in {*environ, *os.environ} if name.startswith(_READ_BY_THE_INTERPRETER)}
     names -= {"PYTHONDONTWRITEBYTECODE"}
     return hasattr(os, "fork") and all(environ.get(name) == os.environ.get(name) for name in names)
+
+
+def flush_nothing() -> None:
+    """Write no file through to the disk, in this process and its forks: no test cuts the power, and each write waits for it."""
+    os.fsync = lambda fd: None  # noqa: ARG005
 
 
 def take_terminal(descriptor: int = 0) -> None:
@@ -128,13 +137,9 @@ class Forked:
 
 
 class Nursery:
-    """The process that the others are forked from; it ends with this one.
+    """The process that the others are forked from; it ends with this one."""
 
-    `servers` are modules of servers from elsewhere with a `main`, whose command has their name: they are warm, too.
-    """
-
-    def __init__(self, *servers: str) -> None:
-        self._servers = servers
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._socket: socket.socket | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -167,7 +172,7 @@ class Nursery:
             with theirs, listening:
                 descriptors = [theirs.fileno(), listening.fileno()]
                 subprocess.Popen(
-                    [sys.executable, "-m", "tests.forked", *map(str, descriptors), *self._servers],
+                    [sys.executable, "-m", "tests.forked", *map(str, descriptors)],
                     cwd=ROOT,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
@@ -284,11 +289,13 @@ _SERVERS: dict[str, str] = {}
 """The modules of servers from elsewhere that are imported, by the path of their command."""
 
 
-def _serve(asked: socket.socket, listening: socket.socket, servers: Sequence[str]) -> None:
+def _serve(asked: socket.socket, listening: socket.socket) -> None:
     """Fork for each request, until nobody can ask any more by the first socket."""
-    for name in servers:
-        __import__(name)
-        _SERVERS[str(Path(sys.executable).with_name(name.replace("_", "-")))] = name
+    flush_nothing()
+    for name in _PUBLIC_SERVERS:
+        with contextlib.suppress(ModuleNotFoundError):
+            __import__(name)
+            _SERVERS[str(Path(sys.executable).with_name(name.replace("_", "-")))] = name
     engine = (one.name for one in pkgutil.walk_packages(mcptest_engine.__path__, "mcptest_engine."))
     for name in (*IMPORTED, *(one for one in engine if one.rpartition(".")[2] not in _NOT_IMPORTED), *_MAINS):
         __import__(name)
@@ -597,17 +604,26 @@ def _warm_main(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[list[st
     own = own_command(("mcptest",))
     if tuple(argv[: len(own)]) == own:
         return ["mcptest", *argv[len(own) :]], _main_of(["mcptest"])
+    if argv[1:2] == ["-P"] and tuple(argv) == worker_argv():
+        return [ENGINE], _main_of([ENGINE])
+    if argv[1:3] == ["-m", "mcptest_engine.mock"]:
+        from mcptest_engine.mock.__main__ import main as serve
+
+        return [*argv[2:]], lambda: sys.exit(serve(argv[3:]))
     script, *words = argv[2 if argv[1:2] == ["-S"] else 1 :] or ("",)
     path = Path(script)
     if path.suffix != ".py" or not path.is_absolute() or ROOT / "tests" not in path.parents or not path.is_file():
         return None
 
-    def run_script() -> object:
+    def run_script() -> None:
         sys.path.insert(0, str(path.parent))
-        return runpy.run_path(script, run_name="__main__")
+        loader = SourceFileLoader("__main__", script)  # which reads it compiled where it is
+        module = sys.modules["__main__"] = ModuleType("__main__")
+        module.__file__ = script
+        loader.exec_module(module)
 
     return [script, *words], run_script
 
 
 if __name__ == "__main__":
-    _serve(socket.socket(fileno=int(sys.argv[1])), socket.socket(fileno=int(sys.argv[2])), sys.argv[3:])
+    _serve(socket.socket(fileno=int(sys.argv[1])), socket.socket(fileno=int(sys.argv[2])))

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from tests.forked import Nursery
+
     Mcptest = Callable[..., subprocess.CompletedProcess[str]]
 
 DEMO = ("--command", "mcptest mock --preset demo")
@@ -581,7 +583,7 @@ def test_ctrl_c_and_ctrl_d_end_the_question_with_130_and_nothing_is_written(
 
 @pytest.fixture
 def asked(
-    mcptest_command: str, clean_environ: dict[str, str], server: Scripted, tmp_path: Path
+    mcptest_command: str, nursery: Nursery, clean_environ: dict[str, str], server: Scripted, tmp_path: Path
 ) -> Iterator[Callable[[], Terminal]]:
     """`propose --write` of a test that is there, at its question."""
     (tmp_path / ".mcptest").mkdir()
@@ -590,7 +592,7 @@ def asked(
 
     def start() -> Terminal:
         argv = [mcptest_command, "propose", "get_status", "--command", " ".join(server.argv), "--write", "s.yml"]
-        opened.append(Terminal(argv, cwd=tmp_path, environ=clean_environ))
+        opened.append(Terminal(argv, cwd=tmp_path, environ=clean_environ, nursery=nursery))
         opened[-1].wait_for_question("[a]ccept")
         return opened[-1]
 

@@ -6,7 +6,7 @@ import importlib.util
 import re
 import shlex
 import sys
-from contextlib import closing, nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +25,12 @@ from mcptest_engine.reporting.record_schema import record_schema
 from mcptest_engine.reporting.registry import FORMATS
 from mcptest_engine.suite.load import LoadOptions, check_text
 from mcptest_engine.suite.schema_walk import suite_schema
-from tests.forked import Nursery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
+
+    from tests.forked import Nursery
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
@@ -114,14 +115,8 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_every_sample_shows_what_really_comes(page: Path, nursery: Nursery) -> None:
     """Run `python docs/sessions.py` to accept what has changed."""
-    text = read(page)
-    with (
-        closing(Nursery("mcp_server_time"))
-        if re.search(r"(?m)^\$ .*mcp-server-time", text)
-        else nullcontext(nursery) as warm
-    ):
-        for step, real in sessions.play(text, f"{warm.folder()}:{BIN}"):
-            assert sessions.matches(step.shown, real), f"$ {step.command}\n{real}"
+    for step, real in sessions.play(read(page), f"{nursery.folder()}:{BIN}"):
+        assert sessions.matches(step.shown, real), f"$ {step.command}\n{real}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)

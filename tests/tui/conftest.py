@@ -28,14 +28,6 @@ def _nursery(nursery: Nursery) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _forked_engines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test waits for what an engine imports, nor for what the mock servers import that it starts."""
-    from tests.tui.forked_engine import fork_engines
-
-    fork_engines(monkeypatch)
-
-
-@pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No time is spent on frames that nobody looks at, nor on waiting for a clock."""
     from tests.tui.waiting import quicken

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcptest_tui.engine_client import EngineClient, EngineError
+from tests.forked import WarmPopen
 from tests.worker.conftest import SERVERS, Clinging, echoes
 from tests.worker.processes import Watched, processes_in
 
@@ -25,8 +26,9 @@ LIMIT_SECONDS = 60
 
 
 @pytest.fixture(autouse=True)
-def _forked_engines() -> None:
-    """Here none is: how the process itself is started and ends is the point."""
+def _nothing_is_forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How the process itself is started and ends is the point."""
+    monkeypatch.setattr(subprocess, "Popen", WarmPopen.__mro__[1])
 
 
 class Listening:

@@ -199,8 +199,10 @@ def start(place: Path, environ: dict[str, str], nursery: Nursery) -> Iterator[Ca
                 [ENGINE], cwd=place, env=env, stdin=True, stderr=sys.__stderr__, start_new_session=True, text=False
             )
         else:
+            argv = PATIENT if patient else worker_argv()
             process = subprocess.Popen(
-                PATIENT if patient else worker_argv(),
+                argv,
+                executable=argv[0],
                 cwd=place,
                 env=env,
                 stdin=subprocess.PIPE,

@@ -77,7 +77,13 @@ def test_nothing_but_the_protocol_reaches_its_stdout(place: Path, environ: dict[
 def test_a_stdout_that_takes_nothing_ends_it(place: Path, environ: dict[str, str]) -> None:
     with open("/dev/full", "wb") as full:
         process = subprocess.Popen(
-            worker_argv(), cwd=place, env=environ, stdin=subprocess.PIPE, stdout=full, start_new_session=True
+            worker_argv(),
+            executable=sys.executable,
+            cwd=place,
+            env=environ,
+            stdin=subprocess.PIPE,
+            stdout=full,
+            start_new_session=True,
         )
         assert process.stdin is not None
         process.stdin.write(b'{"ask": 1, "do": "hello"}\n')
@@ -90,7 +96,14 @@ def test_commands_in_a_file_are_carried_out(place: Path, environ: dict[str, str]
     (tmp_path / "commands").write_text('{"ask": 1, "do": "hello"}\n', encoding="utf-8")
     with open(tmp_path / "commands", "rb") as commands:
         done = subprocess.run(
-            worker_argv(), cwd=place, env=environ, stdin=commands, capture_output=True, timeout=60, check=False
+            worker_argv(),
+            executable=sys.executable,
+            cwd=place,
+            env=environ,
+            stdin=commands,
+            capture_output=True,
+            timeout=60,
+            check=False,
         )
     assert b'"reply":1' in done.stdout
 

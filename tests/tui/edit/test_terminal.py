@@ -16,18 +16,22 @@ from tests.tui.terminal import PATIENCE_SECONDS, Terminal
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tests.forked import Nursery
+
 F2, CTRL_S, CTRL_E, CTRL_R, ESCAPE = "\x1bOQ", "\x13", "\x05", "\x12", "\x1b"
 
 
 @pytest.fixture
-def terminal(mcptest_command: str, place: Path, clean_environ: dict[str, str]) -> Iterator[Callable[..., Terminal]]:
+def terminal(
+    mcptest_command: str, nursery: Nursery, place: Path, clean_environ: dict[str, str]
+) -> Iterator[Callable[..., Terminal]]:
     """Start the workbench on a terminal in `place`; what is left of it is ended."""
     opened: list[Terminal] = []
 
     def start(**environ: str) -> Terminal:
         path = f"{Path(mcptest_command).parent}{os.pathsep}{clean_environ['PATH']}"
         environ = {**clean_environ, "PATH": path, "MCPTEST_THEME": "nightshift", **environ}
-        found = Terminal([mcptest_command], cwd=place, environ=environ, size=(100, 30))
+        found = Terminal([mcptest_command], cwd=place, environ=environ, size=(100, 30), nursery=nursery)
         opened.append(found)
         return found
 

@@ -131,11 +131,11 @@ def test_the_demo_begins_in_an_empty_folder(spoken, place):
     assert any("passed: the server offers its tools" in line for line in lines)
 
 
-def test_ctrl_c_stops_the_run_and_not_the_program(mcptest_command, place, environ):
+def test_ctrl_c_stops_the_run_and_not_the_program(mcptest_command, nursery, place, environ):
     """On a terminal, where a line is carried out at once."""
     (place / "mcptest.yml").write_text(SUITE, encoding="utf-8")
     (place / "manifest.yml").write_text(MANIFEST, encoding="utf-8")
-    terminal = Terminal([mcptest_command, "--plain"], cwd=place, environ=environ)
+    terminal = Terminal([mcptest_command, "--plain"], cwd=place, environ=environ, nursery=nursery)
     try:
         terminal.wait_for("1 test in 1 suite")
         terminal.press("run all\n")
@@ -154,8 +154,8 @@ def test_ctrl_c_stops_the_run_and_not_the_program(mcptest_command, place, enviro
     assert all_gone(place)
 
 
-def test_a_save_runs_what_it_affects(mcptest_command, place, environ, demo):
-    terminal = Terminal([mcptest_command, "--plain"], cwd=place, environ=environ)
+def test_a_save_runs_what_it_affects(mcptest_command, nursery, place, environ, demo):
+    terminal = Terminal([mcptest_command, "--plain"], cwd=place, environ=environ, nursery=nursery)
     try:
         terminal.wait_for("16 tests in 1 suite")
         terminal.press("run 2\n")
