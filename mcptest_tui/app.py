@@ -326,7 +326,8 @@ class Workbench(AppActions, inherit_bindings=False):
             with self.problems.kept("a screen's news"):
                 screen.caught_up()
             self.refresh_status()
-            is_empty = {"edit": not self.store.documents, "review": not self.reviews.state.items}
+            no_suite = not self.store.documents
+            is_empty = {"edit": no_suite, "servers": no_suite, "review": not self.reviews.state.items}
             if screen.MODE in TIPS and not is_empty.get(screen.MODE):
                 self.tips.tell(screen.MODE)
 

@@ -139,7 +139,8 @@ class Scaffolding:
 
     def rows(self) -> list[Row]:
         chosen = sum(tool.chosen for tool in self.tools)
-        title = f"Tools   {chosen} of {len(self.tools)}" if self.is_known else "asking the server for its tools …"
+        asking = "the tools could not be listed" if self.problem else "asking the server for its tools …"
+        title = f"Tools   {chosen} of {len(self.tools)}" if self.is_known else asking
         rows = [Row("heading", text=title)]
         rows += [Row("tool", at) for at in range(len(self.tools))]
         if self.is_known and not self.tools:

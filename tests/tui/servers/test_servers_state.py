@@ -239,6 +239,15 @@ def test_a_new_suite_says_how_many_tests_it_will_have_in_all():
     assert state.summary()[0].startswith("20 tests of 2 tools.")
 
 
+def test_a_new_suite_no_longer_says_that_it_asks_for_tools_that_cannot_be_listed():
+    from mcptest_tui.state.scaffolding import Scaffolding
+
+    state = Scaffolding(())
+    assert state.rows()[0].text == "asking the server for its tools …"
+    state.failed("the result has no list `tools`")
+    assert state.rows()[0].text == "the tools could not be listed"
+
+
 def test_suites_of_one_name_are_told_apart_by_their_folders(tmp_path):
     """Three suites were all called "mcptest.yml"; also in the list of servers and of processes."""
     paths = [tmp_path / folder / "mcptest.yml" for folder in ("a", "b")]

@@ -50,6 +50,14 @@ async def test_the_first_failure_tells_which_key_shows_the_difference_and_the_se
         assert not told(pilot.app)
 
 
+async def test_without_a_server_nothing_is_told_of_its_tools(workbench, place, none_told):
+    async with workbench() as pilot:
+        pilot.app.go("servers")
+        await until_mode(pilot, "servers")
+        await until(pilot, lambda: "no server yet" in "\n".join(rows_of(pilot.app)))
+        assert not told(pilot.app)
+
+
 async def test_a_mode_has_its_tip_at_the_first_look(workbench, demo, none_told):
     async with workbench() as pilot:
         pilot.app.go("edit")
