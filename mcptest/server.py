@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcptest.suites import McptestWarning
+from mcptest.suites import McptestWarning, WrongType
 from mcptest_engine.core.errors import McptestError, ServerError, SuiteError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -46,10 +46,6 @@ class CallFailed(McptestError, AssertionError):
 
 class ExpectationFailed(McptestError, AssertionError):
     """An answer that is not what was expected. The message says what differs and where."""
-
-
-class WrongType(UsageError, TypeError):
-    """An argument of a call that has another type than it must have."""
 
 
 class ProtocolError(McptestError):

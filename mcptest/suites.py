@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from mcptest_engine.running.settings import RunSettings, Selection
 from mcptest_engine.workspace.workspace import find_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from mcptest_engine.core.errors import Problem
     from mcptest_engine.core.events import Emit
@@ -29,6 +30,10 @@ class McptestWarning(UserWarning):
     """Something odd that fails nothing: a warning of a suite, of a run, or of a call."""
 
 
+class WrongType(UsageError, TypeError):
+    """An argument of a call that has another type than it must have."""
+
+
 def load(
     path: str | os.PathLike[str], *, variables: Mapping[str, str] | None = None, strict: bool = False
 ) -> LoadedSuite:
@@ -39,6 +44,8 @@ def load(
     from mcptest_engine.suite.load import LoadOptions, check_suite
 
     file = Path(path)
+    if variables is not None and not isinstance(variables, Mapping):
+        raise WrongType(f"`variables` is a mapping, found {variables!r}")
     for name, value in (variables or {}).items():
         if not isinstance(value, str):
             raise UsageError(f"the variable `{name}` is a text, found {value!r}", hint=f"write `{str(value)!r}`")
@@ -97,9 +104,8 @@ async def run_async(
     from mcptest_engine.reporting.many import ended_suites, invalid_suite, join_records
     from mcptest_engine.running.launch import launch_suites
 
-    for name, words in (("tags", tags), ("skip_tags", skip_tags), ("servers", servers)):
-        if isinstance(words, str):  # would be a tag for each letter
-            raise UsageError(f"`{name}` is a list, found the text {quoted(words)}", hint=f"write `{name}=[{words!r}]`")
+    if filter is not None and not isinstance(filter, str):
+        raise WrongType(f"`filter` is a text, found {filter!r}")
     for name, number, least in (
         ("workers", workers, 1),
         ("retries", retries, 0),
@@ -112,7 +118,10 @@ async def run_async(
     loaded, unread = _load_all(suite, variables, strict=strict)
     settings = RunSettings(
         selection=Selection(
-            filter=filter, tags=frozenset(tags), skip_tags=frozenset(skip_tags), servers=frozenset(servers)
+            filter=filter,
+            tags=_texts("tags", tags),
+            skip_tags=_texts("skip_tags", skip_tags),
+            servers=_texts("servers", servers),
         ),
         workers=workers,
         retries=retries,
@@ -147,6 +156,17 @@ async def run_async(
     return join_records(records, not_run=[*not_run, *ended])
 
 
+def _texts(name: str, words: object) -> frozenset[str]:
+    if isinstance(words, str):  # would be a tag for each letter
+        raise WrongType(f"`{name}` is a list, found the text {quoted(words)}", hint=f"write `{name}=[{words!r}]`")
+    given = list(words) if isinstance(words, Iterable) else [words]
+    texts = [word for word in given if isinstance(word, str)]
+    if len(texts) < len(given):
+        odd = next(word for word in given if not isinstance(word, str))
+        raise WrongType(f"`{name}` is a list of texts, found {odd!r}")
+    return frozenset(texts)
+
+
 def _load_all(
     suite: OneSuite | Iterable[OneSuite], variables: Mapping[str, str] | None, *, strict: bool
 ) -> tuple[Sequence[LoadedSuite], Sequence[tuple[Path, Sequence[Problem]]]]:
@@ -157,7 +177,11 @@ def _load_all(
     from mcptest_engine.cli.many import suite_paths
     from mcptest_engine.suite.load import LoadedSuite
 
-    given = [suite] if isinstance(suite, str | os.PathLike | LoadedSuite) else list(suite)
+    is_one = isinstance(suite, str | bytes | os.PathLike | LoadedSuite) or not isinstance(suite, Iterable)
+    given: list[Any] = [suite] if is_one else list(suite)  # type: ignore[arg-type] # narrowed by `is_one`
+    for one in given:
+        if not isinstance(one, str | os.PathLike | LoadedSuite):
+            raise WrongType(f"a suite is a path or a loaded suite, found {one!r}")
     loaded = [one for one in given if isinstance(one, LoadedSuite)]
     names = [os.fspath(one) for one in given if not isinstance(one, LoadedSuite)]
     problems: list[Problem] = []

@@ -300,6 +300,28 @@ def test_a_number_that_no_flag_takes_is_refused(suite: Path, options: dict[str, 
         mcptest.run(suite, **options)
 
 
+@pytest.mark.parametrize(
+    ("suite", "options", "told"),
+    [
+        (None, {}, "a suite is a path or a loaded suite, found None"),
+        (["mcptest.yml", 5], {}, "a suite is a path or a loaded suite, found 5"),
+        (b"mcptest.yml", {}, "a suite is a path or a loaded suite, found b'mcptest.yml'"),
+        ("mcptest.yml", {"filter": 5}, "`filter` is a text, found 5"),
+        ("mcptest.yml", {"tags": 5}, "`tags` is a list of texts, found 5"),
+        ("mcptest.yml", {"servers": [None]}, "`servers` is a list of texts, found None"),
+        ("mcptest.yml", {"variables": ["a"]}, r"`variables` is a mapping, found \['a'\]"),
+    ],
+)
+def test_an_option_of_the_wrong_type_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suite: Any, options: dict[str, Any], told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mcptest.yml").write_text(SUITE, encoding="utf-8")
+    with pytest.raises(TypeError, match=told) as wrong:
+        mcptest.run(suite, **options)
+    assert isinstance(wrong.value, mcptest.UsageError)
+
+
 @pytest.mark.parametrize("suites", [1, 2])
 def test_a_cancelled_run_raises_and_its_servers_are_gone(tmp_path: Path, suites: int) -> None:
     """Its record, of what was run, is in the last event."""
