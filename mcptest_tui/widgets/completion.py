@@ -103,6 +103,7 @@ class HelpCard(Widget):
     DEFAULT_CSS = """
     HelpCard { height: auto; width: 1fr; color: $foreground; }
     HelpCard.-popup { display: none; position: absolute; layer: overlay; background: $panel; padding: 0 1; }
+    HelpCard.-popup:ansi { padding: 0 1 0 0; border-left: outer $primary; }
     """
     can_focus = False
 

@@ -22,6 +22,7 @@ from mcptest_tui.themes import (
     theme_files,
     token_defaults,
 )
+from tests.tui.edit.typing import opened
 from tests.tui.pictures import text_of
 from tests.tui.tests_screen.conftest import MIXED
 from tests.tui.waiting import until, until_mode
@@ -123,6 +124,17 @@ async def test_a_terminal_with_sixteen_colours_is_drawn_with_its_own(workbench, 
         await pilot.press("apostrophe")
         await until(pilot, lambda: app.screen is not app.work_screen)
         assert "Traffic" in text_of(app)  # what the letters of the jump lead to is seen below them
+
+
+@pytest.mark.anyio
+async def test_with_sixteen_colours_a_bar_tells_an_explanation_from_the_text_below(workbench, mixed, place, monkeypatch):
+    """It has the ground of the text there."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("COLORTERM")
+    async with workbench(size=(80, 24)) as pilot:
+        await opened(pilot, place / "mcptest.yml", 8)
+        await pilot.press("right", "right", "right", "right", "ctrl+g")
+        await until(pilot, lambda: any("▌tags" in row for row in text_of(pilot.app).split("\n")))
 
 
 @pytest.mark.anyio
