@@ -127,7 +127,9 @@ async def test_a_terminal_with_sixteen_colours_is_drawn_with_its_own(workbench, 
 
 
 @pytest.mark.anyio
-async def test_with_sixteen_colours_a_bar_tells_an_explanation_from_the_text_below(workbench, mixed, place, monkeypatch):
+async def test_with_sixteen_colours_a_bar_tells_an_explanation_from_the_text_below(
+    workbench, mixed, place, monkeypatch
+):
     """It has the ground of the text there."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("COLORTERM")
