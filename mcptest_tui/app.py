@@ -1,4 +1,4 @@
-"""The app: modes, engine, store, theme, keys, and the wiring between them; what its keys do stands in `app_actions.py`."""
+"""The app: modes, engine, store, theme, keys, and the wiring between them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from mcptest_engine.core.text import counted
 from mcptest_engine.workspace.workspace import find_workspace
 from mcptest_tui.actions import id_of
 from mcptest_tui.agents import Agents
-from mcptest_tui.app_actions import AppActions
+from mcptest_tui.app_commands import Commands, Preferences, Windows
 from mcptest_tui.bridge import FLUSH_SECONDS, Bridge, Event
 from mcptest_tui.config import load_config
 from mcptest_tui.debounce import Debounce
 from mcptest_tui.engine_client import EngineClient, EngineError
 from mcptest_tui.garbage import PAUSE_SECONDS, REST_SECONDS, collect_all, collect_young
-from mcptest_tui.keymap import Keymap, bindings_for, keymap_file, load_keymap
+from mcptest_tui.interface import AppInterface
+from mcptest_tui.keymap import bindings_for, keymap_file
 from mcptest_tui.leaving import Leaving
 from mcptest_tui.places import path_here
 from mcptest_tui.problems import Problems
@@ -41,7 +42,7 @@ from mcptest_tui.suites import Suites
 from mcptest_tui.theme_book import ThemeBook
 from mcptest_tui.tips import TIPS, Tips
 from mcptest_tui.title import Title
-from mcptest_tui.words import OWN_KEYS, key_of
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from mcptest_tui.mode_screen import ModeScreen
+
 
 TICK_SECONDS = 0.25
 SESSION_SECONDS = 5.0
@@ -62,14 +64,15 @@ OF_TESTS = frozenset({"case.started", "case.finished"})
 RESUMED = frozenset(MODES) - {"home"}
 
 
-class Workbench(AppActions, inherit_bindings=False):
+class Workbench(AppInterface, inherit_bindings=False):
     """One workbench: the suites under `paths`, one engine process, and a screen for each mode."""
 
     TITLE = "mcptest"
     CSS_PATH = "styles/base.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("app")
     MODES = {mode: partial(make_screen, mode) for mode in MODES}  # noqa: RUF012 - Textual's own type
-    ENABLE_COMMAND_PALETTE = True
+    ENABLE_COMMAND_PALETTE = False
+    """Textual's own, which would take ctrl+p from ours."""
     CLOSE_TIMEOUT = 1.0
     ESCAPE_TO_MINIMIZE = False
     stylesheet: Sheet
@@ -97,6 +100,8 @@ class Workbench(AppActions, inherit_bindings=False):
         self.agents = Agents(self, self.reviews)
         self.leaving = Leaving(self, self.runs, self.reviews)
         self.tips = Tips(self)
+        self.windows = Windows(self)
+        self.preferences = Preferences(self, self.windows)
         self.session = saved.screens
         self.watch_mode = saved.watch or self.config.watch
         self.places = []
@@ -145,7 +150,7 @@ class Workbench(AppActions, inherit_bindings=False):
         self.app_resume_signal.subscribe(
             self, lambda _: self.action_redraw()
         )  # back from the shell: all is to be drawn
-        self.use_keymap(load_keymap())
+        self.preferences.use_keymap()
         self.call_after_refresh(self._warm_up)
 
     def _warm_up(self) -> None:
@@ -255,7 +260,7 @@ class Workbench(AppActions, inherit_bindings=False):
         self.themes.changed(paths)
         self.reviews.saved(paths)
         if str(keymap_file()) in paths:
-            self.use_keymap(load_keymap())
+            self.preferences.use_keymap()
         self.run_worker(self._changed(list(dict.fromkeys(paths))), group="documents", exit_on_error=False)
 
     async def _changed(self, paths: list[str]) -> None:
@@ -339,7 +344,7 @@ class Workbench(AppActions, inherit_bindings=False):
         if owner not in ("", "app", "screen", "focused"):
             node = self.screen if owner.startswith("screen.") else default_namespace
             controller = getattr(node, owner.removeprefix("screen."), None)
-            return controller if isinstance(controller, Controller) else node, name, parameters
+            return controller if isinstance(controller, Controller | Commands) else node, name, parameters
         return super()._parse_action(action, default_namespace, namespaces)
 
     def _check_action_state(self, action: str, default_namespace: DOMNode) -> bool | None:
@@ -361,22 +366,49 @@ class Workbench(AppActions, inherit_bindings=False):
             self.problems.did(next(bound, None) or id_of(action, self.current_mode))
         return await super().run_action(action, default_namespace, namespaces)
 
+    # What its own keys do; other commands are those of `windows` and `preferences`
+
+    def action_go(self, mode: str) -> None:
+        """A mode by its key."""
+        self.clear_notices()
+        self.go("home" if mode == "tests" and self.suites.searched and not self.store.documents else mode)
+
+    def on_mode_bar_chosen(self, event: Any) -> None:
+        """A mode by the mouse."""
+        self.action_go(event.mode)
+
+    async def action_back(self) -> None:
+        """One level back; never out."""
+        screen = self.screen
+        told = self.tips.take_away()
+        if not isinstance(screen, WorkScreen) or screen.back() or screen.panes.leave_zoom() or told:
+            return
+        places = self.places
+        if len(self.screen_stack) > 1:
+            self.pop_screen()
+        elif places:
+            self.clear_notices()
+            self.switch_mode(places.pop())
+            self.refresh_status()
+
+    def action_redraw(self) -> None:
+        """Paint everything again."""
+        self.screen.refresh(layout=True)
+        if self._driver is not None:
+            self._driver.write("\x1b[2J")
+        self.refresh(layout=True)
+
+    def action_help_quit(self) -> None:
+        """Ctrl+C, which only copies here."""
+        self.tell(f"{key_of('app.quit')} quits")
+
+    async def action_quit(self) -> None:
+        """Leave, after a question if something would be lost."""
+        self.leaving.ask()
+
     def _name_of(self, test: str) -> str | None:
         row = self.store.rows.get(test)
         return None if row is None else row.name
-
-    def use_keymap(self, keymap: Keymap) -> None:
-        """Take a person's keys, and say what could not be taken."""
-        self.set_keymap(keymap.keys)
-        OWN_KEYS.clear()
-        OWN_KEYS.update({name: tuple(keys.split(",")) for name, keys in keymap.keys.items()})
-        if keymap.problems and keymap.problems != self.keymap_problems:
-            self.tell(
-                "\n".join(keymap.problems[:3]),
-                severity="warning",
-                hint=f"{key_of('app.settings')} opens the settings, which list them all",
-            )
-        self.keymap_problems = keymap.problems
 
     def _save_if_touched(self) -> None:
         if self._is_touched and not self._is_in_use():

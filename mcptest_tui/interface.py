@@ -12,7 +12,6 @@ from mcptest_tui.places import absolute
 
 if TYPE_CHECKING:
     from mcptest_tui.agents import Agents
-    from mcptest_tui.keymap import Keymap
     from mcptest_tui.leaving import Leaving
     from mcptest_tui.reviews import Reviews
     from mcptest_tui.runs import Runs
@@ -38,7 +37,6 @@ class AppInterface(BaseApp):
     commands: CommandLog
     session: dict[str, Any]
     session_file: SessionFile
-    keymap_problems: tuple[str, ...] = ()
     places: list[str]
     """The modes that Escape leads back to."""
     entered_servers: list[str]
@@ -49,10 +47,6 @@ class AppInterface(BaseApp):
     if TYPE_CHECKING:
         # app.py
         def screen_shown(self, screen: ModeScreen) -> None: ...
-        def use_keymap(self, keymap: Keymap) -> None: ...
-
-        # app_actions.py
-        def action_open_file(self) -> None: ...
 
     def run_tests(self, path: str | None, ids: list[str] | None = None) -> list[str]:
         """Run these tests, or all of a suite, or of every suite; the keys of the runs."""

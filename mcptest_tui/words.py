@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 OWN_KEYS: dict[str, tuple[str, ...]] = {}
-"""The keymap of the person, by the ids of actions; `App.use_keymap` fills it, so that messages name the keys that work."""
+"""The person's keymap by the ids of actions, which `Preferences.use_keymap` fills: messages name the keys that work."""
 
 
 def is_ascii() -> bool:

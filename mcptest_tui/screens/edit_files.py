@@ -195,7 +195,7 @@ class OpenFiles(Controller):
 
         def answered(chosen: str | None) -> None:
             if chosen == ":open":
-                app.call_next(app.run_action, "app.open_file")
+                app.call_next(app.run_action, "windows.open_file")
             elif chosen == ":new":
                 self.action_new()
             elif chosen is not None:

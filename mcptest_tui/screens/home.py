@@ -104,9 +104,9 @@ class HomeScreen(WorkScreen):
         """The servers' screen."""
         self.workbench.go("servers")
 
-    def action_open_file(self) -> None:
+    async def action_open_file(self) -> None:
         """The same as everywhere."""
-        self.workbench.action_open_file()
+        await self.workbench.run_action("windows.open_file")
 
     def action_new_suite(self) -> None:
         """Ask for the server."""

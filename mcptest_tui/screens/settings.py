@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from mcptest_tui.interface import AppInterface
 
 
-def settings_of(app: AppInterface) -> list[Choice]:
-    """The rows of the settings; what choosing one does stands in `app_actions`."""
+def settings_of(app: AppInterface, keymap_problems: tuple[str, ...]) -> list[Choice]:
+    """The rows of the settings; what choosing one does stands in `Preferences`."""
     changed = len(app._keymap)
     keymap, enter = keymap_file(), key_of("line.take")
     rows = [
@@ -60,7 +60,7 @@ def settings_of(app: AppInterface) -> list[Choice]:
     ]
     rows += [
         Choice(f"problem-{at}", problem, "left out", problem, "Problems in your own files")
-        for at, problem in enumerate((*app.config.problems, *app.keymap_problems))
+        for at, problem in enumerate((*app.config.problems, *keymap_problems))
     ]
     rows += [
         Choice("session", f"Session: {app.session_file.path}", "", f"{enter} copies the path.", "About"),

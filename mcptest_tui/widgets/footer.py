@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
 
-HELP = "help"
+HELP = "windows.help"
 """What the key of the help does; it comes last."""
 
 

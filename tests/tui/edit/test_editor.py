@@ -552,7 +552,7 @@ async def a_path_is_completed_and_a_folder_is_called_a_folder(pilot: Any, suite:
     path.parent.mkdir(parents=True)
     path.write_text(SUITE)
     app = pilot.app
-    await app.run_action("app.open_file")
+    await app.run_action("windows.open_file")
     await until(pilot, lambda: "Open a suite" in text_of(app), what="the question")
     await pilot.press("f", "tab", "enter")
     await until(pilot, lambda: "that is a folder" in text_of(app), what="the answer")
@@ -575,7 +575,7 @@ async def a_place_that_is_gone_to_has_its_lines_below_it_in_view(pilot: Any, sui
 
 
 async def the_settings_are_edited_here_with_their_own_problems(pilot: Any, suite: Path) -> None:
-    await pilot.app._set("config")
+    await pilot.app.preferences._set("config")
     screen = await opened(pilot, config_file())
     assert screen.current.text == CONFIG_TEMPLATE
     screen.current.area.load_text("wacth: off\ntitle: 3\n")
@@ -588,7 +588,7 @@ async def the_keymap_is_edited_here_with_its_own_problems_and_a_key_is_given_by_
 ) -> None:
     keymap = keymap_file()
     app = pilot.app
-    await app.run_action("app.edit_keymap")
+    await app.run_action("preferences.edit_keymap")
     screen = await opened(pilot, keymap)
     assert messages(screen) == []
     await typed(pilot, "run.thsi: r\n")
@@ -600,7 +600,7 @@ async def the_keymap_is_edited_here_with_its_own_problems_and_a_key_is_given_by_
     await pilot.press("ctrl+s")
     await until(pilot, keymap.exists, what="the save")
     before = keymap.read_text()
-    await app.run_action("app.press_key")
+    await app.run_action("preferences.press_key")
     await until(pilot, lambda: "A key for which action?" in text_of(app), what="the actions")
     await typed(pilot, "edit.format")
     await pilot.press("enter")

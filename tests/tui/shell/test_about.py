@@ -17,7 +17,7 @@ async def test_about_names_versions_files_and_keys(workbench, demo):
     """Any key but y and Escape is told, not done."""
     async with workbench(size=(80, 24)) as pilot:
         app = pilot.app
-        pilot.app.action_about()
+        pilot.app.windows.action_about()
         await until(pilot, lambda: isinstance(app.screen, About))
         text = text_of(app)
         assert "Textual" in text

@@ -127,11 +127,18 @@ def test_an_action_says_what_it_does(action: Action):
 
 
 def test_the_actions_of_the_whole_app_exist():
-    """Each is a method of the app, or of every screen."""
+    """Each is a method of the app, of its commands, or of every screen."""
     from mcptest_tui.app import Workbench
+    from mcptest_tui.app_commands import Preferences, Windows
     from mcptest_tui.screens.base import Panes, WorkScreen
 
-    owners = {"app": Workbench, "screen": WorkScreen, "screen.panes": Panes, "": Workbench}
+    owners = {
+        "": Workbench,
+        "windows": Windows,
+        "preferences": Preferences,
+        "screen": WorkScreen,
+        "screen.panes": Panes,
+    }
     missing = [
         action.id
         for action in actions_of("app")

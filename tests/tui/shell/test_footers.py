@@ -117,7 +117,7 @@ async def test_a_keymap_changes_the_keys_of_lines_and_windows(workbench, demo, t
         await pilot.press("ctrl+f")
         await until(pilot, lambda: "alt+p pattern" in footer(pilot), what="the other key")
         await pilot.press("escape")
-        pilot.app.action_about()
+        pilot.app.windows.action_about()
         await until(pilot, lambda: isinstance(pilot.app.screen, About) and "c copy" in frame(pilot), what="the window")
         await pilot.press("y")
         await until(pilot, lambda: "types 'y'" not in text_of(pilot.app) and "y  " in text_of(pilot.app))

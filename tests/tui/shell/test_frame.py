@@ -206,7 +206,7 @@ async def test_a_theme_is_shown_while_choosing_and_given_back_on_escape(workbenc
     config_file().write_text("# mine\nwatch: all  # and kept\n", encoding="utf-8")
     async with workbench() as pilot:
         before = pilot.app.theme
-        pilot.app.action_pick_theme()
+        pilot.app.preferences.action_pick_theme()
         await until(
             pilot, lambda: isinstance(pilot.app.screen, Picker) and pilot.app.screen.query_one(OptionList).highlighted
         )
@@ -214,12 +214,12 @@ async def test_a_theme_is_shown_while_choosing_and_given_back_on_escape(workbenc
         await until(pilot, lambda: pilot.app.theme != before)
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.theme == before)
-        pilot.app.action_pick_theme()
+        pilot.app.preferences.action_pick_theme()
         await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
         await pilot.press(*"paper", "enter")
         await until(pilot, lambda: pilot.app.theme == "paper")
         assert config_file().read_text(encoding="utf-8") == "# mine\nwatch: all  # and kept\ntheme: paper\n"
-        assert [row.help for row in settings_of(pilot.app) if "`theme` in the settings file" in row.help]
+        assert [row.help for row in settings_of(pilot.app, ()) if "`theme` in the settings file" in row.help]
     session = SessionFile(place)
     text = session.text_of({"theme": "harbour", "mode": "tests"})
     assert text is not None
