@@ -151,8 +151,8 @@ def insert_tests(text: str, block: str, tests: Sequence[TestText]) -> str:
         raise EditRefused(f"`{block}` is not a list of tests")
     wanted = {**tree, block: [*(there or ()), *(plain(one.entry.test) for one in tests)]}
     body = text.removeprefix(BOM)
-    inserter = _Inserter(body, compose(body), newline_of(body))
-    for candidate in inserter.with_tests(block, tests):
+    splicer = Splicer(body, compose(body), newline_of(body))
+    for candidate in _with_tests(splicer, block, tests):
         if _reads_as(candidate, wanted):
             return text[: len(text) - len(body)] + candidate
     for one in tests:
@@ -176,19 +176,17 @@ def _nameless_tests(tree: Mapping[str, Any]) -> bool:
     return any(isinstance(test, dict) and "server" not in test for tests in blocks for test in tests)
 
 
-class _Inserter(Splicer):
-    """A splicer that puts many ready-made items in at once."""
-
-    def with_tests(self, block: str, tests: Sequence[TestText]) -> Iterator[str]:
-        """Texts to try, the best first; none where the block is written in brackets."""
-        node = None if self.root is None else self.root.child(block)
-        if self.root is not None and self.root.flow:
-            return
-        if node is None:
-            where = len(self.text) if self.root is None else self._end_of_document()
-            yield from self._insert_lines(where, [f"{block}:", *lines_of(tests, 2)], gap=self.root is not None)
-        elif node.kind is Kind.SEQUENCE and not node.flow and node.items:
-            yield from self._insert_lines(node.end, lines_of(tests, self._column(node.body)), gap=True)
+def _with_tests(splicer: Splicer, block: str, tests: Sequence[TestText]) -> Iterator[str]:
+    """Texts to try with many ready-made items at once, the best first; none where the block is written in brackets."""
+    root = splicer.root
+    if root is not None and root.flow:
+        return
+    node = None if root is None else root.child(block)
+    if node is None:
+        where = len(splicer.text) if root is None else splicer.end_of_document()
+        yield from splicer.insert_lines(where, [f"{block}:", *lines_of(tests, 2)], gap=root is not None)
+    elif node.kind is Kind.SEQUENCE and not node.flow and node.items:
+        yield from splicer.insert_lines(node.end, lines_of(tests, splicer.column(node.body)), gap=True)
 
 
 def _with_lines(text: str, key: str, value: Any) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.costs import added_up, model_rows_of
 from mcptest_engine.core.live import TEST
-from mcptest_engine.core.results import Attempt, Failure, FailureKind, Verdict
+from mcptest_engine.core.results import Attempt, Failure, FailureKind, NotRun, Verdict
 from mcptest_engine.running.sessions import Sessions
 from mcptest_engine.running.verdicts import Outcome
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.sessions import Broken
     from mcptest_engine.servers.calls import Fault
 
+_SHOWN = 4
 _WRITTEN = {"delay": "delay_ms"}
 
 
@@ -51,6 +52,38 @@ def stopped_by(stop: Stop, attempts: Sequence[Attempt] = ()) -> Decision:
     failure = Failure(kind=FailureKind.HOOK, message=stop.reason) if stop.failed else None
     verdict = Verdict.SKIP if failure is None else Verdict.FAIL
     return Decision(Outcome(verdict=verdict, duration_ms=0.0, message=stop.reason, failure=failure), tuple(attempts))
+
+
+def interrupted_at(case: Case, caller: Caller, began: float | None, clock: Callable[[], float]) -> Decision:
+    """A case that was not brought to its end: what was done is kept, and what all of its attempts have cost.
+
+    `began` is the time of its begin, None where it was not begun. A case that had its answer, and waited only for its
+    server's list, is judged by that answer.
+    """
+    if case.id in caller.answered_late:
+        return Decision(caller.answered_late[case.id], ())
+    trace, before, paid = caller.cut_short.get(case.id), caller.spent.get(case.id), caller.paid.get(case.id)
+    judgement: dict[str, Any] | None = None if paid is None else {"by": "exec", "cost_usd": paid}
+    if before and trace is not None:
+        trace = with_models(trace, before)
+    elif before:
+        judgement = with_models(judgement or {"by": "judge"}, before)
+    outcome = _left_at(trace, seconds=None if began is None else clock() - began)
+    return Decision(outcome._replace(judgement=judgement), ())
+
+
+def _left_at(trace: Mapping[str, Any] | None, *, seconds: float | None) -> Outcome:
+    """A case that was not brought to its end, `seconds` after its begin; of a composition or an agent: how far it came."""
+    if trace is None:
+        if seconds is None:
+            return Outcome(Verdict.SKIP, 0.0, message="not run: interrupted", not_run=NotRun.INTERRUPTED)
+        after = f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
+        told = f"interrupted after {after}"
+        return Outcome(Verdict.SKIP, seconds * 1000, message=told, not_run=NotRun.INTERRUPTED)
+    nodes = trace.get("nodes", {}).values()
+    at = [f"`{node['id']}`" for node in nodes if "ended_by" in node]
+    told = f"interrupted at {', '.join(at[:_SHOWN])}{', …' if len(at) > _SHOWN else ''}" if at else "interrupted"
+    return Outcome(Verdict.SKIP, trace["duration_ms"], message=told, trace=trace, not_run=NotRun.INTERRUPTED)
 
 
 async def decide(

@@ -96,7 +96,6 @@ class Caller:
     ) -> None:
         self.emit = emit
         self._observer = observer
-        self._freezer = freezer
         self._judged = judged
         self._snapshots = snapshots
         self._redact = redact
@@ -111,6 +110,16 @@ class Caller:
         self.cut_short: dict[str, Mapping[str, Any]] = {}
         self.spent: dict[str, list[Mapping[str, Any]]] = {}
         self.paid: dict[str, float] = {}
+        self.bodies = BodyRunner(
+            self,
+            judge=self._judge,
+            snapshots=self._answer_snapshots,
+            slow=self._slow,
+            redact=redact,
+            clock=clock,
+            freezer=freezer,
+            judged=judged,
+        )
 
     async def ask(
         self, asked: JudgedRequest, sessions: Sessions, *, number: int = 1, fault: Fault | None = None
@@ -119,7 +128,7 @@ class Caller:
         try:
             if not isinstance(asked, Case) or isinstance(asked.body, (Request, Check)):
                 return await self._ask(asked, sessions, number, fault)
-            outcome = await self._run_body(asked, asked.body, sessions, number)
+            outcome = await self.bodies.run(asked, asked.body, sessions, number)
             return _with_history(outcome, *sessions.shared.values())
         except PolicyDenied as denied:
             return Outcome(Verdict.SKIP, 0.0, message=f"not run: {denied.message}", not_run=NotRun.DENIED)
@@ -129,108 +138,9 @@ class Caller:
             failure = _bug(wrong)
         return Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=failure.message, failure=failure)
 
-    async def _run_body(
-        self, case: Case, body: Row | AgentProgram | EvalRow | MetricRow, sessions: Sessions, number: int
-    ) -> Outcome:
-        """The `number`-th attempt at what is more than one request."""
-        from mcptest_engine.running.kinds.agent.plan import AgentProgram  # few suites have any of them
-        from mcptest_engine.running.kinds.composition.plan import Row
-        from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
-
-        match body:
-            case Row():
-                return await self._compose(case, body, sessions, number)
-            case AgentProgram():
-                return await self._converse(case, body, sessions, number)
-            case EvalRow():
-                return await self._grade(case, body, sessions, number)
-            case MetricRow():
-                raise AssertionError("it is judged by the result of its subject (`judge_metric`)")
-            case _:
-                assert_never(body)
-
-    async def judge_metric(self, case: Case, subject: TestResult | None, task: str) -> Outcome:
-        """What a model says of another case; `task` is what that was for, where nothing else tells."""
-        from mcptest_engine.running.kinds.eval.plan import MetricRow  # few suites have one
-        from mcptest_engine.running.kinds.eval.run import run_metric_row
-
-        assert isinstance(case.body, MetricRow)
-        models = None if self._judged is None else self._judged.models
-        try:
-            cut = self._cost_recorder(case.id)
-            return await run_metric_row(
-                case, case.body, subject, models, task=self._redact(task), clock=self._clock, cut=cut
-            )
-        except Exception as wrong:  # noqa: BLE001 - one answer that trips us must not cost the whole run
-            failure = _bug(wrong)
-        return Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=failure.message, failure=failure)
-
-    def _left(self, case_id: str, trace: Mapping[str, Any]) -> None:
-        """The run was interrupted in the middle of a case."""
-        self.cut_short[case_id] = trace
-
-    def _cost_recorder(self, case_id: str) -> Callable[[Iterable[Mapping[str, Any]]], object]:
+    def cost_recorder(self, case_id: str) -> Callable[[Iterable[Mapping[str, Any]]], object]:
         """Takes rows of what models were paid for a case beside what its outcome tells."""
         return self.spent.setdefault(case_id, []).extend
-
-    async def _compose(self, case: Case, row: Row, sessions: Sessions, number: int) -> Outcome:
-        from mcptest_engine.running.kinds.composition.run import RunServices, run_composition  # few suites have one
-
-        world = RunServices(
-            case,
-            row,
-            slow=self._slow,
-            redact=self._redact,
-            clock=self._clock,
-            emit=self.emit,
-            call_tool=partial(self.call_tool, sessions),
-            freezer=self._freezer,
-            cut_short=lambda trace: self._left(case.id, trace),
-            judge_by_models=self.judged_by_models if self._judged is not None else None,
-        )
-        snapshots = self._answer_snapshots()
-        outcome = await run_composition(case, row, world, number=number, snapshots=snapshots)
-        if snapshots is not None:
-            snapshots.close(outcome.failure)
-        return outcome
-
-    async def _grade(self, case: Case, row: EvalRow, sessions: Sessions, number: int) -> Outcome:
-        from mcptest_engine.running.kinds.eval.run import run_eval_row  # few suites have one
-
-        return await run_eval_row(case, row, sessions, self._graders, number=number)
-
-    @cached_property
-    def _graders(self) -> Graders:
-        from mcptest_engine.running.kinds.eval.run import Candidates, Graders
-
-        assert self._judged is not None
-        candidates = Candidates(
-            redact=self._redact,
-            call_tool=self.call_tool,
-            ask_agent=lambda case, program, sessions: self._converse(case, program, sessions, 1),
-        )
-        return Graders(self._judged, candidates, self._redact, self.paid, self._left, self._cost_recorder, self._clock)
-
-    async def _converse(self, case: Case, program: AgentProgram, sessions: Sessions, number: int) -> Outcome:
-        from mcptest_engine.running.kinds.agent.run import run_agent  # few suites have one
-
-        return await run_agent(case, program, sessions, self._agent_services, number=number)
-
-    @cached_property
-    def _agent_services(self) -> AgentServices:
-        from mcptest_engine.running.kinds.agent.run import AgentServices
-
-        assert self._judged is not None
-        return AgentServices(
-            models=self._judged.models,
-            effects=self.effects,
-            redact=self._redact,
-            clock=self._clock,
-            emit=self.emit,
-            call_tool=self.call_tool,
-            judge=self._judge,
-            cut_short=self._left,
-        )
 
     async def _ask(self, asked: JudgedRequest, sessions: Sessions, number: int, fault: Fault | None) -> Outcome:
         began = self._clock()
@@ -488,13 +398,138 @@ class Caller:
             bench=None if self._judged is None else self._judged.bench,
             task=self._redact(task_of(asked, envelope)),
             variant=grading_of(_id_of(asked), run_of(asked)),
-            cut=self._cost_recorder(_id_of(asked)),
+            cut=self.cost_recorder(_id_of(asked)),
         )
 
     def _opinions(self) -> Opinions:
         from mcptest_engine.judging.opinions import Opinions
 
         return Opinions(self._redact)
+
+
+class BodyRunner:
+    """Runs tests that are more than one request: compositions, agents, evals and metrics; `caller` makes their calls.
+
+    Few suites have any of them: their modules are imported by the first.
+    """
+
+    def __init__(
+        self,
+        caller: Caller,
+        *,
+        judge: Callable[..., Coroutine[Any, Any, Outcome]],
+        snapshots: Callable[[], AnswerSnapshots | None],
+        slow: SlowWork,
+        redact: Callable[[Any], Any],
+        clock: Callable[[], float],
+        freezer: Freezer | None,
+        judged: Judged | None,
+    ) -> None:
+        self._caller, self._judge, self._snapshots = caller, judge, snapshots
+        self._slow, self._redact, self._clock = slow, redact, clock
+        self._freezer, self._judged = freezer, judged
+
+    async def run(
+        self, case: Case, body: Row | AgentProgram | EvalRow | MetricRow, sessions: Sessions, number: int
+    ) -> Outcome:
+        """The `number`-th attempt at what is more than one request."""
+        from mcptest_engine.running.kinds.agent.plan import AgentProgram  # few suites have any of them
+        from mcptest_engine.running.kinds.composition.plan import Row
+        from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
+
+        match body:
+            case Row():
+                return await self._compose(case, body, sessions, number)
+            case AgentProgram():
+                return await self._converse(case, body, sessions, number)
+            case EvalRow():
+                return await self._grade(case, body, sessions, number)
+            case MetricRow():
+                raise AssertionError("it is judged by the result of its subject (`judge_metric`)")
+            case _:
+                assert_never(body)
+
+    async def judge_metric(self, case: Case, subject: TestResult | None, task: str) -> Outcome:
+        """What a model says of another case; `task` is what that was for, where nothing else tells."""
+        from mcptest_engine.running.kinds.eval.plan import MetricRow  # few suites have one
+        from mcptest_engine.running.kinds.eval.run import run_metric_row
+
+        assert isinstance(case.body, MetricRow)
+        models = None if self._judged is None else self._judged.models
+        try:
+            cut = self._caller.cost_recorder(case.id)
+            return await run_metric_row(
+                case, case.body, subject, models, task=self._redact(task), clock=self._clock, cut=cut
+            )
+        except Exception as wrong:  # noqa: BLE001 - one answer that trips us must not cost the whole run
+            failure = _bug(wrong)
+        return Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=failure.message, failure=failure)
+
+    def _left(self, case_id: str, trace: Mapping[str, Any]) -> None:
+        """The run was interrupted in the middle of a case."""
+        self._caller.cut_short[case_id] = trace
+
+    async def _compose(self, case: Case, row: Row, sessions: Sessions, number: int) -> Outcome:
+        from mcptest_engine.running.kinds.composition.run import RunServices, run_composition  # few suites have one
+
+        world = RunServices(
+            case,
+            row,
+            slow=self._slow,
+            redact=self._redact,
+            clock=self._clock,
+            emit=self._caller.emit,
+            call_tool=partial(self._caller.call_tool, sessions),
+            freezer=self._freezer,
+            cut_short=lambda trace: self._left(case.id, trace),
+            judge_by_models=self._caller.judged_by_models if self._judged is not None else None,
+        )
+        snapshots = self._snapshots()
+        outcome = await run_composition(case, row, world, number=number, snapshots=snapshots)
+        if snapshots is not None:
+            snapshots.close(outcome.failure)
+        return outcome
+
+    async def _grade(self, case: Case, row: EvalRow, sessions: Sessions, number: int) -> Outcome:
+        from mcptest_engine.running.kinds.eval.run import run_eval_row  # few suites have one
+
+        return await run_eval_row(case, row, sessions, self._graders, number=number)
+
+    @cached_property
+    def _graders(self) -> Graders:
+        from mcptest_engine.running.kinds.eval.run import Candidates, Graders
+
+        assert self._judged is not None
+        caller = self._caller
+        candidates = Candidates(
+            redact=self._redact,
+            call_tool=caller.call_tool,
+            ask_agent=lambda case, program, sessions: self._converse(case, program, sessions, 1),
+        )
+        return Graders(
+            self._judged, candidates, self._redact, caller.paid, self._left, caller.cost_recorder, self._clock
+        )
+
+    async def _converse(self, case: Case, program: AgentProgram, sessions: Sessions, number: int) -> Outcome:
+        from mcptest_engine.running.kinds.agent.run import run_agent  # few suites have one
+
+        return await run_agent(case, program, sessions, self._agent_services, number=number)
+
+    @cached_property
+    def _agent_services(self) -> AgentServices:
+        from mcptest_engine.running.kinds.agent.run import AgentServices
+
+        assert self._judged is not None
+        return AgentServices(
+            models=self._judged.models,
+            effects=self._caller.effects,
+            redact=self._redact,
+            clock=self._clock,
+            emit=self._caller.emit,
+            call_tool=self._caller.call_tool,
+            judge=self._judge,
+            cut_short=self._left,
+        )
 
 
 def _validity_of(session: Session, entry: Entry | None) -> Validity | None:

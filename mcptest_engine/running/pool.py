@@ -68,10 +68,48 @@ class _Entry:
         self.died_in = test
 
 
+class ServerFindings:
+    """What was odd about the servers of a run, each thing once: as remarks for a person, and by its kind for the record."""
+
+    def __init__(self, redactor: Callable[[], Redactor]) -> None:
+        self._redactor = redactor
+        self._remarks: dict[str, list[str]] = {}
+        self._kinds: dict[str, dict[str, str]] = {}
+
+    def add(self, name: str, session: Session) -> Iterator[str]:
+        """Take what was odd about a session of a server by now; the remarks that are new."""
+        told, kinds = self._remarks.setdefault(name, []), self._kinds.setdefault(name, {})
+        kinds.update(session.findings)
+        invalid = _find_invalid_opening(session, self._redactor().redact)
+        if invalid is not None:
+            kinds.setdefault("invalid_opening", invalid)
+        for remark in (*session.remarks, *(() if invalid is None else (invalid,))):
+            text = self._redactor().redact_text(remark)
+            if text not in told:
+                told.append(text)
+                yield text
+
+    def warnings(self, names: Iterable[str]) -> tuple[str, ...]:
+        """All remarks about these servers, in their order."""
+        return tuple(remark for name in names for remark in self._remarks.get(name, ()))
+
+    def records_of(self, spec: ServerSpec) -> tuple[dict[str, Any], ...]:
+        """What the record says of a server: the kind of each finding, its text, and whether the run fails by it."""
+        return tuple(
+            {
+                "kind": kind,
+                "message": self._redactor().redact_text(text),
+                "fails": (spec.validity if kind == "invalid_opening" else spec.hygiene) == "fail",
+            }
+            for kind, text in self._kinds.get(spec.name, {}).items()
+        )
+
+
 class Pool:
     """Opens, shares, restarts and closes sessions. `close` must be awaited, whatever happened.
 
-    `gate`, where set, decides about every tool call over them. `shared`, where set, has the servers that other suites use too.
+    `specs` say how each server is started or reached. `gate`, where set, decides about every tool call over them. `shared`,
+    where set, has the servers that other suites use too.
     """
 
     def __init__(
@@ -88,7 +126,7 @@ class Pool:
 
             self._programs = Programs()
             specs = {name: replace(spec, programs=self._programs) for name, spec in specs.items()}
-        self._specs = specs
+        self.specs = specs
         self._pins: dict[str, ServerSpec] = {}
         self._redactor = redactor
         self.connect = connect
@@ -98,9 +136,8 @@ class Pool:
         self.restart = restart
         self.emit: Emit = lambda _event: None
         self.owner: Owner | None = None
-        self.remarks: dict[str, list[str]] = {}
         self.listed: Mapping[str, Mapping[str, list[dict[str, Any]]]] = {}
-        self._findings: dict[str, dict[str, str]] = {}
+        self._findings = ServerFindings(redactor)
         self._entries: dict[str, _Entry] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._groups: dict[tuple[str, str], int] = {}
@@ -110,18 +147,13 @@ class Pool:
         self.not_ready = False
 
     @property
-    def specs(self) -> Mapping[str, ServerSpec]:
-        """How each server is started or reached, by name."""
-        return self._specs
-
-    @property
     def redactor(self) -> Redactor:
         """What takes the run's secrets out of everything that is told."""
         return self._redactor()
 
     def warnings(self) -> tuple[str, ...]:
         """What was odd about the servers, in the order of the suite."""
-        return tuple(remark for name in self._specs for remark in self.remarks.get(name, ()))
+        return self._findings.warnings(self.specs)
 
     @property
     def well(self) -> bool:
@@ -142,7 +174,7 @@ class Pool:
         """What the session goes by over which a server is offered `revision`: its own name where it is offered that anyway."""
         from mcptest_engine.servers.wire import DEFAULT_REVISION
 
-        spec = self._specs[name]
+        spec = self.specs[name]
         if (spec.protocol or DEFAULT_REVISION) == revision:
             return name
         key = f"{name}{_PIN}{revision}"
@@ -154,7 +186,7 @@ class Pool:
         """What the session with a process that only the tests of a group share goes by."""
         key = f"{name}{_PIN}{group}"
         if key not in self._pins:
-            spec = self._specs[name]
+            spec = self.specs[name]
             if spec.programs is not None:
                 spec = replace(spec, programs=type(spec.programs)())
             self._pins[key] = spec
@@ -182,7 +214,7 @@ class Pool:
 
     async def _make_way(self, name: str) -> None:
         """Where the program of a server has one port: end the one that the other tests share, which is not in use now."""
-        spec = self._specs[name]
+        spec = self.specs[name]
         if spec.programs is None or not spec.has_fixed_port:
             return
         if self._closing:
@@ -259,7 +291,7 @@ class Pool:
         `fresh`: a program that serves HTTP is started for it too. Raises: ServerError.
         """
         self._own.setdefault(name, None)
-        spec = self._specs[name]
+        spec = self.specs[name]
         if client is not None:
             spec = replace(spec, client=client)
         if fresh:
@@ -306,7 +338,7 @@ class Pool:
             sessions += unneeded
         ending = (session.close() for session in sessions if session not in kept)
         await asyncio.gather(*ending, *self._closing, return_exceptions=True)
-        for spec in (*self._specs.values(), *self._pins.values()):
+        for spec in (*self.specs.values(), *self._pins.values()):
             if spec.programs is not None:
                 await spec.programs.close()
         for name, entry in self._entries.items():
@@ -318,31 +350,18 @@ class Pool:
         """What the record says of each server that the run reached for, in the order of the suite."""
         told = []
         pinned = {_name_of(key): entry for key, entry in self._entries.items() if key in self._pins}
-        for name, spec in self._specs.items():
+        for name, spec in self.specs.items():
             entry = self._entries.get(name) or pinned.get(name)
             session = self._own.get(name) if entry is None else _session_of(entry)
             if entry is not None or name in self._own:
                 record = _record(spec, entry, session, self.redactor)
-                findings = tuple(
-                    {
-                        "kind": kind,
-                        "message": self.redactor.redact_text(text),
-                        "fails": (spec.validity if kind == "invalid_opening" else spec.hygiene) == "fail",
-                    }
-                    for kind, text in self._findings.get(name, {}).items()
-                )
+                findings = self._findings.records_of(spec)
                 listed = self.listed.get(name, {}).get("tools")
                 if findings or listed is not None:
-                    tools = None if listed is None else tuple(self._tool_names(listed))
+                    tools = None if listed is None else tuple(_tool_names(listed, self.redactor.redact_text))
                     record = replace(record, findings=findings, tools=tools)
                 told.append(record)
         return tuple(told)
-
-    def _tool_names(self, listed: list[dict[str, Any]]) -> Iterator[str]:
-        """The names of tools that a server lists, each once, as far as they are texts."""
-        names = (tool.get("name") for tool in listed)
-        for name in islice(dict.fromkeys(name for name in names if isinstance(name, str)), MOST_TOOLS):
-            yield self.redactor.redact_text(name[:LONGEST_NAME])
 
     def _opened(
         self, name: str, restarts: int = 0, *, after: Session | None = None, replaces: str | None = None
@@ -372,7 +391,7 @@ class Pool:
 
     async def _open(self, key: str, replaces: str | None = None) -> Session:
         started, name = time.monotonic(), _name_of(key)
-        spec = self._pins.get(key) or self._specs[name]
+        spec = self._pins.get(key) or self.specs[name]
         if spec.programs is not None and spec.has_fixed_port:
             if spec.programs is not self._programs:
                 await self._make_way(name)
@@ -407,19 +426,10 @@ class Pool:
 
     def _remember(self, name: str, session: Session) -> None:
         """Tell what was odd about the server, each thing once."""
-        told = self.remarks.setdefault(_name_of(name), [])
-        findings = self._findings.setdefault(_name_of(name), {})
-        findings.update(session.findings)
-        invalid = _find_invalid_opening(session, self.redactor.redact)
-        if invalid is not None:
-            findings.setdefault("invalid_opening", invalid)
-        for remark in (*session.remarks, *(() if invalid is None else (invalid,))):
-            text = self.redactor.redact_text(remark)
-            if text not in told:
-                from mcptest_engine.core.events import Warned
+        for text in self._findings.add(_name_of(name), session):
+            from mcptest_engine.core.events import Warned
 
-                told.append(text)
-                self.emit(Warned(message=text))
+            self.emit(Warned(message=text))
 
     def _failed(self, name: str, error: ServerError, *, restarting: bool) -> None:
         from mcptest_engine.core.events import ServerFailed
@@ -462,7 +472,7 @@ class Pool:
         if entry.hangs:
             return
         self._retire(session)
-        spec = self._pins.get(name) or self._specs[_name_of(name)]
+        spec = self._pins.get(name) or self.specs[_name_of(name)]
         if spec.programs is not None:
             spec.programs.retire(spec.name)
         fresh = self._opened(name, entry.restarts + 1)
@@ -503,6 +513,13 @@ def _retrieve(task: asyncio.Task[Session]) -> None:
 def _name_of(key: str) -> str:
     """The server that a session is of."""
     return key.partition(_PIN)[0]
+
+
+def _tool_names(listed: list[dict[str, Any]], redact: Callable[[str], str]) -> Iterator[str]:
+    """The names of tools that a server lists, each once, as far as they are texts."""
+    names = (tool.get("name") for tool in listed)
+    for name in islice(dict.fromkeys(name for name in names if isinstance(name, str)), MOST_TOOLS):
+        yield redact(name[:LONGEST_NAME])
 
 
 def _find_invalid_opening(session: Session, redact: Callable[[Any], Any]) -> str | None:

@@ -10,9 +10,8 @@ import asyncio
 import time
 from collections import deque
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
-from mcptest_engine.core.costs import model_rows_of, sum_costs
 from mcptest_engine.core.enums import ExpectedOutcome, TestKind
 from mcptest_engine.core.events import (
     CaseAnswered,
@@ -24,15 +23,15 @@ from mcptest_engine.core.events import (
     RunStarted,
     Warned,
 )
-from mcptest_engine.core.results import Failure, FailureKind, NotRun, TestResult, Verdict
+from mcptest_engine.core.results import NotRun, TestResult, Verdict
 from mcptest_engine.core.run_record import Totals
 from mcptest_engine.core.text import counted
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.judging.circumstances import call_error_text
-from mcptest_engine.running.attempts import Decision, decide, stopped_by, with_models
-from mcptest_engine.running.calling import Caller, call_of
+from mcptest_engine.running.attempts import Decision, decide, interrupted_at, stopped_by
+from mcptest_engine.running.calling import Caller
+from mcptest_engine.running.case_results import ResultBuilder, with_line
 from mcptest_engine.running.cases import Check
-from mcptest_engine.running.verdicts import Outcome, deferred, doubted, with_tool_hint
+from mcptest_engine.running.verdicts import Outcome, deferred, with_tool_hint
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -45,19 +44,44 @@ if TYPE_CHECKING:
     from mcptest_engine.running.cases import AnswerObserver, Case, Plan
     from mcptest_engine.running.causes import Causes, Held
     from mcptest_engine.running.coverage_extension import CoverageExtension
+    from mcptest_engine.running.guessed_cases import GuessedCases
     from mcptest_engine.running.hooks import Hooks, Stop
     from mcptest_engine.running.judged import Judged
     from mcptest_engine.running.kinds.composition.freezing import Freezer
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.stored_results import ResultStorage
 
-_SHOWN = 4
 _REMEMBERED = 256
 """Of so many tests that have ended it is known beside which others they ran."""
 _MOST_HELD = 50
 """So many failed tests wait to be tried again, and no other is begun before they have been."""
 _MANY = 1_000
 """Results of a run with more tests than these are packed: it costs time, and holds a fraction of the memory."""
+
+
+class Overlaps:
+    """Which tests ran at the same time, by their places in the plan; it is known of those that ended lately."""
+
+    def __init__(self) -> None:
+        self._tick = 0
+        self._under_way: dict[int, int] = {}
+        self._lately: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)
+
+    def begin(self, place: int) -> int:
+        """A test begins; the tick by which `beside` knows its begin."""
+        self._tick = self._under_way[place] = self._tick + 1
+        return self._tick
+
+    def end(self, place: int) -> None:
+        """A test has ended."""
+        del self._under_way[place]
+        self._lately.append((self._tick, place))
+
+    def beside(self, place: int, began: int) -> list[int]:
+        """The tests that ran beside one that has just ended and began at a tick: those that have ended come first."""
+        others = [(tick, other) for other, tick in self._under_way.items()]
+        others += [(0, other) for ended, other in self._lately if ended >= began and other != place]
+        return [other for _, other in sorted(others)]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -97,15 +121,14 @@ class Run:
     _warnings: dict[int, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     _places: dict[str, int] = field(default_factory=dict)
     _ended: dict[int, asyncio.Future[None]] = field(default_factory=dict)
-    _tick: int = 0
-    _under_way: dict[int, int] = field(default_factory=dict)
     _begun: dict[int, float] = field(default_factory=dict)
-    _lately: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    _overlaps: Overlaps = field(default_factory=Overlaps)
     _held: list[Held] = field(default_factory=list)
     _causes: Causes | None = None
     _unlisted: list[str] = field(default_factory=list)
-    _valid: dict[tuple[str, str, str], list[int]] | None = None
+    _guessed: GuessedCases | None = None
     _caller: Caller = field(init=False)
+    _builder: ResultBuilder = field(init=False)
 
     def __post_init__(self) -> None:
         self._caller = Caller(
@@ -125,6 +148,17 @@ class Run:
         judged_of = {case.subject for case in cases if case.subject is not None}
         self._places = {case.id: index for index, case in enumerate(cases) if case.id in judged_of}
         self._started = self.clock()
+        self._builder = ResultBuilder(
+            storage=self.storage,
+            started=self._started,
+            is_replayed=self.blank.mode == "replayed",
+            with_models=self.judged is not None,
+            mutation_scores=self.mutation_scores,
+        )
+        if any(case.guess is not None for case in cases):
+            from mcptest_engine.running.guessed_cases import GuessedCases  # few suites have made-up arguments
+
+            self._guessed = GuessedCases(cases, self._caller.errors, self.storage.redact)
         self.pool.expect_groups(cases)
         self.emit(
             RunStarted(
@@ -143,8 +177,8 @@ class Run:
                 await self._all(cases, hooks)
                 if self.survey is not None and self._halted is None:
                     await self.survey.look(self._caller.catalogs.read())
-                if self._halted is None and self.blank.mode != "replayed":
-                    await self._explain_guesses()
+                if self._guessed is not None and self._halted is None and self.blank.mode != "replayed":
+                    await self._guessed.explain(self._results, self.pool, self._caller.catalogs.read())
                 if self.limits is not None and self._halted is None and self.blank.mode != "replayed":
                     self._unlisted = await self._caller.effects.list_servers(self.pool)
         except asyncio.CancelledError:
@@ -233,15 +267,16 @@ class Run:
             self.snapshots.distrust(held.case.snapshot_name)
         index, before = held.place, self._results[held.place]
         if before is None:
-            self._finish(index, held.case, self._doubted(held.case, decision), held.began)
+            decision = decision if self._guessed is None else self._guessed.doubt(held.case, decision)
+            self._finish(index, held.case, decision, held.began)
             return
         if decision is held.decision:
             return
         outcome = decision.outcome
         if outcome == held.decision.outcome._replace(failure=outcome.failure, warnings=outcome.warnings):
-            result = replace(before, failure=self.storage.redact_failure(_with_line(outcome.failure, held.case)))
+            result = replace(before, failure=self.storage.redact_failure(with_line(outcome.failure, held.case)))
         else:
-            result = self._result_of_decision(held.case, decision, held.began)
+            result = self._builder.build(held.case, decision, held.began)
         self._results[index] = result
         self._warn_of(index, held.case, outcome)
         self.emit(CaseExplained(index=index, result=result))
@@ -252,10 +287,8 @@ class Run:
         failure = decision.outcome.failure
         if failure is None or decision.cached or self.blank.mode == "replayed" or case.id in self._places:
             return None
-        others = [(began, other) for other, began in self._under_way.items()]
-        others += [(0, other) for ended, other in self._lately if ended >= tick]
-        servers = set(case.servers)
-        beside = tuple(other for _, other in sorted(others) if not servers.isdisjoint(self.plan.cases[other].servers))
+        servers, others = set(case.servers), self._overlaps.beside(index, tick)
+        beside = tuple(other for other in others if not servers.isdisjoint(self.plan.cases[other].servers))
         if not beside:
             return None
         from mcptest_engine.running.causes import DEPENDS_ON_NOBODY, Held
@@ -282,7 +315,9 @@ class Run:
                 self._finish(index, case, stopped_by(stop), self.clock())
         except asyncio.CancelledError:
             hooks.shorten_time_limits()
-            self._finish(index, case, self._interrupted(case, self._begun.pop(index, None)), self.clock())
+            self._finish(
+                index, case, interrupted_at(case, self._caller, self._begun.pop(index, None), self.clock), self.clock()
+            )
             await self._after(index, case, hooks)
             raise
         await self._after(index, case, hooks)
@@ -313,7 +348,7 @@ class Run:
             return
         began = self.clock()
         self.emit(CaseStarted(index=index, id=case.id))
-        self._tick = self._under_way[index] = tick = self._tick + 1
+        tick = self._overlaps.begin(index)
         self._begun[index] = began
         decision = None if self.cache is None else await self.cache.judged_again(case, self._caller)
         if decision is None:
@@ -324,9 +359,9 @@ class Run:
                 stopped=lambda: self._stopped is not None,
                 hooks=self.hooks if self.hooks is not None and self.hooks.around_attempts else None,
             )
-        del self._under_way[index], self._begun[index]
+        del self._begun[index]
+        self._overlaps.end(index)
         held = self._held_back(index, case, decision, began, tick)
-        self._lately.append((self._tick, index))
         if held is not None:
             self._held.append(held)
             if held.is_open:
@@ -351,62 +386,19 @@ class Run:
             self.emit(CaseStarted(index=index, id=case.id))
             self._begun[index] = began
             description = None if subject is None else self.plan.cases[place].description
-            outcome = await self._caller.judge_metric(case, subject, description or "")
+            outcome = await self._caller.bodies.judge_metric(case, subject, description or "")
             settled = Decision(outcome, ())
             del self._begun[index]
         self._finish(index, case, settled, began)
 
     async def _compared(self, index: int, case: Case, decision: Decision) -> Decision:
         """A refusal of invalid arguments, once the earlier calls of the same with valid ones have ended."""
+        assert self._guessed is not None
         if decision.outcome.verdict is Verdict.PASS:
-            for place in self._valid_calls().get(call_of(case), ()):
-                if place < index and not any(held.place == place for held in self._held):
+            for place in self._guessed.valid_before(index):
+                if not any(held.place == place for held in self._held):
                     await self._wait_for(place)
-        return self._doubted(case, decision)
-
-    def _doubted(self, case: Case, decision: Decision) -> Decision:
-        """The decision about made-up arguments: a refusal of invalid ones shows nothing where valid ones met the same error."""
-        told = decision.outcome.output and call_error_text(decision.outcome.output, self.storage.redact)
-        if (
-            case.guess is None
-            or case.outcome is not ExpectedOutcome.ERROR
-            or decision.outcome.verdict is not Verdict.PASS
-            or not told
-        ):
-            return decision
-        from mcptest_engine.running.guesses import same_error  # few suites have made-up arguments
-
-        doubt = same_error(told, self._caller.errors.get(call_of(case), ()))
-        return decision if doubt is None else decision._replace(outcome=doubted(decision.outcome, doubt))
-
-    async def _explain_guesses(self) -> None:
-        """Add to the results of refused guesses what helps a person to give arguments; their servers list their tools."""
-        made_up = (index for index, case in enumerate(self.plan.cases) if case.guess is not None)
-        open_ones = [
-            index for index in made_up if (result := self._results[index]) is not None and result.undecided is not None
-        ]
-        if not open_ones:
-            return
-        from mcptest_engine.running.guesses import explain, list_tools, returned  # few suites have made-up arguments
-
-        servers = dict.fromkeys(self.plan.cases[index].server for index in open_ones)
-        tools = await list_tools(self.pool.session, servers, self._caller.catalogs.read())
-        done = [result for result in self._results if result is not None]
-        for index in open_ones:
-            case, result = self.plan.cases[index], self._results[index]
-            known = tools[case.server]
-            told = explain(case, tuple(returned(case.server, done, known)), known, self.storage.redact).to_json()
-            if told and result is not None:
-                self._results[index] = replace(result, guess=told)
-
-    def _valid_calls(self) -> dict[tuple[str, str, str], list[int]]:
-        """Where the cases stand whose calls are to succeed, by what they call."""
-        if self._valid is None:
-            self._valid = {}
-            for place, case in enumerate(self.plan.cases):
-                if case.outcome is ExpectedOutcome.SUCCESS:
-                    self._valid.setdefault(call_of(case), []).append(place)
-        return self._valid
+        return self._guessed.doubt(case, decision)
 
     async def _result_of(self, place: int) -> TestResult:
         """The result of an earlier case, waited for where it is not there yet."""
@@ -431,7 +423,7 @@ class Run:
 
     def _finish(self, index: int, case: Case, decision: Decision, began: float) -> None:
         outcome = decision.outcome
-        result = self._results[index] = self._result_of_decision(case, decision, began)
+        result = self._results[index] = self._builder.build(case, decision, began)
         self._release(index)
         self.pool.leave_groups(case)
         self._warn_of(index, case, outcome)
@@ -457,74 +449,14 @@ class Run:
         if outcome.size or len(self.plan.cases) > _MANY:
             result.pack()
 
-    def _result_of_decision(self, case: Case, decision: Decision, began: float) -> TestResult:
-        """The test's result as the record has it."""
-        outcome, attempts = decision.outcome, decision.attempts
-        result = TestResult(
-            id=case.id,
-            name=case.name,
-            kind=case.kind,
-            server=case.server,
-            tool=case.tool,
-            verdict=outcome.verdict,
-            duration_ms=round(outcome.duration_ms, 3),
-            started_offset_ms=round((began - self._started) * 1000, 3),
-            cached=decision.cached or (outcome.cached and self.blank.mode != "replayed"),
-            flaky=decision.flaky,
-            attempts=attempts if len(attempts) > 1 or case.request.fault is not None else (),
-            file=case.file,
-            line=case.line,
-            tags=case.tags,
-            score=outcome.score,
-            threshold=outcome.threshold,
-            derived_metrics=outcome.metrics,
-            message=outcome.message,
-            failure=_with_line(outcome.failure, case),
-            assertions=outcome.assertions,
-            case=case.row_name,
-            row=None if case.row is None else {"file": case.row[0], "line": case.row[1]},
-            request=_request(case, outcome) if attempts or decision.cached else None,
-            output=outcome.output,
-            verify=outcome.verify,
-            trace=outcome.trace,
-            model=outcome.model or case.model,
-            scorer=case.scorer,
-            judgement=outcome.judgement,
-            trials=outcome.trials,
-            behind=outcome.behind,
-            definition=_definition(case, outcome),
-            strength=case.strength,
-            not_run=outcome.not_run,
-            deferred=outcome.deferred if outcome.verdict is Verdict.INCONCLUSIVE else None,  # else something failed it
-            mutation_score=self.mutation_scores.get(case.id),
-            **_costs_of(outcome, with_models=self.judged is not None),
-        )
-        return self.storage.prepare(result, size=outcome.size)
-
-    def _interrupted(self, case: Case, began: float | None) -> Decision:
-        """A case that was not brought to its end: what was done is kept, and what all of its attempts have cost.
-
-        `began` is the time of its begin, None where it was not begun. A case that had its answer, and waited only for its
-        server's list, is judged by that answer.
-        """
-        caller = self._caller
-        if case.id in caller.answered_late:
-            return Decision(caller.answered_late[case.id], ())
-        trace, before, paid = caller.cut_short.get(case.id), caller.spent.get(case.id), caller.paid.get(case.id)
-        judgement: dict[str, Any] | None = None if paid is None else {"by": "exec", "cost_usd": paid}
-        if before and trace is not None:
-            trace = with_models(trace, before)
-        elif before:
-            judgement = with_models(judgement or {"by": "judge"}, before)
-        outcome = _left_at(trace, seconds=None if began is None else self.clock() - began)
-        return Decision(outcome._replace(judgement=judgement), ())
-
     def _record(self, duration_ms: float, interrupted: bool) -> RunRecord:
         for held in tuple(self._held):  # interrupted: nobody knows more of them
             self._explain(held, held.decision, is_known=False)
         for index, case in enumerate(self.plan.cases):
             if self._results[index] is None:
-                self._finish(index, case, self._interrupted(case, self._begun.get(index)), self.clock())
+                self._finish(
+                    index, case, interrupted_at(case, self._caller, self._begun.get(index), self.clock), self.clock()
+                )
         known = dict(self._caller.answered)
         self.pool.listed = self._caller.catalogs.read()
         for server, lists in self.pool.listed.items():
@@ -562,51 +494,6 @@ async def _bring_to_end(work: Coroutine[Any, Any, None]) -> bool:
             wanted_to_end = True
     task.result()
     return wanted_to_end
-
-
-def _with_line(failure: Failure | None, case: Case) -> Failure | None:
-    """The failure, at the line of its case where nothing else in the file is at fault."""
-    return failure if failure is None or failure.line is not None else replace(failure, line=case.row_line)
-
-
-def _request(case: Case, outcome: Outcome) -> Mapping[str, Any] | None:
-    """What was asked; compositions ask in nodes, models in turns, and what is graded may have been asked of nobody."""
-    match case.kind:
-        case TestKind.TOOL | TestKind.RESOURCE | TestKind.PROMPT | TestKind.COMPLIANCE:
-            return outcome.request or {"method": case.method, "params": case.params}
-        case TestKind.COMPOSITION | TestKind.AGENT:
-            return None
-        case TestKind.EVAL:
-            return outcome.request
-        case _:
-            assert_never(case.kind)
-
-
-def _definition(case: Case, outcome: Outcome) -> dict[str, Any] | None:
-    """What the suite says of a test and its assertions do not show; None where they show all."""
-    if case.skip is not None:
-        return {"skip": case.skip}
-    failure = outcome.failure
-    if failure is None and not case.retries and len(case.expect) == 1:
-        return None  # most tests
-    out = {key: value for key, value in case.expect.items() if key != "assertions"}
-    if case.retries:
-        out["retries"] = case.retries
-    if failure is not None and failure.kind is FailureKind.TIMEOUT:
-        out["timeout_ms"] = round(case.timeout_seconds * 1000)
-    if failure is not None and not outcome.assertions:
-        out |= {"assertions": list(case.expect["assertions"]), "outcome": case.outcome.value}
-    return out or None
-
-
-def _costs_of(outcome: Outcome, *, with_models: bool) -> dict[str, Any]:
-    """What the calls of a composition and the models of a test cost in all attempts, where one of them says."""
-    rows = None
-    if with_models or outcome.trace is not None:
-        rows = model_rows_of(outcome)
-    if rows is None:
-        return {}
-    return {"cost_usd": sum_costs(row["cost_usd"] for row in rows), "tokens": sum(row["tokens"] for row in rows)}
 
 
 def _batches(cases: Sequence[Case], workers: int) -> Iterator[list[tuple[int, Case]]]:
@@ -655,20 +542,6 @@ def _warnings_once(warnings: Iterable[tuple[str, str]]) -> tuple[str, ...]:
         found.setdefault(text, []).append(name)
     more = {text: counted(len(names) - 1, "more test") for text, names in found.items()}
     return tuple(f"{names[0]}{f' and {more[text]}' if len(names) > 1 else ''}: {text}" for text, names in found.items())
-
-
-def _left_at(trace: Mapping[str, Any] | None, *, seconds: float | None) -> Outcome:
-    """A case that was not brought to its end, `seconds` after its begin; of a composition or an agent: how far it came."""
-    if trace is None:
-        if seconds is None:
-            return Outcome(Verdict.SKIP, 0.0, message="not run: interrupted", not_run=NotRun.INTERRUPTED)
-        after = f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
-        told = f"interrupted after {after}"
-        return Outcome(Verdict.SKIP, seconds * 1000, message=told, not_run=NotRun.INTERRUPTED)
-    nodes = trace.get("nodes", {}).values()
-    at = [f"`{node['id']}`" for node in nodes if "ended_by" in node]
-    told = f"interrupted at {', '.join(at[:_SHOWN])}{', …' if len(at) > _SHOWN else ''}" if at else "interrupted"
-    return Outcome(Verdict.SKIP, trace["duration_ms"], message=told, trace=trace, not_run=NotRun.INTERRUPTED)
 
 
 def _skipped(reason: str, not_run: NotRun | None = None) -> Decision:

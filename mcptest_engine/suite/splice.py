@@ -80,14 +80,14 @@ class Splicer:
                 member = in_flow({key: value}, as_json=self._as_json)[1:-1].strip()
                 yield from self._into_flow(node, [part for _, part in node.pairs], member)
         elif node.pairs:
-            column = self._column(node.pairs[0][0].start)
+            column = self.column(node.pairs[0][0].start)
             told = self._entry(key, value, column, spread=spread, lines=lines)
             first, *rest = told
             gap = len(path) == 0 and self._has_gaps([name for name, _ in node.pairs])
-            where = self._end_of_document() if not path else node.end
+            where = self.end_of_document() if not path else node.end
             if len(path) > 1:
                 where = self._behind_comments(self._next_line(where), column - 1)
-            yield from self._insert_lines(where, [" " * column + first, *rest], gap=gap)
+            yield from self.insert_lines(where, [" " * column + first, *rest], gap=gap)
 
     def add_item(
         self, path: Sequence[str | int], value: object, *, spread: bool = False, lines: list[str] | None = None
@@ -108,8 +108,8 @@ class Splicer:
         where, above = node.end, self.root.at(path[:-1]) if self.root is not None and len(path) > 1 else None
         key = None if above is None else next((one for one, old in above.pairs if old is node), None)
         if key is not None:
-            where = self._behind_comments(self._next_line(where), self._column(key.start))
-        yield from self._insert_lines(where, told, gap=self._has_gaps(node.items))
+            where = self._behind_comments(self._next_line(where), self.column(key.start))
+        yield from self.insert_lines(where, told, gap=self._has_gaps(node.items))
 
     def insert(self, path: Sequence[str | int], value: object) -> Iterator[str]:
         """One more item before the one at `path`; its comments, and those of the one before, stay beside them."""
@@ -120,7 +120,7 @@ class Splicer:
             yield from self.add_item(path[:-1], value)
         elif node.flow:
             at = node.items[index].start
-            indent = self.text[at - self._column(at) : at]
+            indent = self.text[at - self.column(at) : at]
             joint = f",{self.newline}{indent}" if not indent.strip() and len(indent) < at else ", "
             yield self.text[:at] + in_flow(value, as_json=self._as_json) + joint + self.text[at:]
         elif (start := self._item_start(node, index)) is not None:
@@ -136,7 +136,7 @@ class Splicer:
             return
         name, node = found
         if not holder.flow:
-            column, colon = self._column(name.start), self.text.find(":", name.end) + 1
+            column, colon = self.column(name.start), self.text.find(":", name.end) + 1
             head = f"{self.newline}{' ' * (column + 2)}{scalar(key)}:"
             between = self.text[colon : node.start]
             if not between.strip():
@@ -197,7 +197,7 @@ class Splicer:
         if node.kind is not Kind.SEQUENCE or not 0 <= index < len(node.items):
             return
         old = node.items[index]
-        yield from self._replace(old, value, self._column(node.body) if not node.flow else 0, in_flow_style=node.flow)
+        yield from self._replace(old, value, self.column(node.body) if not node.flow else 0, in_flow_style=node.flow)
 
     def _replace_pair(
         self,
@@ -214,7 +214,7 @@ class Splicer:
             return
         if isinstance(value, str) and old.style in ("'", '"'):
             yield from self._replace(old, value, 0)
-        column = self._column(name.start)
+        column = self.column(name.start)
         told = self._entry(name.key, value, column, spread=spread, lines=lines)
         colon = self.text.find(":", name.end) + 1
         if not self.text[colon : old.start].strip():
@@ -224,7 +224,7 @@ class Splicer:
                 rest = self._rest_of_line(old.end)
                 yield self.text[:colon] + rest + self._joined(["", *told[1:]]) + self.text[old.end + len(rest) :]
                 yield self.text[:colon] + self._joined(["", *told[1:]]) + self.text[old.end :]
-        yield from self._replace(old, value, self._column(old.start))
+        yield from self._replace(old, value, self.column(old.start))
 
     def _replace(self, old: Node, value: object, column: int, *, in_flow_style: bool = False) -> Iterator[str]:
         """The text of one node by another's, at its place; a text keeps the quotes of the one before it."""
@@ -239,7 +239,7 @@ class Splicer:
         space = " " if old.is_empty and before[-1:] in (":", "-") else ""
         is_collection = isinstance(value, (dict, list)) and bool(value)
         if is_collection and not in_flow_style and not old.flow and old.kind in (Kind.MAPPING, Kind.SEQUENCE):
-            yield before + self._joined(block(value, self._column(old.start))) + after
+            yield before + self._joined(block(value, self.column(old.start))) + after
         yield before + space + in_flow(value, as_json=self._as_json) + after
         if is_collection and not in_flow_style:
             inner = column + 2
@@ -250,7 +250,7 @@ class Splicer:
     def _out_of_flow(self, node: Node, index: int) -> Iterator[str]:
         """The item's lines where it has some of its own; else what is between it and one beside it."""
         items, old = node.items, node.items[index]
-        line = old.start - self._column(old.start)
+        line = old.start - self.column(old.start)
         found = _FLOW_REST.match(self.text, old.end)
         is_last = index == len(items) - 1
         if found is not None and line and not self.text[line : old.start].strip() and not (is_last and self._as_json):
@@ -267,7 +267,7 @@ class Splicer:
         if node is None or index is None or len(pairs) < 2:
             return
         name, old = pairs[index]
-        line = name.start - self._column(name.start)
+        line = name.start - self.column(name.start)
         if not node.flow and not self.text[line : name.start].strip():
             yield self._without(line, self._next_line(old.end))
         if index + 1 < len(pairs):
@@ -304,7 +304,7 @@ class Splicer:
             yield self.text[:end] + ", " + told + self.text[end:]
         yield self.text[:end] + " , " + told + self.text[end:]
 
-    def _insert_lines(self, end: int, lines: list[str], *, gap: bool) -> Iterator[str]:
+    def insert_lines(self, end: int, lines: list[str], *, gap: bool) -> Iterator[str]:
         """New lines behind the line on which `end` stands (a comment behind the value stays there)."""
         if gap:
             yield self._behind(end, self._joined(["", *lines]))
@@ -343,7 +343,7 @@ class Splicer:
         self, node: Node, value: object, *, spread: bool = False, lines: list[str] | None = None
     ) -> list[str]:
         """One more item of a block list, as its lines."""
-        column = self._column(node.body)
+        column = self.column(node.body)
         spread = spread or self._is_spread(node)
         first, *rest = self._item(value, column, spread=spread, lines=lines, offset=self._offset(node))
         return [" " * column + first, *rest]
@@ -362,7 +362,7 @@ class Splicer:
 
         None where the item shares its line with something before it.
         """
-        column, floor = self._column(node.body), node.items[index - 1].end if index else 0
+        column, floor = self.column(node.body), node.items[index - 1].end if index else 0
         start = node.body - column
         if index:
             dash = re.compile(rf"(?<=[\r\n]) {{{column}}}-(?=\s|$)").search(self.text, floor, node.items[index].end + 1)
@@ -371,26 +371,24 @@ class Splicer:
             start = dash.start()
         elif self.text[start : node.body].strip(" "):
             return None
-        while (above := self._line_above(start)) is not None and above >= floor and self._is_comment(above, column):
-            start = above
+        comment, above = " " * column + "#", self._line_above(start)
+        while above is not None and above >= floor and self.text.startswith(comment, above):
+            start, above = above, self._line_above(above)
         return start
 
     def _item_end(self, node: Node, index: int) -> int:
         """Behind the last line of a block list's item, or of the comments below that are farther in than its dash."""
-        end, column = self._next_line(node.items[index].end), self._column(node.body)
+        end, column = self._next_line(node.items[index].end), self.column(node.body)
         while end < len(self.text) and (found := _INDENTED_COMMENT.match(self.text, end)) and len(found[1]) > column:
             end = self._next_line(found.end())
         return end
-
-    def _is_comment(self, line: int, column: int) -> bool:
-        return self.text.startswith(" " * column + "#", line)
 
     def _line_above(self, start: int) -> int | None:
         """Where the line above the one that begins at `start` does; None for the first."""
         if not start:
             return None
         end = start - (2 if self.text.endswith("\r\n", 0, start) else 1)
-        return end - self._column(end)
+        return end - self.column(end)
 
     def _next_line(self, at: int) -> int:
         if at and self.text[at - 1] in "\r\n":
@@ -416,11 +414,11 @@ class Splicer:
             return False
         return _BLANK.search(self.text, nodes[-2].start, nodes[-1].start) is not None
 
-    def _end_of_document(self) -> int:
+    def end_of_document(self) -> int:
+        """Where more keys of the file go: right behind the last line that says something, before a `...`."""
         found = _END_OF_DOCUMENT.search(self.text)
         body = self.text if found is None else self.text[: found.start()]
         kept = body.rstrip(" \t\r\n")
-        # Of several empty lines at the end one place is as good as another: right behind the last that says something.
         assert self.root is not None
         return max(len(kept), self.root.end)
 
@@ -430,7 +428,8 @@ class Splicer:
         rest = self.text[at:] if found is None else self.text[at : found.start()]
         return rest if rest.lstrip().startswith("#") else ""
 
-    def _column(self, index: int) -> int:
+    def column(self, index: int) -> int:
+        """How many characters stand before one on its line."""
         return index - (max(self.text.rfind("\n", 0, index), self.text.rfind("\r", 0, index)) + 1)
 
     def _joined(self, lines: Sequence[str]) -> str:

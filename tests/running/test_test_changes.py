@@ -10,8 +10,8 @@ import pytest
 from mcptest_engine.core.enums import ExpectedOutcome, FailureKind, TestKind, Verdict
 from mcptest_engine.core.results import Failure, TestResult
 from mcptest_engine.judging.validity import Validity
+from mcptest_engine.running.case_results import definition_of
 from mcptest_engine.running.cases import ORDINARY, Case
-from mcptest_engine.running.runner import _definition
 from mcptest_engine.running.test_changes import compare_tests, earlier_version_passes
 from mcptest_engine.running.verdicts import Outcome, judge
 
@@ -52,7 +52,7 @@ def _result(case: Case, outcome: Outcome, answer: dict[str, Any] | None) -> Test
         id=case.id, name=case.name, kind=case.kind, server=case.server, tool=case.tool, verdict=outcome.verdict,
         duration_ms=outcome.duration_ms, started_offset_ms=0, file=case.file, line=case.line, message=outcome.message,
         failure=outcome.failure, assertions=outcome.assertions, threshold=outcome.threshold, score=outcome.score,
-        request={"method": case.method, "params": case.params}, output=answer, definition=_definition(case, outcome),
+        request={"method": case.method, "params": case.params}, output=answer, definition=definition_of(case, outcome),
     )  # fmt: skip
 
 
