@@ -22,7 +22,7 @@ from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.sanitise import one_line, sanitise
 from mcptest_engine.core.text import counted
 from mcptest_engine.workspace.suite_file import demo_suite
-from mcptest_engine.workspace.workspace import find_workspace
+from mcptest_engine.workspace.workspace import Workspace, find_workspace
 from mcptest_tui.actions import by_id
 from mcptest_tui.config import load_config
 from mcptest_tui.engine_client import EngineClient, EngineError
@@ -85,6 +85,46 @@ DRAWN = dict.fromkeys(range(0x2500, 0x25A0))
 """Frames and bars, which a screen reader would spell."""
 
 
+class Printer:
+    """Prints lines without frames, with marks as words; `is_closed` once there is no reader."""
+
+    def __init__(self, store: Store, workspace: Workspace, *, color: bool) -> None:
+        self._store, self._workspace, self._color = store, workspace, color
+        self.is_closed = False
+
+    def put(self, *lines: str) -> None:
+        """Print lines; without a reader there is nobody to go on for."""
+        try:
+            for text in lines:
+                sys.stdout.write(f"{text.translate(DRAWN).rstrip()}\n")
+            sys.stdout.flush()
+        except OSError:
+            self.is_closed = True
+
+    def put_text(self, lines: Iterable[TextLine]) -> None:
+        """Print what a pane of the workbench shows, its marks as words."""
+        for line in lines:
+            self.put(" " * line.at + "".join(self._worded(text, ink) for text, ink in line.pieces))
+
+    def _worded(self, text: str, ink: str) -> str:
+        sign, space, rest = text.partition(" ")
+        if ink in WORDS and space and sign == mark(ink):
+            text = rest or f"{WORDS[ink]}: "
+        return self._painted(text, ink)
+
+    def _painted(self, text: str, ink: str) -> str:
+        return f"\x1b[{COLOURS[ink]}m{text}\x1b[0m" if self._color and ink in COLOURS else text
+
+    def row(self, row: TestRow) -> str:
+        """A test: its number, what it came to, its name."""
+        word = self._painted(WORDS.get(row.shown, row.shown), row.shown)
+        return f"{self._store.order.index(row.id) + 1} {word}: {one_line(row.name, LONGEST)}"
+
+    def near(self, path: str) -> str:
+        """A path as it is from here."""
+        return one_line(self._workspace.relative(Path(path)), LONGEST)
+
+
 class PlainWorkbench:
     """One session of lines. For `Runs`, `Suites` and `Reviews` it is the app."""
 
@@ -105,7 +145,8 @@ class PlainWorkbench:
         self.suites = Suites(app, paths, [])
         self.runs = Runs(app, self.suites)
         self.reviews = Reviews(app, self.runs)
-        self._color, self._tasks = color, set[asyncio.Task[Any]]()
+        self.out = Printer(self.store, self.workspace, color=color)
+        self._tasks = set[asyncio.Task[Any]]()
         self._proposals, self._shown = 0, 0
         self._last: list[str] = []
         self._unsound: set[str] = set()
@@ -122,11 +163,11 @@ class PlainWorkbench:
     def tell(self, message: str, *, hint: str | None = None, **_: object) -> None:
         """Print a notification, and what to do about it."""
         for text in filter(None, (message, hint)):
-            self.put(*sanitise(text).split("\n"))
+            self.out.put(*sanitise(text).split("\n"))
 
     def say(self, message: str, severity: str = "", **_: Any) -> None:  # noqa: ARG002 - as of the app
         """Print what the status bar would show."""
-        self.put(one_line(message, LONGEST))
+        self.out.put(one_line(message, LONGEST))
 
     def work_screens(self) -> tuple[()]:
         """None: `--plain` has no screens."""
@@ -140,8 +181,8 @@ class PlainWorkbench:
         """Say which suites have problems now and had none before."""
         unsound = {path for path, document in self.store.documents.items() if not document.sound}
         for path in sorted(unsound - self._unsound):
-            name, problems = self._near(path), len(self.store.documents[path].diagnostics)
-            self.put(f"{name} has {counted(problems, 'problem')}; the command problems lists them")
+            name, problems = self.out.near(path), len(self.store.documents[path].diagnostics)
+            self.out.put(f"{name} has {counted(problems, 'problem')}; the command problems lists them")
         self._unsound = unsound
 
     def documents_changed(self, paths: list[str]) -> None:
@@ -153,7 +194,7 @@ class PlainWorkbench:
         """Say that more is proposed than before."""
         found = len(self.reviews.state.items)
         if found > self._proposals:
-            self.put(f"{counted(found, 'proposal')} to decide; the command review shows them")
+            self.out.put(f"{counted(found, 'proposal')} to decide; the command review shows them")
         self._proposals = found
 
     async def _changed(self, paths: list[str]) -> None:
@@ -183,21 +224,21 @@ class PlainWorkbench:
         ):
             self._finished(row)
         elif name == "run.finished" and self.view.summary is not None:
-            where = f"{self._near(str(event.get('path', '')))}: " if len(self.store.documents) > 1 else ""
+            where = f"{self.out.near(str(event.get('path', '')))}: " if len(self.store.documents) > 1 else ""
             stopped = "stopped; " if self.view.summary.interrupted else ""
-            self.put(where + stopped + one_line(self.view.summary.title, LONGEST))
-            self.put(*(f"failed: {one_line(gate, LONGEST)}" for gate in self.view.summary.gates))
+            self.out.put(where + stopped + one_line(self.view.summary.title, LONGEST))
+            self.out.put(*(f"failed: {one_line(gate, LONGEST)}" for gate in self.view.summary.gates))
         self.runs.told([event])
         self.reviews.told([event])
 
     def _finished(self, row: TestRow) -> None:
         took = "" if row.own_ms is None else f", {took_shown(row.own_ms)}"
-        self.put(f"{self._row(row)}{took}")
+        self.out.put(f"{self.out.row(row)}{took}")
         result = row.result or {}
         failure = result.get("failure")
         message = failure.get("message") if isinstance(failure, dict) else result.get("message")
         if row.status in ("fail", "inconclusive") and message:
-            self.put(f"  {one_line(str(message), LONGEST)}")
+            self.out.put(f"  {one_line(str(message), LONGEST)}")
 
     def _engine_changed(self, state: str, message: str) -> None:
         if state in ("lost", "gone"):
@@ -206,37 +247,7 @@ class PlainWorkbench:
             hint = "it is started again; results stay" if state == "lost" else "quit and start mcptest again"
             self.tell(f"the engine stopped ({message})", hint=hint)
 
-    # Lines out and in
-
-    def put(self, *lines: str) -> None:
-        """Print lines; without a reader there is nobody to go on for."""
-        try:
-            for text in lines:
-                sys.stdout.write(f"{text.translate(DRAWN).rstrip()}\n")
-            sys.stdout.flush()
-        except OSError:
-            self._quitting = True
-
-    def put_text(self, lines: Iterable[TextLine]) -> None:
-        """Print what a pane of the workbench shows, its marks as words."""
-        for line in lines:
-            self.put(" " * line.at + "".join(self._worded(text, ink) for text, ink in line.pieces))
-
-    def _worded(self, text: str, ink: str) -> str:
-        sign, space, rest = text.partition(" ")
-        if ink in WORDS and space and sign == mark(ink):
-            text = rest or f"{WORDS[ink]}: "
-        return self._painted(text, ink)
-
-    def _painted(self, text: str, ink: str) -> str:
-        return f"\x1b[{COLOURS[ink]}m{text}\x1b[0m" if self._color and ink in COLOURS else text
-
-    def _row(self, row: TestRow) -> str:
-        word = self._painted(WORDS.get(row.shown, row.shown), row.shown)
-        return f"{self.store.order.index(row.id) + 1} {word}: {one_line(row.name, LONGEST)}"
-
-    def _near(self, path: str) -> str:
-        return one_line(self.workspace.relative(Path(path)), LONGEST)
+    # Lines in
 
     async def run(self) -> int:
         """Read commands until the end; the exit code."""
@@ -256,7 +267,7 @@ class PlainWorkbench:
             await self._open()
             threading.Thread(target=read, daemon=True).start()
             at_once = sys.stdin.isatty()
-            while not self._quitting:
+            while not (self._quitting or self.out.is_closed):
                 typed = await lines.get()
                 if not at_once and typed.split(" ")[0] not in ("stop", "run.stop", "run.stop.all"):
                     await self._settle()
@@ -269,7 +280,7 @@ class PlainWorkbench:
         return 0
 
     async def _open(self) -> None:
-        self.put(*(one_line(problem, LONGEST) for problem in self.config.problems))
+        self.out.put(*(one_line(problem, LONGEST) for problem in self.config.problems))
         await self.suites.open_near()
         try:
             await self.engine.start(str(self.folder))
@@ -281,14 +292,14 @@ class PlainWorkbench:
             self.engine_ready.set()  # what asks it is refused, and does not wait for it
         tests, suites = len(self.store.order), len(self.store.documents)
         if suites:
-            self.put(f"{counted(tests, 'test')} in {counted(suites, 'suite')}; the command help lists the commands")
+            self.out.put(f"{counted(tests, 'test')} in {counted(suites, 'suite')}; the command help lists the commands")
         else:
-            self.put(
+            self.out.put(
                 "no suite in this folder; `mcptest init` makes one for your server, the command demo writes one to try"
             )
 
     async def _settle(self) -> None:
-        while (self._tasks or self.runs.progress.busy) and not self._quitting:
+        while (self._tasks or self.runs.progress.busy) and not (self._quitting or self.out.is_closed):
             if self._tasks:
                 await asyncio.wait(self._tasks)
             else:
@@ -298,7 +309,7 @@ class PlainWorkbench:
         if self.runs.progress.busy:
             self.runs.cancel()
         else:
-            self.put("nothing is running; the command quit leaves")
+            self.out.put("nothing is running; the command quit leaves")
 
     # Commands
 
@@ -309,7 +320,7 @@ class PlainWorkbench:
             return
         if word not in COMMANDS:
             hint = did_you_mean(word, COMMANDS)
-            self.put(f'unknown command "{one_line(word, 60)}"; {hint or "the command help lists the commands"}')
+            self.out.put(f'unknown command "{one_line(word, 60)}"; {hint or "the command help lists the commands"}')
             return
         done = getattr(self, f"_do_{word}")(f"{more} {rest}".strip())
         if done is not None:
@@ -318,21 +329,21 @@ class PlainWorkbench:
     def _do_help(self, _: str) -> None:
         actions = by_id()
         for usage, action, told in COMMANDS.values():
-            self.put(f"{usage}: {told or actions[action][1].help}")
+            self.out.put(f"{usage}: {told or actions[action][1].help}")
 
     def _do_tests(self, text: str) -> None:
         rows = self._select(text)
         if rows is not None:
-            self.put(*map(self._row, rows), counted(len(rows), "test"))
+            self.out.put(*map(self.out.row, rows), counted(len(rows), "test"))
 
     def _do_run(self, text: str) -> None:
         if not text:
-            self.put("run what? say numbers, all, failed or a filter: run 3, run failed")
+            self.out.put("run what? say numbers, all, failed or a filter: run 3, run failed")
             return
         if text in ("all", "failed"):
             wanted = [test for test in self.store.order if text == "all" or self.store.rows[test].standing == "fail"]
             if not wanted and text == "failed":
-                self.put("no test has failed")
+                self.out.put("no test has failed")
                 return
         else:
             rows = self._select(text)
@@ -347,14 +358,14 @@ class PlainWorkbench:
     def _start(self, tests: list[str]) -> None:
         self._last = tests
         if self.runs.start(None, tests):
-            self.put(f"running {counted(len(tests), 'test')}")
+            self.out.put(f"running {counted(len(tests), 'test')}")
 
     def _do_stop(self, _: str) -> None:
         self.runs.cancel()
 
     def _do_show(self, text: str) -> None:
         if not text:
-            self.put("show which test? say its number: show 3")
+            self.out.put("show which test? say its number: show 3")
             return
         for row in self._select(text) or ():
             self._show(row)
@@ -366,37 +377,37 @@ class PlainWorkbench:
         if found:
             self._show(self.store.rows[found[0]])
         else:
-            self.put("no test has failed, is inconclusive or was stopped")
+            self.out.put("no test has failed, is inconclusive or was stopped")
 
     def _show(self, row: TestRow) -> None:
         self._shown = self.store.order.index(row.id) + 1
-        self.put(self._row(row))
-        suite, place = self._near(row.path), f"{self._near(row.file)}:{row.line}"
+        self.out.put(self.out.row(row))
+        suite, place = self.out.near(row.path), f"{self.out.near(row.file)}:{row.line}"
         repro = repro_command(suite, row.name)
         if row.result is None:
-            self.put_text(new_lines(row, place, (), repro)[2:])
+            self.out.put_text(new_lines(row, place, (), repro)[2:])
             return
-        self.put(f"in {place}")
+        self.out.put(f"in {place}")
         server = self.view.servers.get((row.path, row.server))
-        self.put_text(result_lines(row, row.result, server, repro, self.view.hooks_around(row.id)))
+        self.out.put_text(result_lines(row, row.result, server, repro, self.view.hooks_around(row.id)))
 
     def _do_problems(self, _: str) -> None:
         found = [document for document in self.store.documents.values() if document.diagnostics]
         for document in found:
-            self.put_text(problem_lines(document, None, editor=False))
+            self.out.put_text(problem_lines(document, None, editor=False))
         if not found:
-            self.put("no problems")
+            self.out.put("no problems")
 
     def _do_servers(self, _: str) -> None:
         found = [(path, server) for path, document in self.store.documents.items() for server in document.servers]
         for path, server in found:
             known = self.view.servers.get((path, server.name))
             state = known.state if known is not None else "not started"
-            self.put(f"{one_line(server.name, LONGEST)}: {state}, {one_line(server.target, LONGEST)}")
+            self.out.put(f"{one_line(server.name, LONGEST)}: {state}, {one_line(server.target, LONGEST)}")
             if known is not None and known.state == "failed":
-                self.put(*(f"  {one_line(text, LONGEST)}" for text in (known.message, known.hint) if text))
+                self.out.put(*(f"  {one_line(text, LONGEST)}" for text in (known.message, known.hint) if text))
         if not found:
-            self.put("no servers")
+            self.out.put("no servers")
 
     async def _do_review(self, _: str) -> None:
         await self.reviews.refresh()
@@ -404,9 +415,9 @@ class PlainWorkbench:
         for number, item in enumerate(items, 1):
             decision = self.reviews.state.decision(item)
             told = "" if decision is None else f", {decision.choice}ed" if decision.choice != SKIP else ", skipped"
-            self.put(f"{number} {KINDS.get(item.kind, item.kind)}: {one_line(item.title, LONGEST)}{told}")
+            self.out.put(f"{number} {KINDS.get(item.kind, item.kind)}: {one_line(item.title, LONGEST)}{told}")
         if not items:
-            self.put(one_line(self.reviews.problem, LONGEST) or "nothing to review")
+            self.out.put(one_line(self.reviews.problem, LONGEST) or "nothing to review")
             return
         self._proposal()
 
@@ -414,20 +425,20 @@ class PlainWorkbench:
         state = self.reviews.state
         item = state.current
         if item is None or state.decision(item) is not None:
-            self.put("all is decided; the command write writes it")
+            self.out.put("all is decided; the command write writes it")
             return
-        self.put(f"proposal {state.at + 1} of {len(state.items)}, {one_line(item.title, LONGEST)}, in {item.place}")
-        self.put_text(item_lines(item, None))
-        self.put("accept, reject or skip?")
+        self.out.put(f"proposal {state.at + 1} of {len(state.items)}, {one_line(item.title, LONGEST)}, in {item.place}")
+        self.out.put_text(item_lines(item, None))
+        self.out.put("accept, reject or skip?")
 
     def _decide(self, choice: str) -> None:
         item = self.reviews.state.current
         if item is None:
-            self.put("nothing to review")
+            self.out.put("nothing to review")
             return
         if choice == ACCEPT and (item.stale or item.needs_arguments):
             why = item.stale or "it needs arguments; the workbench and `mcptest review` ask for them"
-            self.put(f"it cannot be accepted: {one_line(why, LONGEST)}")
+            self.out.put(f"it cannot be accepted: {one_line(why, LONGEST)}")
             return
         self.reviews.state.decide(choice)
         self._proposal()
@@ -443,13 +454,13 @@ class PlainWorkbench:
 
     def _do_undo(self, _: str) -> None:
         if self.reviews.state.undo() is None:
-            self.put("nothing was decided")
+            self.out.put("nothing was decided")
         else:
             self._proposal()
 
     def _do_write(self, _: str) -> None:
         if not self.reviews.state.unwritten:
-            self.put("nothing was decided that could be written")
+            self.out.put("nothing was decided that could be written")
         self.reviews.write()
 
     def _do_unwrite(self, _: str) -> None:
@@ -459,28 +470,28 @@ class PlainWorkbench:
         if text in WATCH:
             self.watch_mode = text
         elif text:
-            self.put(f"watch is {', '.join(WATCH[:-1])} or {WATCH[-1]}")
+            self.out.put(f"watch is {', '.join(WATCH[:-1])} or {WATCH[-1]}")
             return
-        self.put(f"a save runs: {self.watch_mode}")
+        self.out.put(f"a save runs: {self.watch_mode}")
 
     async def _do_open(self, text: str) -> None:
         if not text:
-            self.put("open which file?")
+            self.out.put("open which file?")
             return
         path = absolute(text)
         await self.suites.open(path)
         document = self.store.documents.get(path)
         if document is None:
-            self.put(f"there is no {one_line(text, LONGEST)}")
+            self.out.put(f"there is no {one_line(text, LONGEST)}")
             return
         self.suites.watch()
-        self.put(f"{self._near(path)}: {counted(len(document.tests), 'test')}")
+        self.out.put(f"{self.out.near(path)}: {counted(len(document.tests), 'test')}")
 
     async def _do_demo(self, _: str) -> None:
         try:
             path = str(demo_suite(Path.cwd()))
         except OSError as wrong:
-            self.put(f"{wrong.filename} cannot be written: {wrong.strerror}")
+            self.out.put(f"{wrong.filename} cannot be written: {wrong.strerror}")
             return
         await self._do_open(path)
         self._start([test for test in self.store.order if self.store.rows[test].path == path])
@@ -488,7 +499,7 @@ class PlainWorkbench:
     def _do_quit(self, _: str) -> None:
         unwritten = self.reviews.unwritten()
         if unwritten:
-            self.put(unwritten)
+            self.out.put(unwritten)
         self._quitting = True
 
     def _select(self, text: str) -> list[TestRow] | None:
@@ -501,16 +512,16 @@ class PlainWorkbench:
                 first, _, last = word.partition("-")
                 numbers = range(int(first or last), int(last or first) + 1)
                 if not numbers or numbers[0] < 1 or numbers[-1] > len(rows):
-                    self.put(f"there is no test {word}; there are {counted(len(rows), 'test')}")
+                    self.out.put(f"there is no test {word}; there are {counted(len(rows), 'test')}")
                     return None
                 chosen += rows[numbers[0] - 1 : numbers[-1]]
             return chosen
         wanted = parse_filter(text)
         chosen = wanted.select(rows)
         for problem in wanted.problems:
-            self.put(one_line(problem, LONGEST))
+            self.out.put(one_line(problem, LONGEST))
         if not chosen:
-            self.put(wanted.why_empty(Known.of(rows)) or "no test is like that" if rows else "no tests are open")
+            self.out.put(wanted.why_empty(Known.of(rows)) or "no test is like that" if rows else "no tests are open")
             return None
         return chosen
 

@@ -51,6 +51,122 @@ MOST_TURNS = 5_000
 PAST = 20
 
 
+class Answers:
+    """What the engine has said about tests, and what it is still asked; of what is asked only the newest counts."""
+
+    def __init__(self, screen: WorkScreen, came: Callable[[str], None], result_came: Callable[[], None]) -> None:
+        """`came` is called with the id of a test about which something has come, `result_came` for each whole result."""
+        self._screen, self._came, self._result_came = screen, came, result_came
+        self._whole: OrderedDict[tuple[str, str], dict[str, Any] | str] = OrderedDict()
+        self.past: dict[str, list[dict[str, Any]] | str] = {}
+        self.graphs: dict[str, list[GraphNode]] = {}
+        self.calls: OrderedDict[tuple[str, str, tuple[str | int, ...]], Any] = OrderedDict()
+
+    def known(self, row: TestRow) -> dict[str, Any] | str | None:
+        """The whole result of a test, or why it could not be read; None until then."""
+        return self._whole.get((row.id, row.run_id))
+
+    def fetch(self, row: TestRow) -> None:
+        """Read the whole result of a test."""
+        self.begin(self.read_result, row.id, row.run_id)
+
+    def begin(self, read: Callable[..., Coroutine[Any, Any, None]], *about: Any) -> None:
+        """Begin to read something, and give up what was begun before."""
+        # Made only once it begins: a coroutine of a worker that is given up before that would be told as forgotten.
+        work = partial(read, *about)
+        self._screen.run_worker(work, group="detail", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+
+    async def read_result(self, test: str, run_id: str) -> None:
+        """The whole result of a test in a run."""
+        found: dict[str, Any] | str
+        try:
+            found = await self.ask("detail", id=test, run_id=run_id or None)
+        except EngineError as wrong:
+            found = wrong.message
+        self._whole[(test, run_id)] = found
+        while len(self._whole) > KEPT:
+            self._whole.popitem(last=False)
+        self._result_came()
+        self._came(test)
+
+    async def read_graph(self, path: str, test: str) -> None:
+        """The nodes of a composition, as its suite has them."""
+        try:
+            told = await self.ask("graph", path=path, id=test)
+        except EngineError:
+            told = []
+        self.graphs[test] = [GraphNode(one["id"], tuple(one["needs"]), one["tool"], one["server"]) for one in told]
+        self._came(test)
+
+    async def read_call(self, test: str, run_id: str, path: tuple[str | int, ...]) -> None:
+        """The call of a conversation at a path of its result."""
+        try:
+            found = await self.ask("expand", id=test, run_id=run_id or None, path=list(path))
+        except EngineError as wrong:
+            found = wrong.message
+        self.calls[(test, run_id, path)] = found
+        while len(self.calls) > KEPT:
+            self.calls.popitem(last=False)
+        self._came(test)
+
+    async def read_rest(self, test: str, run_id: str, known: dict[str, Any]) -> None:
+        """The turns and calls that are not here yet, page by page."""
+        for path, held in missing_parts(known):
+            while held and (last := held[-1]) == {"$more": last.get("$more") if isinstance(last, dict) else 0}:
+                try:
+                    more = await self.ask(
+                        "expand", id=test, run_id=run_id or None, path=list(path), start=len(held) - 1
+                    )
+                except EngineError:
+                    more = []
+                held.pop()
+                if not isinstance(more, list) or not more or len(held) > MOST_TURNS:
+                    break
+                held += more
+        self._came(test)
+
+    async def read_texts(self, test: str, run_id: str, known: dict[str, Any], names: list[str]) -> None:
+        """The whole of what was asked and answered."""
+        judgement = dict(known["judgement"])
+        for name in names:
+            try:
+                judgement[name] = await self.ask("value", id=test, run_id=run_id or None, path=["judgement", name])
+            except EngineError:
+                judgement[name] = judgement[name]["text"]
+        known["judgement"] = judgement
+        self._came(test)
+
+    async def read_history(self, test: str) -> None:
+        """What the test came to in earlier runs."""
+        past = self.past
+        try:
+            past[test] = await self.ask("history", id=test, limit=PAST)
+        except EngineError as wrong:
+            past[test] = wrong.message
+        self._came(test)
+
+    async def ask(self, do: str, **arguments: Any) -> Any:
+        """Ask the engine, once there is one."""
+        bench = self._screen.workbench
+        await bench.engine_ready.wait()
+        return await bench.engine.ask(do, **arguments)
+
+    def finished(self, ids: tuple[str, ...], *, ended: bool) -> None:
+        """These tests came to something. A run is among the kept ones once it has ended, so they are asked for again then."""
+        # Another table each time: what is being asked meanwhile is of the time before, and goes into the old one.
+        self.past = {} if ended else {test: past for test, past in self.past.items() if test not in ids}
+
+    def read_again(self) -> None:
+        """The suites may have other graphs now."""
+        self.graphs.clear()
+
+    def forget(self) -> None:
+        """What could not be read may be there now: the engine is another one."""
+        self._whole = OrderedDict((key, told) for key, told in self._whole.items() if not isinstance(told, str))
+        self.calls.clear()
+        self.past = {test: told for test, told in self.past.items() if not isinstance(told, str)}
+
+
 class DetailFeed(Controller):
     """Keeps the detail about one entry of the list."""
 
@@ -59,16 +175,13 @@ class DetailFeed(Controller):
     ) -> None:
         """`arrived` is called when a whole result has come."""
         super().__init__(screen)
-        self._detail, self._rows, self._run_view, self._result_arrived = detail, rows, run_view, arrived
+        self._detail, self._rows, self._run_view = detail, rows, run_view
         self.entry: Entry | None = None
-        self._whole: OrderedDict[tuple[str, str], dict[str, Any] | str] = OrderedDict()
-        self._past: dict[str, list[dict[str, Any]] | str] = {}
-        self._graphs: dict[str, list[GraphNode]] = {}
+        self.answers = Answers(screen, self._arrived, arrived)
         self.node = ""
         """The node of a composition that is looked at, by its id."""
         self.call: tuple[str | int, ...] = ()
         """Where the call of a conversation stands in the result that is looked at."""
-        self._calls: OrderedDict[tuple[str, str, tuple[str | int, ...]], Any] = OrderedDict()
         self._shut: dict[str, set[int]] = {}
         self._shown: tuple[str, str, str] = ("", "", "")
         self._asked = ""
@@ -85,22 +198,13 @@ class DetailFeed(Controller):
 
     def stored(self, row: TestRow) -> dict[str, Any] | None:
         """The result of an earlier session, if it was read."""
-        known = self._known(row)
+        known = self.answers.known(row)
         return known if isinstance(known, dict) else None
 
     def read_stored(self, row: TestRow) -> None:
         """Read the result of an earlier session, for the title of the list."""
-        if row.result is None and row.standing not in ("new", "stopped") and self._known(row) is None:
-            self._fetch(row)
-
-    def read_again(self) -> None:
-        """The suites may have other graphs now."""
-        self._graphs.clear()
-
-    def finished(self, ids: tuple[str, ...], *, ended: bool) -> None:
-        """These tests came to something. A run is among the kept ones once it has ended, so they are asked for again then."""
-        # Another table each time: what is being asked meanwhile is of the time before, and goes into the old one.
-        self._past = {} if ended else {test: past for test, past in self._past.items() if test not in ids}
+        if row.result is None and row.standing not in ("new", "stopped") and self.answers.known(row) is None:
+            self.answers.fetch(row)
 
     def fill(self) -> None:
         """Show what is known about the entry, and ask for what is not."""
@@ -167,7 +271,7 @@ class DetailFeed(Controller):
 
     def _tab_result(self, row: TestRow, keep: bool) -> None:
         repro = repro_command(path_here(row.path), row.name)
-        result = row.result or self._known(row)
+        result = row.result or self.answers.known(row)
         if row.result is None and row.standing in ("new", "stopped"):
             told = (
                 {"run.stop": "stops the run"}
@@ -178,7 +282,7 @@ class DetailFeed(Controller):
             keys = [(key_of(name), words) for name, words in told.items()]
             lines = new_lines(row, place_of(row), keys, repro)
         elif result is None:
-            self._fetch(row)
+            self.answers.fetch(row)
             lines = [line(("reading the last result …", "dim"))]
         elif isinstance(result, str):
             lines = [line((result, "dim"))]
@@ -191,20 +295,20 @@ class DetailFeed(Controller):
     def _tab_graph(self, row: TestRow, keep: bool) -> None:
         """The nodes as far as they are known: of the run that is on, of the result, of the suite alone."""
         view = self._detail.graph
-        known = self._known(row)
+        known = self.answers.known(row)
         trace = known.get("trace") if isinstance(known, dict) else None
-        if row.status == "running" and row.id in self._graphs:
-            view.show(running_nodes(self._graphs[row.id], row.nodes or {}), keep=keep)
+        if row.status == "running" and row.id in self.answers.graphs:
+            view.show(running_nodes(self.answers.graphs[row.id], row.nodes or {}), keep=keep)
         elif isinstance(trace, dict):
             view.show(nodes_of_trace(trace), keep=keep)
-        elif row.id in self._graphs:
-            view.show(self._graphs[row.id], keep=keep)
+        elif row.id in self.answers.graphs:
+            view.show(self.answers.graphs[row.id], keep=keep)
         else:
             view.show([], known if isinstance(known, str) else "reading …", keep=keep)
-        if row.id not in self._graphs:
-            self._work(partial(self._ask_graph, row.path, row.id))
+        if row.id not in self.answers.graphs:
+            self.answers.begin(self.answers.read_graph, row.path, row.id)
         elif known is None and row.verdict != "new" and not row.busy:
-            self._fetch(row)
+            self.answers.fetch(row)
 
     def _tabs_of(self, row: TestRow) -> frozenset[str]:
         if row.kind == "eval":
@@ -215,20 +319,20 @@ class DetailFeed(Controller):
     def _tab_conversation(self, row: TestRow, keep: bool) -> None:
         """What was said: of the run that is on as far as it came, else of the result."""
         view = self._detail.conversation
-        known = self._known(row)
+        known = self.answers.known(row)
         if row.status == "running":
             view.show(live_entries(row.talk or ()), "waiting for the model …", keep=keep, follow=True)
         elif isinstance(known, dict):
             entries = entries_of(known, self._shut.setdefault(row.id, _shut_first(known)))
             view.show(entries, safe(known.get("message") or "nothing was said"), keep=keep)
             if missing_parts(known):
-                self._work(partial(self._ask_rest, row.id, row.run_id, known))
+                self.answers.begin(self.answers.read_rest, row.id, row.run_id, known)
         elif row.verdict == "new":
             view.show([], "not run yet")
         else:
             view.show([], known if isinstance(known, str) else "reading …", keep=keep)
             if known is None:
-                self._fetch(row)
+                self.answers.fetch(row)
 
     def fold_run(self, number: int) -> None:
         """Show one of several runs of the test, or its head only."""
@@ -237,21 +341,21 @@ class DetailFeed(Controller):
             self.fill()
 
     def _tab_answer(self, row: TestRow, keep: bool) -> None:
-        known = self._known(row)
+        known = self.answers.known(row)
         result = known if isinstance(known, dict) else row.result
         judgement = (result or {}).get("judgement")
         if known is None and row.verdict != "new":
-            self._fetch(row)
+            self.answers.fetch(row)
         elif isinstance(known, dict) and isinstance(judgement, dict):
             cut = [name for name in ("input", "output") if is_cut(judgement.get(name))]
             if cut:
-                self._work(partial(self._ask_texts, row.id, row.run_id, known, cut))
+                self.answers.begin(self.answers.read_texts, row.id, row.run_id, known, cut)
         self._detail.text("answer").show(answer_lines(judgement if isinstance(judgement, dict) else None), keep=keep)
 
     def _call(self, row: TestRow, keep: bool) -> None:
         """The call of a conversation that is looked at, else the first."""
         view = self._detail.json("request")
-        known = self._known(row)
+        known = self.answers.known(row)
         if not isinstance(known, dict):
             self._tree(row, "request", "nothing was called", keep)
             return
@@ -262,9 +366,9 @@ class DetailFeed(Controller):
             return
         path = self.call if self.call in paths else paths[0]
         same, self.call = keep and self.call == path and view.nodes is not None, path
-        held = self._calls.get((row.id, row.run_id, path))
+        held = self.answers.calls.get((row.id, row.run_id, path))
         if held is None:
-            self._work(partial(self._ask_call, row.id, row.run_id, path))
+            self.answers.begin(self.answers.read_call, row.id, row.run_id, path)
             if not same:
                 view.show_nothing("reading …")
             return
@@ -275,10 +379,10 @@ class DetailFeed(Controller):
         self.show_path(view)
 
     def _tab_diff(self, row: TestRow, keep: bool) -> None:
-        known = self._known(row)
+        known = self.answers.known(row)
         result = known if isinstance(known, dict) else row.result
         if known is None and row.verdict != "new":
-            self._fetch(row)
+            self.answers.fetch(row)
         rows = diff_of(_assertions(result)) if result else []
         nothing = {
             "new": "not run yet",
@@ -301,13 +405,13 @@ class DetailFeed(Controller):
         self._tree(row, member, "nothing was judged" if row.kind == "eval" else "nothing came back", keep)
 
     def _tab_log(self, row: TestRow, keep: bool) -> None:
-        known = self._known(row)
+        known = self.answers.known(row)
         if row.result is None and isinstance(known, dict):
             row = _with_result(row, known)
         self._detail.text("log").show(log_lines(row, self._server(row)), keep=keep)
 
     def _tab_history(self, row: TestRow, keep: bool) -> None:
-        past = self._past.get(row.id)
+        past = self.answers.past.get(row.id)
         view = self._detail.text("history")
         if isinstance(past, list):
             view.show(history_lines(past), keep=keep)
@@ -316,12 +420,12 @@ class DetailFeed(Controller):
         else:
             if not keep:
                 view.show([line(("reading earlier runs …", "dim"))])
-            self._work(partial(self._ask_history, row.id))
+            self.answers.begin(self.answers.read_history, row.id)
 
     def _node(self, row: TestRow, keep: bool) -> None:
         """The node that is looked at: its arguments as sent, its output before and after the transform, its calls."""
         view = self._detail.json("request")
-        known = self._known(row)
+        known = self.answers.known(row)
         trace = known.get("trace") if isinstance(known, dict) else None
         nodes = nodes_of_trace(trace) if isinstance(trace, dict) else []
         if not nodes:
@@ -334,13 +438,13 @@ class DetailFeed(Controller):
 
     def _tree(self, row: TestRow, member: str, nothing: str, keep: bool) -> None:
         view = self._detail.json("request" if member == "request" else "response")
-        known = self._known(row)
+        known = self.answers.known(row)
         if row.verdict == "new":
             view.show_nothing("not run yet")
         elif known is None:
             if not keep:
                 view.show_nothing("reading …")
-            self._fetch(row)
+            self.answers.fetch(row)
         elif isinstance(known, str):
             view.show_nothing(known)
         elif known.get(member) is None:
@@ -376,7 +480,7 @@ class DetailFeed(Controller):
             member = list(self.call)
         elif tree.id == "detail-request":
             member = ["trace", "nodes", self.node] if row.kind == "composition" else ["request"]
-        return lambda do, path, **more: self.ask(
+        return lambda do, path, **more: self.answers.ask(
             do, id=row.id, run_id=row.run_id or None, path=[*member, *path], **more
         )
 
@@ -394,104 +498,15 @@ class DetailFeed(Controller):
 
     async def _ask_text(self, row: TestRow, entry: SaidEntry, show: Callable[[str, str], None]) -> None:
         try:
-            text = await self.ask("value", id=row.id, run_id=row.run_id or None, path=list(entry.path))
+            text = await self.answers.ask("value", id=row.id, run_id=row.run_id or None, path=list(entry.path))
         except EngineError as wrong:
             self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
             return
         show(f"{entry.label} {entry.number or ''}".rstrip(), str(text))
 
-    # Asking the engine
-
-    def _known(self, row: TestRow) -> dict[str, Any] | str | None:
-        return self._whole.get((row.id, row.run_id))
-
-    def _fetch(self, row: TestRow) -> None:
-        self._work(partial(self._ask_detail, row.id, row.run_id))
-
-    def _work(self, asking: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Made only once it begins: a coroutine of a worker that is given up before that would be told as forgotten."""
-        self.screen.run_worker(asking, group="detail", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
-
-    async def _ask_detail(self, test: str, run_id: str) -> None:
-        found: dict[str, Any] | str
-        try:
-            found = await self.ask("detail", id=test, run_id=run_id or None)
-        except EngineError as wrong:
-            found = wrong.message
-        self._whole[(test, run_id)] = found
-        while len(self._whole) > KEPT:
-            self._whole.popitem(last=False)
-        self._result_arrived()
-        self._arrived(test)
-
-    async def _ask_graph(self, path: str, test: str) -> None:
-        try:
-            told = await self.ask("graph", path=path, id=test)
-        except EngineError:
-            told = []
-        self._graphs[test] = [GraphNode(one["id"], tuple(one["needs"]), one["tool"], one["server"]) for one in told]
-        self._arrived(test)
-
-    async def _ask_call(self, test: str, run_id: str, path: tuple[str | int, ...]) -> None:
-        try:
-            found = await self.ask("expand", id=test, run_id=run_id or None, path=list(path))
-        except EngineError as wrong:
-            found = wrong.message
-        self._calls[(test, run_id, path)] = found
-        while len(self._calls) > KEPT:
-            self._calls.popitem(last=False)
-        self._arrived(test)
-
-    async def _ask_rest(self, test: str, run_id: str, known: dict[str, Any]) -> None:
-        """The turns and calls that are not here yet, page by page."""
-        for path, held in missing_parts(known):
-            while held and (last := held[-1]) == {"$more": last.get("$more") if isinstance(last, dict) else 0}:
-                try:
-                    more = await self.ask(
-                        "expand", id=test, run_id=run_id or None, path=list(path), start=len(held) - 1
-                    )
-                except EngineError:
-                    more = []
-                held.pop()
-                if not isinstance(more, list) or not more or len(held) > MOST_TURNS:
-                    break
-                held += more
-        self._arrived(test)
-
-    async def _ask_texts(self, test: str, run_id: str, known: dict[str, Any], names: list[str]) -> None:
-        """The whole of what was asked and answered."""
-        judgement = dict(known["judgement"])
-        for name in names:
-            try:
-                judgement[name] = await self.ask("value", id=test, run_id=run_id or None, path=["judgement", name])
-            except EngineError:
-                judgement[name] = judgement[name]["text"]
-        known["judgement"] = judgement
-        self._arrived(test)
-
-    async def _ask_history(self, test: str) -> None:
-        past = self._past
-        try:
-            past[test] = await self.ask("history", id=test, limit=PAST)
-        except EngineError as wrong:
-            past[test] = wrong.message
-        self._arrived(test)
-
-    async def ask(self, do: str, **arguments: Any) -> Any:
-        """Ask the engine, once there is one."""
-        bench = self.workbench
-        await bench.engine_ready.wait()
-        return await bench.engine.ask(do, **arguments)
-
     def _arrived(self, test: str) -> None:
         if self.entry is not None and self.entry.id == test:
             self.fill()
-
-    def forget(self) -> None:
-        """What could not be read may be there now: the engine is another one."""
-        self._whole = OrderedDict((key, told) for key, told in self._whole.items() if not isinstance(told, str))
-        self._calls.clear()
-        self._past = {test: told for test, told in self._past.items() if not isinstance(told, str)}
 
 
 def place_of(row: TestRow) -> str:

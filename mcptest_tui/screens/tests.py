@@ -125,7 +125,7 @@ class TestsScreen(WorkScreen):
             self.test_list.repainted([moved.row for moved in delta.moved])
         if delta.began or delta.ended or (delta.finished and not self.workbench.runs.progress.busy):
             self.refresh_bindings()
-        self.feed.finished(delta.finished, ended=delta.ended)
+        self.feed.answers.finished(delta.finished, ended=delta.ended)
         if delta.nodes:
             self.feed.moved(delta.nodes)
         if self.following:
@@ -144,14 +144,14 @@ class TestsScreen(WorkScreen):
         """Shown again."""
         if self._missed:
             self._missed = False
-            self.feed.finished((), ended=True)
+            self.feed.answers.finished((), ended=True)
             self.documents_read()
 
     def documents_read(self) -> None:
         """Other tests, or the same in other places."""
         store = self.workbench.store
         self.known = Known.of(store.rows.values())
-        self.feed.read_again()
+        self.feed.answers.read_again()
         self.test_list.dimmed = set(store.stale)
         self.test_list.marked &= store.rows.keys()
         self.rebuild()
@@ -170,7 +170,7 @@ class TestsScreen(WorkScreen):
 
     def engine_changed(self, state: str, message: str) -> None:  # noqa: ARG002
         """Another engine: what could not be read can be asked for again."""
-        self.feed.forget()
+        self.feed.answers.forget()
         self.rebuild()
         if state == "ready":
             self._settle()

@@ -270,3 +270,51 @@ def _first_open(value: object) -> Iterator[Path]:
             yield path
             following += [((*path, key), member) for key, member in _entries(item)]
         level = following
+
+
+class Hits:
+    """Where a value holds the text that is searched for: paths, in the order of the value."""
+
+    def __init__(self) -> None:
+        self.query = ""
+        self.paths: list[Path] = []
+        self._places: dict[Path, int] = {}
+
+    def __contains__(self, path: Path) -> bool:
+        return path in self._places
+
+    def index(self, path: Path | None) -> int | None:
+        """Which hit a path is, from 0; None for one that is none."""
+        return None if path is None else self._places.get(path)
+
+    def take(self, paths: Sequence[Path]) -> None:
+        """These are the hits."""
+        self.paths, self._places = list(paths), {path: at for at, path in enumerate(paths)}
+
+    def clear(self) -> None:
+        """There is nothing to search in."""
+        self.take(())
+
+    def find_in(self, rows: JsonRows | None) -> None:
+        """Search again, in another value or for another text."""
+        self.take(rows.find(self.query) if rows is not None and self.query else ())
+
+    def described(self, path: Path | None) -> str:
+        """What is searched for, how much of it there is, and which hit is at `path`: `"rain" 2 of 7`; "" without a search."""
+        if not self.query:
+            return ""
+        at = self.index(path)
+        return f'"{self.query}" {f"{at + 1} of " if at is not None else ""}{len(self.paths)}'
+
+    def next_to(self, path: Path, step: int) -> int:
+        """The hit behind `path`, or before it with a negative step; from the other end after the last. There is one."""
+        at = self.index(path)
+        if at is not None:
+            return (at + step) % len(self.paths)
+        key = _order(path)
+        ahead = [at for at, found in enumerate(self.paths) if (_order(found) > key) == (step > 0)]
+        return (ahead[0] if step > 0 else ahead[-1]) if ahead else 0 if step > 0 else len(self.paths) - 1
+
+
+def _order(path: Path) -> tuple[tuple[int, int | str], ...]:
+    return tuple((0, part) if isinstance(part, int) else (1, part) for part in path)

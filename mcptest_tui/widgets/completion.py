@@ -172,7 +172,7 @@ class Completing:
         self.close()
         self._stops = []
         self._area = area
-        area.assist = self
+        area.typing.assist = self
 
     @property
     def is_open(self) -> bool:

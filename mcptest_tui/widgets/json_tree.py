@@ -15,7 +15,7 @@ from textual.message import Message
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, safe_text
-from mcptest_tui.state.json_rows import SHOWN_TEXT, JsonRow, JsonRows, preview, scalar_text, whole
+from mcptest_tui.state.json_rows import SHOWN_TEXT, Hits, JsonRow, JsonRows, preview, scalar_text, whole
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.words import MARKS
 
@@ -82,9 +82,7 @@ class JsonTree(Lines):
         self._nothing = ""
         self._text: list[str] | None = None
         self._wrap = False
-        self._found: list[Path] = []
-        self._found_set: set[Path] = set()
-        self._query = ""
+        self._hits = Hits()
         self._parts: list[tuple[int, str | None]] | None = None
         self._parts_width = -1
 
@@ -100,7 +98,7 @@ class JsonTree(Lines):
             self._text = None
         elif self._text is not None:
             self._text = _lines_of(json.dumps(value, ensure_ascii=False, indent=2))
-        self._search_again()
+        self._hits.find_in(self.nodes)
         self._refolded(0 if path is None else self._row_at(path), top=None if keep else 0)
         if before is None and self.is_mounted:
             self.screen.refresh_bindings()  # the footer has keys for a value only where there is one
@@ -108,7 +106,7 @@ class JsonTree(Lines):
     def show_nothing(self, text: str) -> None:
         """There is no value, and why."""
         self.nodes, self._text, self._nothing = None, None, text
-        self._found, self._found_set = [], set()
+        self._hits.clear()
         self._refolded(0, top=0)
 
     def show_text(self, text: str) -> None:
@@ -139,11 +137,7 @@ class JsonTree(Lines):
     @property
     def searching(self) -> str:
         """What is searched for, and how much of it there is: `"rain" 2 of 7`; "" without a search."""
-        if not self._query:
-            return ""
-        path = self.path
-        here = self._found.index(path) + 1 if path in self._found_set and path is not None else 0
-        return f'"{self._query}" {f"{here} of " if here else ""}{len(self._found)}'
+        return self._hits.described(self.path)
 
     def value(self) -> Any:
         """The value under the cursor, as far as it is here."""
@@ -196,7 +190,7 @@ class JsonTree(Lines):
             (MARKS["open" if row.open else "closed"] if row.length else " ") if row.kind in ("object", "array") else " "
         )
         key = "" if row.key is None else one_line(str(row.key), max(min(width // 2, 60), 4))
-        found = row.path in self._found_set
+        found = row.path in self._hits
         pieces: list[Piece] = [(f"{indent}{fold} ", "json-tree--dim")]
         room = width - cell_len(indent) - 2
         if row.key is not None:
@@ -216,10 +210,8 @@ class JsonTree(Lines):
             shown = one_line(preview(row.value, max(left, 8)), left) if left > 12 else ""
             return [(shown, ""), (one_line(f"{'  ' if shown else braces[0] + ' '}{told}", room), "json-tree--dim")]
         if row.kind == "file":
-            size = row.value.get("bytes", 0)
-            return [
-                (one_line(f"{size:,} bytes, kept in a file of their own; space shows them", room), "json-tree--dim")
-            ]
+            told = f"{row.value.get('bytes', 0):,} bytes, kept in a file of their own; space shows them"
+            return [(one_line(told, room), "json-tree--dim")]
         if row.kind != "string":
             return [(one_line(scalar_text(row.value), room), f"json-tree--{row.kind}")]
         return self._string(row, room)
@@ -230,7 +222,6 @@ class JsonTree(Lines):
         cut_off = row.length > len(text)
         told = f"  {row.length:,} characters" if cut_off or (cell_len(shown) > room and room > 30) else ""
         if self._wrap and not cut_off and cell_len(shown) > room:
-            told = ""
             return [(chop_cells(shown, room)[0], "json-tree--string")]
         left = room - cell_len(told)
         if cut_off:
@@ -260,11 +251,8 @@ class JsonTree(Lines):
         room = max(width - INDENT * row.depth - 2 - (cell_len(key) + 2 if row.key is not None else 0), 1)
         text = one_line(_quoted(row.value), 10_000)
         first = chop_cells(text, room)[0] if text else ""
-        return (
-            chop_cells(text[len(first) :], max(width - self._hang(row), 8))[:WRAPPED_ROWS]
-            if len(text) > len(first)
-            else []
-        )
+        rest = text[len(first) :]
+        return chop_cells(rest, max(width - self._hang(row), 8))[:WRAPPED_ROWS] if rest else []
 
     def _hang(self, row: JsonRow) -> int:
         return min(INDENT * row.depth + 4, max(self.text_width // 2, 1))
@@ -358,7 +346,7 @@ class JsonTree(Lines):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         """Hits are there with a search, assertions where there is a suite; what is not applicable is left to the screen."""
         if action == "hit":
-            return bool(self._query)
+            return bool(self._hits.query)
         if action == "add_assertion":
             return self._assertions and self.row is not None
         return True
@@ -372,61 +360,49 @@ class JsonTree(Lines):
 
     def search(self, text: str) -> int:
         """Mark what holds `text`, go to the first at or after the cursor; how many there are. "" ends the search."""
-        self._query = text
-        self._search_again()
+        self._hits.query = text
+        self._hits.find_in(self.nodes)
         self.refresh()
-        if self._found:
-            rows = self.nodes.rows if self.nodes is not None else []
-            here = rows[self._row_index(self.cursor)].path if rows and self._text is None else ()
-            order = {path: at for at, path in enumerate(self._found)}
-            self._go(order.get(here, 0))
-        return len(self._found)
+        if self._hits.paths:
+            self._go(self._hits.index(self.path) or 0)
+        return len(self._hits.paths)
 
     def found(self, text: str, paths: Sequence[Path]) -> None:
         """Where all of the value holds `text`, also what is not here; it is gone to as by `search`."""
-        if text == self._query and self.nodes is not None and len(paths) > len(self._found):
-            before = self.path if self.path in self._found_set else None
-            self._found, self._found_set = list(paths), set(paths)
+        if text == self._hits.query and self.nodes is not None and len(paths) > len(self._hits.paths):
+            is_on_one = self._hits.index(self.path) is not None
+            self._hits.take(paths)
             self.refresh()
-            if before is None:
-                self._go(0)
-            else:
+            if is_on_one:
                 self.cursor_moved()
+            else:
+                self._go(0)
 
     def reached(self, path: Path) -> None:
         """A hit that was asked for is here."""
-        if path in self._found_set:
+        at = self._hits.index(path)
+        if at is not None:
             self._refolded(self.cursor)
-            self._go(self._found.index(path), ask=False)
+            self._go(at, ask=False)
 
     def action_hit(self, step: int) -> None:
         """The next hit, from the other end after the last."""
-        if not self._found or self.nodes is None:
-            return
-        path = self.path or ()
-        if path in self._found_set:
-            self._go((self._found.index(path) + step) % len(self._found))
-            return
-        key = _order(path)
-        ahead = [at for at, found in enumerate(self._found) if (_order(found) > key) == (step > 0)]
-        self._go((ahead[0] if step > 0 else ahead[-1]) if ahead else 0 if step > 0 else len(self._found) - 1)
+        if self._hits.paths and self.nodes is not None:
+            self._go(self._hits.next_to(self.path or (), step))
 
     def _go(self, number: int, *, ask: bool = True) -> None:
         if self.nodes is None:
             return
         self._text = None
-        at = self.nodes.place_of(self._found[number])
+        path = self._hits.paths[number]
+        at = self.nodes.place_of(path)
         if at is None and ask:
-            self.post_message(self.NodeAction(self, "reach", self._found[number]))
+            self.post_message(self.NodeAction(self, "reach", path))
         if at is not None:
             self._parts = None
             self.changed()
             self.move_to(self._display_index(at), centre=True)
             self.cursor_moved()
-
-    def _search_again(self) -> None:
-        self._found = self.nodes.find(self._query) if self.nodes is not None and self._query else []
-        self._found_set = set(self._found)
 
     # Rows and lines
 
@@ -471,7 +447,3 @@ def _quoted(text: str) -> str:
 def _counted(row: JsonRow) -> str:
     word = ("key", "keys") if row.kind == "object" else ("item", "items")
     return f"{row.length:,} {word[0] if row.length == 1 else word[1]}"
-
-
-def _order(path: Path) -> tuple[tuple[int, int | str], ...]:
-    return tuple((0, part) if isinstance(part, int) else (1, part) for part in path)

@@ -32,6 +32,7 @@ from mcptest_tui.words import MARKS
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from textual import events
     from textual.binding import BindingType
     from textual.document._document import Location
     from textual.geometry import Region
@@ -57,7 +58,7 @@ class LineList(WrappedDocument):
         return len(self._offset_to_line_info)
 
 
-class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
+class YamlArea(Sturdy, TextArea, inherit_bindings=False):
     """One file. Whoever owns it marks it, by rows: `squiggles` are (first column, column behind, "error" or "warning"),
     `notes` the verdicts, `hits` what a search found.
     """
@@ -108,6 +109,7 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
 
     def __init__(self, text: str = "", *, id: str | None = None, read_only: bool = False) -> None:  # noqa: A002
         super().__init__("", soft_wrap=False, read_only=read_only, show_line_numbers=True, max_checkpoints=2_000, id=id)
+        self.typing = YamlTyping(self)
         self.set_reactive(TextArea.cursor_blink, False)
         self.set_reactive(TextArea.indent_width, 2)
         self.squiggles: dict[int, list[tuple[int, int, str]]] = {}
@@ -117,6 +119,42 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
         self._wanted: tuple[int, int] | None = None
         self._rows_shown = 0
         self._set_document(text, None)
+
+    # Keys
+
+    def check_consume_key(self, key: str, character: str | None = None) -> bool:
+        """The footer does not promise other meanings of what is typed."""
+        if not self.read_only and key in ("tab", "shift+tab"):
+            return True
+        return super().check_consume_key(key, character)
+
+    async def _on_key(self, event: events.Key) -> None:
+        if self.typing.take(event.key, event.character if event.is_printable else None):
+            event.stop()
+            event.prevent_default()
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """With this file's line ends."""
+        event.prevent_default()
+        event.stop()
+        if not self.read_only:
+            self.typing.assist.close()
+            self.typing.insert_text(event.text)
+
+    def action_paste(self) -> None:
+        """What was copied here last."""
+        if not self.read_only:
+            self.typing.insert_text(self.app.clipboard)
+
+    def action_delete_left(self) -> None:
+        """One character, an empty pair, or two spaces of indentation."""
+        if not self.typing.delete_left():
+            super().action_delete_left()
+        self.typing.assist.typed("")
+
+    def action_comment(self) -> None:
+        """Put `# ` before the selected lines, or take it away where all of them have it."""
+        self.typing.comment()
 
     # The text
 

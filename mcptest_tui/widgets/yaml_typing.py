@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Protocol
 
-from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
 from mcptest_tui.state.yaml_spans import IN_DOUBLE, IN_SINGLE, paint
+from mcptest_tui.widgets.yaml_document import YamlDocument
 
 if TYPE_CHECKING:
-    from textual import events
+    from textual.document._document import EditResult, Location
+    from textual.widgets import TextArea
 
 _PAIRS = {"{": "}", "[": "]", '"': '"', "'": "'"}
 _CLOSERS = frozenset(_PAIRS.values())
@@ -64,59 +65,42 @@ class NoAssist:
         return False
 
 
-class YamlTyping(TextArea):
-    """A mixin of the editor."""
+class YamlTyping:
+    """What keys do to the text of an editor."""
 
-    assist: Assist = NoAssist()
+    def __init__(self, area: TextArea) -> None:
+        self._area = area
+        self.assist: Assist = NoAssist()
 
-    def check_consume_key(self, key: str, character: str | None = None) -> bool:
-        """The footer does not promise other meanings of what is typed."""
-        if not self.read_only and key in ("tab", "shift+tab"):
+    def take(self, key: str, character: str | None) -> bool:
+        """Do what a key does that was pressed, and types this character; False where it does nothing here."""
+        if self.assist.is_open and self.assist.key(key):
             return True
-        return super().check_consume_key(key, character)
-
-    async def _on_key(self, event: events.Key) -> None:
-        if self.assist.is_open and self.assist.key(event.key):
-            _taken(event)
-        elif self.read_only:
-            return
-        elif event.key in ("tab", "shift+tab"):
-            _taken(event)
-            if event.key != "tab" or not self.assist.go_to_stop():
-                self._indent(back=event.key == "shift+tab")
-        elif event.key == "enter":
-            _taken(event)
+        if self._area.read_only:
+            return False
+        if key in ("tab", "shift+tab"):
+            if key != "tab" or not self.assist.go_to_stop():
+                self._indent(back=key == "shift+tab")
+        elif key == "enter":
             self._new_line()
-        elif event.is_printable and event.character is not None:
-            _taken(event)
-            self._type(event.character)
-
-    async def _on_paste(self, event: events.Paste) -> None:
-        """With this file's line ends."""
-        event.prevent_default()
-        event.stop()
-        if not self.read_only:
-            self.assist.close()
-            self.insert_text(event.text)
+        elif character is not None:
+            self._type(character)
+        else:
+            return False
+        return True
 
     def insert_text(self, text: str) -> None:
         """Put a text from elsewhere in the place of the selection."""
-        from mcptest_tui.widgets.yaml_document import YamlDocument
+        told = self._area.document.pasted(text) if isinstance(self._area.document, YamlDocument) else text
+        self._area.move_cursor(self._replace(told, *self._area.selection).end_location)
 
-        told = self.document.pasted(text) if isinstance(self.document, YamlDocument) else text
-        result = self._replace_via_keyboard(told, *self.selection)
-        if result is not None:
-            self.move_cursor(result.end_location)
-
-    def action_paste(self) -> None:
-        """What was copied here last."""
-        if not self.read_only:
-            self.insert_text(self.app.clipboard)
+    def _replace(self, text: str, start: Location, end: Location) -> EditResult:
+        return self._area.replace(text, start, end, maintain_selection_offset=False)
 
     # Letters
 
     def _type(self, character: str) -> None:
-        start, end = self.selection
+        start, end = self._area.selection
         if start != end and character in _PAIRS:
             self._surround(character)
             return
@@ -124,49 +108,49 @@ class YamlTyping(TextArea):
             self.assist.typed(character)
             return
         if character == " " and start == end and self._previous() == "{" and self._next() == "}":
-            self._replace_via_keyboard("  ", start, end)  # `{ ¦ }`
-            self.move_cursor_relative(columns=-1)
+            self._replace("  ", start, end)  # `{ ¦ }`
+            self._area.move_cursor_relative(columns=-1)
             self.assist.typed(character)
             return
         paired = start == end and character in _PAIRS and self._pairs_here(character)
-        self._replace_via_keyboard(character + _PAIRS[character] if paired else character, start, end)
+        self._replace(character + _PAIRS[character] if paired else character, start, end)
         if paired:
-            self.move_cursor_relative(columns=-1)
+            self._area.move_cursor_relative(columns=-1)
         self.assist.typed(character)
 
     def _step_over(self, closer: str) -> bool:
         """Go behind the closer of a pair that was opened on this line; of the spaces before it one is enough."""
-        row, column = self.cursor_location
-        rest = self.document[row][column:]
+        row, column = self._area.cursor_location
+        rest = self._area.document[row][column:]
         gap = len(rest) - len(rest.lstrip(" ")) if closer in "}]" else 0
         if rest[gap : gap + 1] != closer or not self._closes(closer):
             return False
         if gap and self._previous() == " ":
-            self._replace_via_keyboard("", (row, column), (row, column + gap))
+            self._replace("", (row, column), (row, column + gap))
             gap = 0
-        self.move_cursor((row, column + gap + 1))
+        self._area.move_cursor((row, column + gap + 1))
         return True
 
     def _next(self) -> str:
-        row, column = self.cursor_location
-        return self.document[row][column : column + 1]
+        row, column = self._area.cursor_location
+        return self._area.document[row][column : column + 1]
 
     def _previous(self) -> str:
-        row, column = self.cursor_location
-        return self.document[row][max(column - 1, 0) : column]
+        row, column = self._area.cursor_location
+        return self._area.document[row][max(column - 1, 0) : column]
 
     def _closes(self, character: str) -> bool:
         """Whether the bracket at the cursor is the end of a pair that was opened on this line."""
-        row, column = self.cursor_location
-        before = self.document[row][:column]
+        row, column = self._area.cursor_location
+        before = self._area.document[row][:column]
         if character in "\"'":
             return before.count(character) % 2 == 1
         opener = {"}": "{", "]": "["}[character]
         return before.count(opener) > before.count(character)
 
     def _pairs_here(self, character: str) -> bool:
-        row, column = self.cursor_location
-        line = self.document[row]
+        row, column = self._area.cursor_location
+        line = self._area.document[row]
         before, after = line[:column], line[column : column + 1]
         if after and after not in " \t,]}":
             return False
@@ -178,55 +162,53 @@ class YamlTyping(TextArea):
         return character in "{[" or not before or before[-1] in " \t[{,:("
 
     def _state(self, row: int) -> int:
-        from mcptest_tui.widgets.yaml_document import YamlDocument
-
-        return self.document.states[row] if isinstance(self.document, YamlDocument) else 0
+        return self._area.document.states[row] if isinstance(self._area.document, YamlDocument) else 0
 
     def _surround(self, character: str) -> None:
-        start, end = sorted(self.selection)
-        text = self.get_text_range(start, end)
-        self.history.checkpoint()
-        result = self.replace(character + text + _PAIRS[character], start, end, maintain_selection_offset=False)
-        self.selection = Selection((start[0], start[1] + 1), (result.end_location[0], result.end_location[1] - 1))
+        start, end = sorted(self._area.selection)
+        text = self._area.get_text_range(start, end)
+        self._area.history.checkpoint()
+        result = self._area.replace(character + text + _PAIRS[character], start, end, maintain_selection_offset=False)
+        self._area.selection = Selection((start[0], start[1] + 1), (result.end_location[0], result.end_location[1] - 1))
 
-    def action_delete_left(self) -> None:
-        """One character, an empty pair, or two spaces of indentation."""
-        row, column = self.cursor_location
-        line = self.document[row]
+    def delete_left(self) -> bool:
+        """Delete an empty pair, or two spaces of indentation; False where one character is to be deleted."""
+        row, column = self._area.cursor_location
+        line = self._area.document[row]
         after = line[column : column + 1]
-        if self.read_only or self.selection.start != self.selection.end or not column:
-            super().action_delete_left()
-        elif line[column - 2 : column + 2] == "{  }" or (after and _PAIRS.get(line[column - 1]) == after):
-            self._delete_via_keyboard((row, column - 1), (row, column + 1))
+        if self._area.read_only or self._area.selection.start != self._area.selection.end or not column:
+            return False
+        if line[column - 2 : column + 2] == "{  }" or (after and _PAIRS.get(line[column - 1]) == after):
+            self._area.delete((row, column - 1), (row, column + 1), maintain_selection_offset=False)
         elif not line[:column].strip(" ") and column % 2 == 0:
-            self._delete_via_keyboard((row, column - 2), (row, column))
+            self._area.delete((row, column - 2), (row, column), maintain_selection_offset=False)
         else:
-            super().action_delete_left()
-        self.assist.typed("")
+            return False
+        return True
 
     # Lines
 
     def _new_line(self) -> None:
         """A line below with the indentation that belongs there."""
         self.assist.close()
-        start, end = sorted(self.selection)
-        line = self.document[start[0]]
-        before, after = line[: start[1]], self.document[end[0]][end[1] :]
+        start, end = sorted(self._area.selection)
+        line = self._area.document[start[0]]
+        before, after = line[: start[1]], self._area.document[end[0]][end[1] :]
         if self._state(start[0]) in (IN_DOUBLE, IN_SINGLE):
-            self._replace_via_keyboard("\n", start, end)
+            self._replace("\n", start, end)
             return
         if not before.strip():
-            self._replace_via_keyboard("\n" + before, (start[0], 0), end)
+            self._replace("\n" + before, (start[0], 0), end)
             return
         indent = " " * self._indent_below(before, self._state(start[0]))
         if before.rstrip()[-1:] in ("{", "[") and after.lstrip()[:1] in ("}", "]"):
             closing = " " * (len(before) - len(before.lstrip(" ")))
             rest = len(after) - len(after.lstrip())
-            self._replace_via_keyboard(f"\n{closing}  \n{closing}", start, (end[0], end[1] + rest))
-            self.move_cursor((start[0] + 1, len(closing) + 2))
+            self._replace(f"\n{closing}  \n{closing}", start, (end[0], end[1] + rest))
+            self._area.move_cursor((start[0] + 1, len(closing) + 2))
             return
         rest = len(after) - len(after.lstrip(" ")) if after.strip() else 0
-        self._replace_via_keyboard("\n" + indent, start, (end[0], end[1] + rest))
+        self._replace("\n" + indent, start, (end[0], end[1] + rest))
         self.assist.typed("\n")
 
     def _indent_below(self, before: str, state: int) -> int:
@@ -241,21 +223,21 @@ class YamlTyping(TextArea):
 
     def _indent(self, *, back: bool) -> None:
         """Move the selected lines by two spaces, or put two at the cursor."""
-        start, end = sorted(self.selection)
+        start, end = sorted(self._area.selection)
         if start == end and not back:
-            self._replace_via_keyboard(" " * (2 - start[1] % 2), start, end)
+            self._replace(" " * (2 - start[1] % 2), start, end)
             self.assist.typed("")
             return
         last = end[0] - 1 if end[0] > start[0] and end[1] == 0 else end[0]
         self._change_lines(start[0], last, _dedented if back else _indented)
 
-    def action_comment(self) -> None:
+    def comment(self) -> None:
         """Put `# ` before the selected lines, or take it away where all of them have it."""
-        if self.read_only:
+        if self._area.read_only:
             return
-        start, end = sorted(self.selection)
+        start, end = sorted(self._area.selection)
         last = end[0] - 1 if end[0] > start[0] and end[1] == 0 else end[0]
-        lines = [line for line in (self.document[row] for row in range(start[0], last + 1)) if line.strip()]
+        lines = [line for line in (self._area.document[row] for row in range(start[0], last + 1)) if line.strip()]
         if lines and all(line.lstrip().startswith("#") for line in lines):
             self._change_lines(start[0], last, lambda line: re.sub(r"^(\s*)# ?", r"\1", line, count=1))
             return
@@ -265,16 +247,16 @@ class YamlTyping(TextArea):
     def _change_lines(self, first: int, last: int, change: object) -> None:
         """Rewrite whole lines in one step that can be undone, with cursor and selection on the same text."""
         assert callable(change)
-        before = [self.document[row] for row in range(first, last + 1)]
+        before = [self._area.document[row] for row in range(first, last + 1)]
         after = [change(line) for line in before]
         if after == before:
             return
         shifts = {first + at: len(new) - len(old) for at, (old, new) in enumerate(zip(before, after, strict=True))}
-        start, end = self.selection
-        self.history.checkpoint()
-        self.replace("\n".join(after), (first, 0), (last, len(before[-1])), maintain_selection_offset=False)
-        self.history.checkpoint()
-        self.selection = Selection(
+        start, end = self._area.selection
+        self._area.history.checkpoint()
+        self._area.replace("\n".join(after), (first, 0), (last, len(before[-1])), maintain_selection_offset=False)
+        self._area.history.checkpoint()
+        self._area.selection = Selection(
             *((row, max(column + shifts.get(row, 0), 0) if column else 0) for row, column in (start, end))
         )
 
@@ -285,8 +267,3 @@ def _indented(line: str) -> str:
 
 def _dedented(line: str) -> str:
     return line[1 if not line.startswith("  ") else 2 :] if line.startswith(" ") else line.removeprefix("\t")
-
-
-def _taken(event: events.Key) -> None:
-    event.stop()
-    event.prevent_default()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcptest_engine.core.targets import parse_target, resolve
-from mcptest_tui.state.json_rows import JsonRows, readable, value_at, whole
+from mcptest_tui.state.json_rows import Hits, JsonRows, readable, value_at, whole
 
 VALUE: dict[str, Any] = {
     "result": {"content": [{"type": "text", "text": "rain"}], "odd key": None, "n": 3, "empty": {}}
@@ -123,3 +123,17 @@ def test_every_row_leads_back_to_its_value(value):
 @pytest.mark.parametrize("value", [None, True, 0, "", [], {}, [[]], {"": {"": 1}}, "x" * 5000])
 def test_any_value_has_a_row(value):
     assert JsonRows(value).rows
+
+
+def test_a_search_goes_on_from_the_cursor_and_from_the_other_end_after_the_last_hit():
+    hits = Hits()
+    assert hits.described(()) == ""
+    hits.query = "e"
+    hits.find_in(JsonRows({"one": 1, "two": 2, "three": 3, "four": 4, "five": 5}))
+    assert hits.paths == [("one",), ("three",), ("five",)]
+    assert [hits.next_to(("three",), step) for step in (1, -1)] == [2, 0]
+    assert [hits.next_to(("five",), 1), hits.next_to(("one",), -1)] == [0, 2]
+    assert hits.described(("three",)) == '"e" 2 of 3'
+    assert hits.described(("two",)) == '"e" 3'
+    hits.find_in(None)
+    assert hits.paths == []

@@ -262,8 +262,8 @@ async def test_a_history_grows_with_every_run_also_where_it_was_asked_for_before
         await ran(pilot, "a")
         await opened(pilot, "broken", "history")
         await until(pilot, lambda: "1 run" in text_of(pilot.app))
-        feed, held = pilot.app.screen.feed, asyncio.get_running_loop().create_future()
-        ask = feed.ask
+        answers, held = pilot.app.screen.feed.answers, asyncio.get_running_loop().create_future()
+        ask = answers.ask
 
         async def late(do, **arguments):
             answer = await ask(do, **arguments)
@@ -271,8 +271,8 @@ async def test_a_history_grows_with_every_run_also_where_it_was_asked_for_before
                 await asyncio.shield(held)  # the screen's own asking may be cancelled meanwhile
             return answer
 
-        monkeypatch.setattr(feed, "ask", late)
-        asked = asyncio.ensure_future(feed._ask_history(row(pilot, "broken").id))
+        monkeypatch.setattr(answers, "ask", late)
+        asked = asyncio.ensure_future(answers.read_history(row(pilot, "broken").id))
         await ran(pilot, "r")
         held.set_result(None)
         await asked
