@@ -339,11 +339,12 @@ class Workbench(AppInterface, inherit_bindings=False):
     def _parse_action(
         self, action: Any, default_namespace: DOMNode, namespaces: Mapping[str, DOMNode] | None = None
     ) -> tuple[Any, str, tuple[object, ...]]:
-        """As the base class; `saving.save` is done by the node's `saving`, `screen.calls.save` by the screen's `calls`."""
+        """As the base class; `saving.save` is done by the node's `saving`, `screen.calls.save` by the screen's."""
         owner, name, parameters = parse(action) if isinstance(action, str) else action
         if owner not in ("", "app", "screen", "focused"):
-            node = self.screen if owner.startswith("screen.") else default_namespace
-            controller = getattr(node, owner.removeprefix("screen."), None)
+            scope, _, controller_name = owner.rpartition(".")
+            node = {"screen": self.screen, "app": self}.get(scope, default_namespace)
+            controller = getattr(node, controller_name, None)
             return controller if isinstance(controller, Controller | Commands) else node, name, parameters
         return super()._parse_action(action, default_namespace, namespaces)
 

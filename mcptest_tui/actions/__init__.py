@@ -178,8 +178,8 @@ class Action:
     @property
     def controller(self) -> str:
         """What does it instead of the node itself, by its name there; "" for the node."""
-        owner = self.action.partition("(")[0].rpartition(".")[0].removeprefix("screen.")
-        return "" if owner in ("app", "screen", "focused") else owner
+        owner = self.action.partition("(")[0].rpartition(".")[0]
+        return "" if owner in ("app", "screen", "focused") else owner.rpartition(".")[2]
 
 
 def actions_of(module: str) -> tuple[Action, ...]:

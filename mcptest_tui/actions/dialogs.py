@@ -43,7 +43,16 @@ _LINES = (
 ACTIONS: tuple[Action, ...] = (
     *_LINES,
     Action("dialog.close", "Close", "back", "cancel", "Close without an answer.", where="dialog", palette=False),
-    Action("dialog.help", "Help", "help", "app.help", "The keys of this window.", False, where="dialog", palette=False),
+    Action(
+        "dialog.help",
+        "Help",
+        "help",
+        "app.windows.help",
+        "The keys of this window.",
+        False,
+        where="dialog",
+        palette=False,
+    ),
     Action("dialog.next", "Next", "next pane", "next_field", "Focus the next field.", where="dialog", palette=False),
     Action(
         "dialog.previous",

@@ -16,9 +16,10 @@ from textual.widgets import Static
 from mcptest_engine.core.text import counted
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
-from mcptest_tui.places import path_here
 from mcptest_tui.safe import name_among, one_line, shown
 from mcptest_tui.screens.base import WorkScreen
+from mcptest_tui.screens.review_editing import Editing
+from mcptest_tui.screens.review_writing import Writing
 from mcptest_tui.screens.working import in_background
 from mcptest_tui.state.review_rows import decision_pieces, item_lines, written_lines
 from mcptest_tui.state.reviewing import ACCEPT, REJECT, RISK_MARKS, SKIP, file_names_text, rest_question
@@ -30,21 +31,19 @@ from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from textual.binding import BindingType
-    from textual.timer import Timer
     from textual.widget import Widget
 
     from mcptest_tui.state.reviewing import Item, Reviewing
     from mcptest_tui.widgets.lines import Lines
 
-CHECK_SECONDS = 0.15
 OF_A_PROPOSAL = (
     "accept",
     "reject",
     "skip",
-    "edit",
+    "editing.edit",
     "whole",
     "open",
     "source",
@@ -109,11 +108,9 @@ class ReviewScreen(WorkScreen):
     def __init__(self) -> None:
         super().__init__()
         self.info = False
-        self._editing: str | None = None
-        self._problem: str | None = None
-        self._checking: Timer | None = None
         self._shown: str | None = None
-        self._asked_to_write = False
+        self.editing = Editing(self, self._decide, self._leave_written, self._focus)
+        self.writing = Writing(self, self._show_counts)
         self._arriving: tuple[str, str] | None = None
 
     def compose_body(self) -> Iterable[Widget]:
@@ -131,7 +128,6 @@ class ReviewScreen(WorkScreen):
     def on_mount(self) -> None:
         """What is known; and ask again."""
         super().on_mount()
-        self._checking = self.set_timer(CHECK_SECONDS, self._check, pause=True)
         show_titles(self.query_one("#review-list-pane"), Content("Proposals"))
         self.set_class(not self.state.items, "-empty")
         self.workbench.reviews.read()
@@ -158,18 +154,11 @@ class ReviewScreen(WorkScreen):
         """All of them."""
         return self.query_one(ReviewList)
 
-    @property
-    def editor(self) -> FragmentEditor:
-        """Where a fragment is changed."""
-        return self.query_one(FragmentEditor)
-
     # What comes from the app
 
     def caught_up(self) -> None:
         """The list was read, or this is shown again."""
-        if self._editing is not None and all(item.id != self._editing for item in self.state.items):
-            self._close_editor()
-            self.workbench.say("this proposal no longer exists", "warning")
+        self.editing.caught_up()
         if self._arriving is not None:
             self._go_to_test(*self._arriving)
         self.show_all()
@@ -197,14 +186,8 @@ class ReviewScreen(WorkScreen):
 
     def back(self) -> bool:
         """Out of the editor, or of the details."""
-        item = self._edited()
-        if self._editing is not None:
-            self._close_editor()
+        if self.editing.back():
             self.show_all()
-            if item is not None and item.id in self.state.drafts:
-                self.workbench.say(
-                    f"the edited text is kept, and not accepted: {key_of('review.edit')} goes on with it", "warning"
-                )
             return True
         if self._leave_written():
             return True
@@ -322,7 +305,7 @@ class ReviewScreen(WorkScreen):
     def _focus(self) -> None:
         if self.has_class("-empty"):
             self.query_one("#review-empty").focus()
-        elif self._editing is None:
+        elif not self.editing.is_open:
             (self.view if self.has_class("-narrow") or self.has_class("-alone") else self.listed).focus()
 
     def fit(self) -> None:
@@ -401,17 +384,17 @@ class ReviewScreen(WorkScreen):
             return
         self.state.decide(choice, text)
         self._moved()
-        self._ask_when_complete()
+        self.writing.ask_when_complete()
 
     def action_undo(self) -> None:
         """Take the last decision back."""
         if self.state.undo() is None:
             self.workbench.say(
                 "nothing was decided yet"
-                + (f"; {key_of('review.unwrite')} takes the last write back" if self._can_undo else "")
+                + (f"; {key_of('review.unwrite')} takes the last write back" if self.workbench.reviews.can_undo else "")
             )
             return
-        self._asked_to_write = False
+        self.writing.is_asked = False
         self._moved()
 
     def action_rest(self, choice: str) -> None:
@@ -443,74 +426,9 @@ class ReviewScreen(WorkScreen):
                 there = {item.id for item in self.state.items}
                 self.state.decide_all([item for item in items if item.id in there], choice)
                 self._moved()
-                self._ask_when_complete()
+                self.writing.ask_when_complete()
 
         self.app.push_screen(Question(title, lines, [("y", f"yes, {choice}"), ("n", "no")]), answered)
-
-    # Writing
-
-    @property
-    def _can_undo(self) -> bool:
-        return self.workbench.reviews.can_undo
-
-    def _ask_when_complete(self) -> None:
-        """All are decided: write now? Asked once, until a decision is taken back."""
-        if not self.state.is_complete or self._asked_to_write or self.workbench.reviews.is_writing:
-            return
-        self._asked_to_write = True
-        from mcptest_tui.widgets.modals import Question
-
-        counts, files = self.state.counts, self.state.files()
-        lines = [f"{counts[ACCEPT]} accepted, {counts[REJECT]} rejected, {counts[SKIP]} skipped."]
-        lines.append(f"This writes {file_names_text(files)}." if files else "This writes no suite.")
-        choices = [("y", "yes, write"), ("n", "not yet")]
-        self.app.push_screen(
-            Question("All are decided. Write them?", lines, choices, yes="review.write"),
-            lambda answer: self.action_write() if answer == "y" else None,
-        )
-
-    def action_write(self) -> None:
-        """Carry the decisions out."""
-        if not self.state.unwritten:
-            self.workbench.say("nothing was accepted or rejected yet")
-            return
-        files = {item.file for item in self.state.accepted() if item.kind != "snapshot"}
-        self._once_saved(files, "write", self._write)
-
-    def _write(self) -> None:
-        self._asked_to_write = False
-        self.workbench.reviews.write()
-        self._show_counts()
-
-    def action_unwrite(self) -> None:
-        """Take the last write back."""
-        if not self._can_undo:
-            self.workbench.say("there is no write to undo")
-            return
-        files = {str(self.workbench.workspace.root / one["path"]) for one in self.workbench.reviews.written}
-        self._once_saved(files, "take back", self.workbench.reviews.undo)
-
-    def _once_saved(self, files: Iterable[str], words: str, then: Callable[[], None]) -> None:
-        """Do it; where one of these files has unsaved text in Edit, ask to save that first: both are to be in the file."""
-        bench = self.workbench
-        unsaved = {file: editor for file in sorted(files) if (editor := bench.editor_of(file)) is not None}
-        if not unsaved:
-            then()
-            return
-        from mcptest_tui.widgets.modals import Question
-
-        async def save() -> None:
-            if all([await editor.save_all() for editor in set(unsaved.values())]):
-                then()
-
-        def answered(answer: str | None) -> None:
-            if answer == "s":
-                self.run_worker(save, group="review.save", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
-
-        names = ", ".join(map(path_here, unsaved))
-        lines = ["Edit has text of it that is not saved yet. Saved first, the file has both."]
-        choices = [("s", f"save, then {words}"), ("n", "not now")]
-        self.app.push_screen(Question(f"Save {names} first?", lines, choices), answered)
 
     # Looking closer
 
@@ -561,108 +479,13 @@ class ReviewScreen(WorkScreen):
             )
         )
 
-    # Editing
-
-    def action_edit(self) -> None:
-        """Change the fragment."""
-        item = self.state.current
-        if item is None:
-            return
-        if item.is_cut:
-            self.workbench.say(f"this is too long to be edited here: {key_of('review.source')} opens the suite")
-            return
-        self._leave_written()
-        decision = self.state.decision(item)
-        text = self.state.drafts.get(item.id) or (decision.text if decision is not None else None) or item.to_edit
-        self._editing, self._problem = item.id, None
-        self.add_class("-editing")
-        self.editor.open(text)
-        self.editor.note(f"{key_of('review.take')} accepts it so   {key_of('app.back')} cancel")
-        self._ask_check()
-
-    def on_fragment_editor_typed(self, event: FragmentEditor.Typed) -> None:
-        """Look at it once the typing rests."""
-        event.stop()
-        item = self._edited()
-        if item is not None:
-            self.state.drafts[item.id] = event.text
-            decision = self.state.decision(item)
-            if event.text in (item.to_edit, decision.text if decision is not None else None):
-                del self.state.drafts[item.id]
-            self._ask_check()
-
-    def on_fragment_editor_restored(self, event: FragmentEditor.Restored) -> None:
-        """As it was proposed."""
-        event.stop()
-        item = self._edited()
-        if item is not None:
-            self.editor.area.become(item.to_edit)
-
-    def on_fragment_editor_taken(self, event: FragmentEditor.Taken) -> None:
-        """Accept it, when it can be."""
-        event.stop()
-        item = self._edited()
-        if item is not None:
-            in_background(self, partial(self._take, item, self.editor.text), "review.take")
-
-    async def _take(self, item: Item, text: str) -> None:
-        problem = await self._problem_of(item, text)
-        if problem is not None:
-            self.editor.note(problem, problem=True)
-            return
-        if self._editing != item.id or self.state.current is not item:
-            return
-        self.state.drafts.pop(item.id, None)
-        self._close_editor()
-        text = item.undescribed(text)
-        self._decide(ACCEPT, None if text == item.after else text)
-
-    def _ask_check(self) -> None:
-        if self._checking is not None:
-            self._checking.stop()
-        self._checking = self.set_timer(CHECK_SECONDS, self._check)
-
-    def _check(self) -> None:
-        item = self._edited()
-        if item is not None:
-            in_background(self, partial(self._show_check, item, self.editor.text), "review.check")
-
-    async def _show_check(self, item: Item, text: str) -> None:
-        problem = await self._problem_of(item, text)
-        if self._editing == item.id and self.editor.text == text:
-            self.editor.note(
-                problem or f"it can be accepted   {key_of('review.take')} accepts it   {key_of('app.back')} cancel",
-                problem=problem is not None,
-            )
-
-    async def _problem_of(self, item: Item, text: str) -> str | None:
-        if item.is_missing_arguments(item.undescribed(text)):
-            return "it still needs arguments that the server takes: change `args`"
-        try:
-            told = await self.workbench.engine.ask("review_check", id=item.id, text=text)
-        except EngineError as wrong:
-            return wrong.message
-        return None if told.get("problem") is None else str(told["problem"])
-
-    def _edited(self) -> Item | None:
-        return next((item for item in self.state.items if item.id == self._editing), None)
-
-    def _close_editor(self) -> None:
-        self._editing = None
-        self.remove_class("-editing")
-        self._focus()
-
     # What applies
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What there is nothing to do for is left out of the footer."""
         reviews = self.workbench.reviews
         if action.partition("(")[0] in OF_A_PROPOSAL:
-            return reviews.state.current is not None and self._editing is None
-        if action == "write":
-            return bool(reviews.state.items) and self._editing is None
+            return reviews.state.current is not None and not self.editing.is_open
         if action == "undo":
-            return bool(reviews.state.decisions) and self._editing is None
-        if action == "unwrite":
-            return reviews.can_undo and self._editing is None
+            return bool(reviews.state.decisions) and not self.editing.is_open
         return super().check_action(action, parameters)

@@ -191,7 +191,7 @@ async def a_fragment_is_edited_and_an_invalid_one_is_refused(pilot, place):
     screen = await reviewing_now(pilot, 1)
     await pilot.press("e")
     await until(pilot, lambda: "it can be accepted" in text_of(app))
-    area = screen.editor.area
+    area = screen.editing.editor.area
     good = area.text.replace("array", "string")
     area.load_text(area.text.replace("matcher", "mathcer"))
     await until(pilot, lambda: "✗ " in text_of(app) and "mathcer" in text_of(app))
@@ -202,8 +202,8 @@ async def a_fragment_is_edited_and_an_invalid_one_is_refused(pilot, place):
     await pilot.press("escape")
     assert not screen.has_class("-editing")
     await pilot.press("e")
-    assert "mathcer" in screen.editor.text
-    screen.editor.area.load_text(good)
+    assert "mathcer" in screen.editing.editor.text
+    screen.editing.editor.area.load_text(good)
     await until(pilot, lambda: "it can be accepted" in text_of(app))
     await pilot.press("ctrl+s")
     await asked(pilot)
@@ -318,15 +318,15 @@ async def escape_out_of_the_editor_says_that_the_text_is_kept(pilot, place):
     screen = await reviewing_now(pilot, 1)
     await pilot.press("e")
     await until(pilot, lambda: "it can be accepted" in text_of(app))
-    edited = screen.editor.area.text.replace("array", "string")
-    screen.editor.area.load_text(edited)
+    edited = screen.editing.editor.area.text.replace("array", "string")
+    screen.editing.editor.area.load_text(edited)
     await until(pilot, lambda: app.reviews.state.drafts)
     await pilot.press("escape")
     await until(pilot, lambda: "the edited text is kept, and not accepted: e goes on with it" in text_of(app))
     assert "edited, not accepted" in text_of(app)
     assert (app.reviews.state.decisions, path.read_bytes()) == ({}, before)
     await pilot.press("e")
-    assert screen.editor.text == edited
+    assert screen.editing.editor.text == edited
 
 
 async def a_suite_that_changed_meanwhile_is_not_overwritten(pilot, place):
@@ -429,7 +429,7 @@ async def it_fits_every_terminal(pilot, place):
         await until(pilot, lambda: "mcptest.yml  added 1" in text_of(app), what="a title as wide as its pane allows")
         assert_picture(app, "fits", folder="review", masks=MASKS)
         await pilot.press("e")
-        await until(pilot, lambda: app.screen.editor.area.has_focus)
+        await until(pilot, lambda: app.screen.editing.editor.area.has_focus)
         await pilot.press("escape", "a")
         await asked(pilot)
         await pilot.press("escape")
@@ -551,7 +551,7 @@ async def test_made_up_arguments_are_given_with_what_the_tool_takes_beside_them(
         await until(pilot, lambda: "it needs arguments that the server takes: e gives them" in text_of(app))
         assert not app.reviews.state.decisions
         await pilot.press("e")
-        area = screen.editor.area
+        area = screen.editing.editor.area
         assert area.text.startswith("# `book_id` (string, required): The id of the book.\n- name: a book")
         await until(pilot, lambda: "it still needs arguments that the server takes" in text_of(app))
         area.load_text(area.text.replace('"1"', "b-7741"))

@@ -173,6 +173,7 @@ async def test_the_actions_of_every_mode_exist(workbench, demo) -> None:
 def test_every_key_of_the_registry_is_bound_where_its_action_is_done():
     """Also in windows, lists and lines: a row of the table that nothing binds, or whose method is gone, is a dead key."""
     from mcptest_tui.app import Workbench
+    from mcptest_tui.app_commands import Preferences, Windows
 
     names = [found.name for found in pkgutil.walk_packages(mcptest_tui.__path__, "mcptest_tui.")]
     for name in names:
@@ -184,7 +185,14 @@ def test_every_key_of_the_registry_is_bound_where_its_action_is_done():
         for one in (one for one in kind.__dict__.get("BINDINGS", ()) if isinstance(one, Binding)):
             bound.add(one.id)
             owner, _, method = one.action.partition("(")[0].rpartition(".")
-            places = {"": [kind, Workbench], "app": [Workbench], "screen": ours}.get(owner)
+            places = {
+                "": [kind, Workbench],
+                "app": [Workbench],
+                "screen": ours,
+                "windows": [Windows],
+                "app.windows": [Windows],
+                "preferences": [Preferences],
+            }.get(owner)
             if places and not any(hasattr(place, f"action_{method}") for place in places):
                 dead.add((kind.__name__, one.id))
     assert dead == set()

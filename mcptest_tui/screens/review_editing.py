@@ -1,0 +1,163 @@
+"""The text of a proposal in the small editor of Review: opened, checked while it is typed, accepted as it stands."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from mcptest_tui.engine_client import EngineError
+from mcptest_tui.screens.base import Controller
+from mcptest_tui.screens.working import in_background
+from mcptest_tui.state.reviewing import ACCEPT
+from mcptest_tui.widgets.review_view import FragmentEditor
+from mcptest_tui.words import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.timer import Timer
+
+    from mcptest_tui.screens.base import WorkScreen
+    from mcptest_tui.state.reviewing import Item, Reviewing
+
+CHECK_SECONDS = 0.15
+
+
+class Editing(Controller):
+    """Which proposal is edited. `decide` accepts it, `leave_written` shows it again, `closed` moves the focus elsewhere."""
+
+    def __init__(
+        self,
+        screen: WorkScreen,
+        decide: Callable[[str, str | None], None],
+        leave_written: Callable[[], object],
+        closed: Callable[[], None],
+    ) -> None:
+        super().__init__(screen)
+        self._decide, self._leave_written, self._closed = decide, leave_written, closed
+        self._id: str | None = None
+        self._checking: Timer | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a proposal is edited."""
+        return self._id is not None
+
+    @property
+    def _state(self) -> Reviewing:
+        return self.workbench.reviews.state
+
+    @property
+    def editor(self) -> FragmentEditor:
+        """Where a fragment is changed."""
+        return self.screen.query_one(FragmentEditor)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        """There is a proposal, and it isn't edited already."""
+        return self._state.current is not None and not self.is_open
+
+    def caught_up(self) -> None:
+        """The list was read: the proposal may be gone."""
+        if self._id is not None and all(item.id != self._id for item in self._state.items):
+            self._close_editor()
+            self.workbench.say("this proposal no longer exists", "warning")
+
+    def back(self) -> bool:
+        """Out of the editor; False when nothing is edited."""
+        if self._id is None:
+            return False
+        item = self._edited()
+        self._close_editor()
+        if item is not None and item.id in self._state.drafts:
+            told = f"the edited text is kept, and not accepted: {key_of('review.edit')} goes on with it"
+            self.workbench.say(told, "warning")
+        return True
+
+    def action_edit(self) -> None:
+        """Change the fragment."""
+        item = self._state.current
+        if item is None:
+            return
+        if item.is_cut:
+            self.workbench.say(f"this is too long to be edited here: {key_of('review.source')} opens the suite")
+            return
+        self._leave_written()
+        decision = self._state.decision(item)
+        text = self._state.drafts.get(item.id) or (decision.text if decision is not None else None) or item.to_edit
+        self._id = item.id
+        self.screen.add_class("-editing")
+        self.editor.open(text)
+        self.editor.note(f"{key_of('review.take')} accepts it so   {key_of('app.back')} cancel")
+        self._ask_check()
+
+    def on_fragment_editor_typed(self, event: FragmentEditor.Typed) -> None:
+        """Look at it once the typing rests."""
+        event.stop()
+        item = self._edited()
+        if item is not None:
+            self._state.drafts[item.id] = event.text
+            decision = self._state.decision(item)
+            if event.text in (item.to_edit, decision.text if decision is not None else None):
+                del self._state.drafts[item.id]
+            self._ask_check()
+
+    def on_fragment_editor_restored(self, event: FragmentEditor.Restored) -> None:
+        """As it was proposed."""
+        event.stop()
+        item = self._edited()
+        if item is not None:
+            self.editor.area.become(item.to_edit)
+
+    def on_fragment_editor_taken(self, event: FragmentEditor.Taken) -> None:
+        """Accept it, when it can be."""
+        event.stop()
+        item = self._edited()
+        if item is not None:
+            in_background(self.screen, partial(self._take, item, self.editor.text), "review.take")
+
+    async def _take(self, item: Item, text: str) -> None:
+        problem = await self._problem_of(item, text)
+        if problem is not None:
+            self.editor.note(problem, problem=True)
+            return
+        if self._id != item.id or self._state.current is not item:
+            return
+        self._state.drafts.pop(item.id, None)
+        self._close_editor()
+        text = item.undescribed(text)
+        self._decide(ACCEPT, None if text == item.after else text)
+
+    def _ask_check(self) -> None:
+        if self._checking is not None:
+            self._checking.stop()
+        self._checking = self.screen.set_timer(CHECK_SECONDS, self._check)
+
+    def _check(self) -> None:
+        item = self._edited()
+        if item is not None:
+            in_background(self.screen, partial(self._show_check, item, self.editor.text), "review.check")
+
+    async def _show_check(self, item: Item, text: str) -> None:
+        problem = await self._problem_of(item, text)
+        if self._id == item.id and self.editor.text == text:
+            self.editor.note(
+                problem or f"it can be accepted   {key_of('review.take')} accepts it   {key_of('app.back')} cancel",
+                problem=problem is not None,
+            )
+
+    async def _problem_of(self, item: Item, text: str) -> str | None:
+        if item.is_missing_arguments(item.undescribed(text)):
+            return "it still needs arguments that the server takes: change `args`"
+        try:
+            told = await self.workbench.engine.ask("review_check", id=item.id, text=text)
+        except EngineError as wrong:
+            return wrong.message
+        return None if told.get("problem") is None else str(told["problem"])
+
+    def _edited(self) -> Item | None:
+        return next((item for item in self._state.items if item.id == self._id), None)
+
+    def _close_editor(self) -> None:
+        self._id = None
+        self.screen.remove_class("-editing")
+        self._closed()
