@@ -12,7 +12,6 @@ from functools import lru_cache, reduce
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcptest_engine.safety.phrases import exfiltration, foreign, injection, orders, other_tools, preference
 from mcptest_engine.safety.phrases.phrase import Phrase, is_left_to_user
 
 if TYPE_CHECKING:
@@ -29,8 +28,11 @@ _MARGIN = 40
 
 @lru_cache(maxsize=1)
 def phrases() -> tuple[Phrase, ...]:
+    # The tables are read by the first scan that looks for one.
+    from mcptest_engine.safety.phrases import exfiltration, foreign, injection, orders, other_tools, preference
+
     modules = (injection, other_tools, exfiltration, preference, foreign, orders)
-    return tuple(phrase for module in modules for phrase in module.phrases())
+    return tuple(phrase for module in modules for phrase in module.PHRASES)
 
 
 def places_to_try(text: str) -> Iterator[tuple[Phrase, int, int]]:
