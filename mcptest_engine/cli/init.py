@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcptest_engine.cli.common import announce_new_folder, find_here, is_terminal, load
+from mcptest_engine.cli.common import is_terminal
+from mcptest_engine.cli.first_run import FirstRun, save_suite, say
 from mcptest_engine.cli.policy_flags import allowing_options, check_allowed, policy_options, take_policy
-from mcptest_engine.core.enums import ExpectedOutcome, Verdict
+from mcptest_engine.core.enums import ExpectedOutcome
 from mcptest_engine.core.errors import AuthFailed, ExitCode, McptestError, ServerError, UsageError
 from mcptest_engine.core.text import counted
 from mcptest_engine.core.values import dataclass
@@ -25,19 +26,13 @@ from mcptest_engine.safety.tool_classes import ToolClass
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mcptest_engine.authoring.better_arguments import Better
     from mcptest_engine.authoring.scaffold import Scaffold, ScaffoldedTool
     from mcptest_engine.cli.choosing import Chosen
     from mcptest_engine.cli.ci_files import Pipeline
     from mcptest_engine.core.run_record import RunRecord
-    from mcptest_engine.running.cases import Case
-    from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.safety.execution_policy import ExecutionPolicy
     from mcptest_engine.servers.agent_configs import FoundServer
     from mcptest_engine.servers.catalog import Catalog
-    from mcptest_engine.suite.load import LoadedSuite
 
 DEFAULT_OUTPUT = "mcptest.yml"
 ALL_OUTPUT = "mcptest"
@@ -45,8 +40,6 @@ _WARNINGS_SHOWN = 5
 _HELD_SHOWN = 200
 _CHANGING_SHOWN = 10
 _LONGEST_ARGUMENTS = 80
-_ROUNDS = 3
-"""How often better arguments are looked for: an id from one tool may lead to one for another."""
 
 
 @click.command()
@@ -183,13 +176,13 @@ def _write_suite(
             policy, execute_destructive=False
         )  # it allows a call of the run that is made here, and none is
     found = _scaffolded(catalog, chosen, flags, policy)
-    _write(output, found.suite)
+    save_suite(output, found.suite)
     _print_summary(output, found, chosen, catalog, flags)
     if pipeline is not None:
         _write_pipeline(pipeline, output, found, chosen, flags["install_from"])
     code, record, proposals = int(ExitCode.PASSED), None, 0
     if _has_live_tests(found) and _is_run_wanted_by(found, flags, person):
-        run = _FirstRun(output, chosen, policy, found)
+        run = FirstRun(output, chosen, policy, found)
         code, record = run.all()
         if not record.interrupted:
             code, record = run.again(catalog, record)
@@ -481,20 +474,6 @@ def _scaffolded(catalog: Catalog, chosen: Chosen, flags: dict[str, Any], policy:
     return scaffold_suite(catalog, chosen.target, options, redact=redact)
 
 
-def _write(output: Path, suite: str) -> None:
-    """Whole or not at all. Raises: McptestError."""
-    from mcptest_engine.workspace.schema_file import with_schema_line
-    from mcptest_engine.workspace.suite_file import write_suite
-
-    announce_new_folder(output)
-    try:
-        write_suite(output, with_schema_line(suite, output).encode("utf-8"))
-    except OSError as wrong:
-        raise McptestError(
-            f"`{output}` cannot be written: {wrong.strerror or wrong}", hint="nothing was written"
-        ) from wrong
-
-
 def _write_pipeline(
     pipeline: Pipeline, output: Path, found: Scaffold, chosen: Chosen, install_from: str | None
 ) -> None:
@@ -505,21 +484,19 @@ def _write_pipeline(
     changes = (ToolClass.MUTATING, ToolClass.DESTRUCTIVE)
     skips = any(tool.tool_class in changes for tool in found.tools) and _has_live_tests(found)
     write(pipeline, output.absolute(), chosen.target.settings, skips_mutating=skips, source=source)
-    _say(f"wrote {os.path.relpath(pipeline.path)}: runs the suite on every push")
+    say(f"wrote {os.path.relpath(pipeline.path)}: runs the suite on every push")
     if skips:
-        _say(
-            "note: it leaves out tests that change something; remove `--skip-tag mutating` if the server is disposable"
-        )
+        say("note: it leaves out tests that change something; remove `--skip-tag mutating` if the server is disposable")
     if source is None:
         where = "variable of the repository" if pipeline.kind == "github" else "CI/CD variable of the project"
-        _say(
+        say(
             f"note: set {SOURCE_VARIABLE} as a {where}: what pip installs mcptest from, such as a git URL or a wheel "
             "(where this mcptest was installed from is not known, or it is a folder of this machine)"
         )
     names = sorted(variables_in(chosen.target.settings))
     if names:
         where = "secrets of the repository" if pipeline.kind == "github" else "CI/CD variables of the project"
-        _say(f"note: set as {where}: {', '.join(names)}")
+        say(f"note: set as {where}: {', '.join(names)}")
 
 
 def _is_run_wanted_by(found: Scaffold, flags: dict[str, Any], person: _Person) -> bool:
@@ -549,172 +526,6 @@ def _tested(found: Scaffold) -> int:
     return sum(tool.tests_generated > 0 for tool in found.tools)
 
 
-class _FirstRun:
-    """The runs of a suite that was just written, under the policy, and what their tests saw."""
-
-    def __init__(self, output: Path, chosen: Chosen, policy: ExecutionPolicy, found: Scaffold) -> None:
-        from mcptest_engine.mutation.recording import RunAnswers
-
-        self._output, self._chosen, self._policy, self._found = output, chosen, policy, found
-        self._answers = RunAnswers()
-        os.environ.update(chosen.secrets)  # those that were given and not written down
-
-    def all(self) -> tuple[int, RunRecord]:
-        """Run every test that is not held back.
-
-        The call of a destructive tool that was allowed is made by this run alone: in the file its test stays held back.
-        """
-        once, tests = {tool.name for tool in self._found.tools if tool.single_call}, []
-        suite = load(self._output, find_here(), {})
-        for entry in suite.tests:
-            name = entry.data.get("tool")
-            if name in once:
-                once.remove(name)
-                entry = replace(entry, data={key: value for key, value in entry.data.items() if key != "skip"})
-            tests.append(entry)
-        return self._run(replace(suite, tests=tuple(tests)), None)
-
-    def again(self, catalog: Catalog, record: RunRecord) -> tuple[int, RunRecord]:
-        """Write arguments into the suite that the server itself returned, and run those of its tests again that only read.
-
-        What that shows may help others, so it is done up to three times. The arguments stay a guess. Gives the worse exit code,
-        and the record with the new results in the place of the old ones.
-        """
-        from mcptest_engine.authoring.better_arguments import ArgumentSearch, with_arguments
-        from mcptest_engine.authoring.observing import Secrets
-        from mcptest_engine.core.sanitise import one_line
-
-        reading = self._reading(catalog)
-        search = ArgumentSearch(catalog, Secrets(self._chosen.spec(None).redact).without, self._policy)
-        code = record.exit_code
-        for number in range(_ROUNDS):
-            suite = load(self._output, find_here(), {})
-            found = search.find(self._cases(suite), record.tests)
-            if number:  # what is not run again does not get others each time
-                found = [one for one in found if one.test.tool is None or one.test.tool in reading]
-            text, changed = with_arguments(self._output.read_text(encoding="utf-8"), found)
-            if not changed or record.interrupted:
-                break
-            _write(self._output, text)
-            if not number:
-                _say("\nbetter arguments, found in the server's answers:")
-            for better in changed:
-                told = ", ".join(
-                    f"{one_line(name, 60)} from {one_line(tool, 60)}" for name, tool in better.sources.items()
-                )
-                _say(f"  {one_line(better.name, 100)}: {told}")
-            if self._policy.max_calls == 0:
-                break
-            rerun = [one for one in changed if one.test.tool is None or one.test.tool in reading]
-            if not rerun:
-                break
-            second, record = self._run_changed(rerun, record)
-            code = max(code, second)
-        return code, record
-
-    def _reading(self, catalog: Catalog) -> set[str]:
-        """The tools that may be called more than once."""
-        from mcptest_engine.safety.execution_policy import Decision, Purpose
-        from mcptest_engine.safety.tool_classes import classify
-
-        classes = ((str(tool.get("name")), classify(tool)) for tool in catalog.tools)
-        decide = self._policy.decide_tool
-        return {name for name, one in classes if decide(name, one, Purpose.CALL) is Decision.EXECUTE}
-
-    def _run_changed(self, changed: Sequence[Better], record: RunRecord) -> tuple[int, RunRecord]:
-        """Run tests with other arguments; where that is no better, the old ones are put back."""
-        from mcptest_engine.authoring.better_arguments import with_arguments
-
-        suite = load(self._output, find_here(), {})
-        ids = {case.name: case.id for case in self._cases(suite)}
-        wanted = {ids[one.name]: one for one in changed}
-        before = dict(self._answers.judged)
-        code, second = self._run(suite, frozenset(wanted))
-        new = {wanted[test.id].test.id: test for test in second.tests}
-        worse = [
-            one
-            for one in wanted.values()
-            if one.test.verdict is Verdict.PASS and new.get(one.test.id, one.test).verdict is not Verdict.PASS
-        ]
-        for one in worse:
-            new.pop(one.test.id, None)
-            if one.test.id in before:
-                self._answers.judged[one.test.id] = before[one.test.id]
-        put_back = [
-            one._replace(
-                test=replace(one.test, name=one.name),
-                name=one.test.name,
-                arguments=(one.test.request or {"params": {}})["params"].get("arguments", {}),
-            )
-            for one in worse
-        ]
-        _write(self._output, with_arguments(self._output.read_text(encoding="utf-8"), put_back)[0])
-        tests = tuple(new.get(test.id, test) for test in record.tests)
-        return code, replace(record, interrupted=second.interrupted).with_tests(tests)
-
-    def _cases(self, suite: LoadedSuite) -> Sequence[Case]:
-        from mcptest_engine.running.plan import plan_of
-
-        return plan_of(suite, self._settings(None), relative=find_here().relative).cases
-
-    def learn(self, record: RunRecord) -> int:
-        """Run what passed and only reads once more, silently, and propose what its answers showed: for how many tests."""
-        import asyncio
-
-        from mcptest_engine.cli.ending import ending_on_signals
-        from mcptest_engine.mutation.learning import learn_expectations
-        from mcptest_engine.mutation.recording import Observed
-
-        if self._policy.max_calls == 0:
-            return 0
-
-        def run(second: Any) -> Any:
-            async def main() -> Any:
-                task = asyncio.ensure_future(second)
-                with ending_on_signals(task):
-                    return await task
-
-            return asyncio.run(main())
-
-        suite = load(self._output, find_here(), {})
-        observed = Observed(record, self._answers)
-        try:
-            learnt = learn_expectations(suite, self._settings(None), observed, workspace=find_here(), run=run)
-        except OSError as wrong:
-            _say(f"note: no expectations were proposed: {wrong.strerror or wrong}")
-            return 0
-        if learnt is None or not learnt.proposals:
-            return 0
-        _say(f"proposals for {counted(learnt.proposals, 'test')}: values that were observed, not verified")
-        if learnt.score is not None and learnt.accepted_score is not None:
-            _say(
-                f"the suite notices {learnt.score:.0%} of wrong answers; with the proposals, {learnt.accepted_score:.0%}"
-            )
-        sys.stdout.flush()
-        return learnt.proposals
-
-    def _run(self, suite: LoadedSuite, ids: frozenset[str] | None) -> tuple[int, RunRecord]:
-        """One run, of some tests where `ids` are given."""
-        from mcptest_engine.cli.run import run_and_report
-        from mcptest_engine.cli.sinks import make_sinks
-        from mcptest_engine.mutation.recording import RunAnswers
-
-        sys.stdout.write("\n")
-        sys.stdout.flush()
-        answers = RunAnswers()
-        code, record = run_and_report(suite, self._settings(ids), find_here(), make_sinks((), None), observer=answers)
-        self._answers.judged.update(answers.judged)
-        if self._policy.max_calls is not None:
-            made = sum(one.count for one in record.effects.calls if one.decision == "executed") if record.effects else 0
-            self._policy = replace(self._policy, max_calls=max(self._policy.max_calls - made, 0))
-        return code, record
-
-    def _settings(self, ids: frozenset[str] | None) -> RunSettings:
-        from mcptest_engine.running.settings import RunSettings, Selection
-
-        return RunSettings(workers=self._policy.concurrency, policy=self._policy, selection=Selection(ids=ids))
-
-
 # --- telling
 
 
@@ -726,17 +537,17 @@ def _print_summary(output: Path, found: Scaffold, chosen: Chosen, catalog: Catal
     counts = [(_tested(found), "tool")]
     counts += [(found.resources_scaffolded, "resource"), (found.prompts_scaffolded, "prompt")]
     parts = ", ".join(counted(number, word) for number, word in counts if number)
-    _say(f"wrote {one_line(str(output), 200)}: tests for {parts} of {name}")
+    say(f"wrote {one_line(str(output), 200)}: tests for {parts} of {name}")
     held = [tool for tool in found.tools if tool.held_back is not None and not tool.single_call]
     if held:
-        _say("held back until you have checked them and removed their `skip:`:")
+        say("held back until you have checked them and removed their `skip:`:")
         for tool in held[:_HELD_SHOWN]:
-            _say(f"  {one_line(tool.name, 60)}: {one_line(tool.held_back or '', 160)}")
+            say(f"  {one_line(tool.name, 60)}: {one_line(tool.held_back or '', 160)}")
         if len(held) > _HELD_SHOWN:
-            _say(f"  and {counted(len(held) - _HELD_SHOWN, 'more tool')}")
-        _say("or allow them: --allow TOOL for one, --presumed for all that are presumed read-only")
+            say(f"  and {counted(len(held) - _HELD_SHOWN, 'more tool')}")
+        say("or allow them: --allow TOOL for one, --presumed for all that are presumed read-only")
         if any(tool.tool_class is ToolClass.DESTRUCTIVE for tool in held):
-            _say(
+            say(
                 "a destructive tool also needs --execute-destructive, and --yes or --run: it is called once, by "
                 "this run"
             )
@@ -747,11 +558,11 @@ def _print_summary(output: Path, found: Scaffold, chosen: Chosen, catalog: Catal
         names = [one_line(tool.name, 60) for tool in _changing(found) if tool.single_call is single_call]
         if names:
             more = ", …" if len(names) > _CHANGING_SHOWN else ""
-            _say(f"{why}: {', '.join(names[:_CHANGING_SHOWN])}{more}")
+            say(f"{why}: {', '.join(names[:_CHANGING_SHOWN])}{more}")
     for finding in found.warnings[:_WARNINGS_SHOWN]:
-        _say(f"warning: {one_line(finding.tool, 80)}: {finding.rule} {one_line(finding.summary)}")
+        say(f"warning: {one_line(finding.tool, 80)}: {finding.rule} {one_line(finding.summary)}")
     if len(found.warnings) > _WARNINGS_SHOWN:
-        _say(f"and {counted(len(found.warnings) - _WARNINGS_SHOWN, 'more warning')}; `mcptest security` shows them")
+        say(f"and {counted(len(found.warnings) - _WARNINGS_SHOWN, 'more warning')}; `mcptest security` shows them")
     from mcptest_engine.cli.choosing import local_remarks
 
     notes = [*chosen.notes, *local_remarks(chosen.target.settings), *found.notes]
@@ -760,7 +571,7 @@ def _print_summary(output: Path, found: Scaffold, chosen: Chosen, catalog: Catal
 
         notes.append(f"a run uses the token that `{login_command(chosen.url)}` stores")
     for note in notes:
-        _say(f"note: {one_line(note, 300)}")
+        say(f"note: {one_line(note, 300)}")
     sys.stdout.flush()
 
 
@@ -773,7 +584,7 @@ def _print_checked(record: RunRecord) -> None:
         parts.append(f"{needing} {'needs' if needing == 1 else 'need'} arguments")
     if unclear:
         parts.append(f"{unclear} failed for a reason other than invalid arguments")
-    _say("\n" + ", ".join(parts))
+    say("\n" + ", ".join(parts))
     sys.stdout.flush()
 
 
@@ -838,20 +649,3 @@ def _worth_learning(catalog: Catalog, found: Scaffold) -> list[str] | None:
             if arguments.problem is None and len(text) <= _LONGEST_ARGUMENTS and not suspected([tool]):
                 return [name, "--args", text]
     return None
-
-
-def _say(text: str) -> None:
-    """Write each line of a text, on a terminal over as many rows as it needs, none of them cut within a word."""
-    if sys.stdout.isatty():
-        import shutil
-        import textwrap
-
-        def fill(line: str) -> str:
-            margin = " " * (len(line) - len(line.lstrip()))
-            return textwrap.fill(
-                line, width, subsequent_indent=f"{margin}  ", break_long_words=False, break_on_hyphens=False
-            )
-
-        width = max(shutil.get_terminal_size().columns, 20)
-        text = "\n".join(map(fill, text.split("\n")))
-    sys.stdout.write(f"{text}\n")

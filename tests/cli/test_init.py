@@ -18,7 +18,7 @@ import yaml
 
 from mcptest_engine.authoring.targets import declared_command, declared_url
 from mcptest_engine.cli.ci_files import own_source
-from mcptest_engine.cli.init import _say
+from mcptest_engine.cli.first_run import say
 from tests.conftest import SERVERS
 from tests.processes import until
 from tests.tui.terminal import Terminal
@@ -1044,6 +1044,6 @@ def test_a_long_line_is_broken_between_words_on_a_terminal(monkeypatch: pytest.M
     written = []
     for stream in (OnTerminal(), io.StringIO()):
         monkeypatch.setattr(sys, "stdout", stream)
-        _say(line)
+        say(line)
         written.append(stream.getvalue())
     assert written == ["\nfirst\n  or allow them: --allow TOOL for one,\n    --presumed for all\n", f"{line}\n"]

@@ -12,8 +12,8 @@ ROOT = Path(__file__).parents[2]
 
 @cache
 def nodes() -> dict[Path, list[ast.AST]]:
-    """The imports, calls and comparisons of every module; to read them all takes seconds."""
-    wanted = (ast.Import, ast.ImportFrom, ast.Call, ast.Compare)
+    """The imports, classes, calls and comparisons of every module; to read them all takes seconds."""
+    wanted = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.Call, ast.Compare)
     return {
         path: [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, wanted)]
         for path in modules(ROOT).values()
@@ -49,6 +49,57 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as circle:
         raise AssertionError(" -> ".join(reversed(circle.args[1]))) from None
+
+
+MOST_LINES = 450
+"""The goal is 400; a class near it may grow by a few lines before it has to be taken apart."""
+LARGE = {
+    "mcptest_engine.servers.session.Session",
+    "mcptest_tui.app.Workbench",
+    "mcptest_tui.screens.agents.AgentsScreen",
+    "mcptest_tui.screens.edit.EditScreen",
+    "mcptest_tui.screens.review.ReviewScreen",
+    "mcptest_tui.screens.servers.ServersScreen",
+    "mcptest_tui.screens.tests.TestsScreen",
+    "mcptest_tui.screens.traffic.TrafficScreen",
+    "mcptest_tui.widgets.conversation_view.ConversationView",
+    "mcptest_tui.widgets.json_tree.JsonTree",
+    "mcptest_tui.widgets.matrix_view.MatrixView",
+    "mcptest_tui.widgets.row_list.RowList",
+    "mcptest_tui.widgets.traffic_list.TrafficList",
+}
+"""Classes that are larger: no further ones."""
+
+
+def class_sizes() -> dict[str, int]:
+    """The lines of each class together with its bases that are ours, by its module and name."""
+    classes: dict[str, ast.ClassDef] = {}
+    imported: dict[str, dict[str, str]] = {}
+    for module, path in modules(ROOT).items():
+        names = imported[module] = {}
+        for node in nodes()[path]:
+            if isinstance(node, ast.ClassDef):
+                classes[f"{module}.{node.name}"] = node
+                names[node.name] = f"{module}.{node.name}"
+            elif isinstance(node, ast.ImportFrom):
+                names.update({one.asname or one.name: f"{node.module}.{one.name}" for one in node.names})
+
+    def bases_of(name: str) -> set[str]:
+        known = imported[name.rpartition(".")[0]]
+        plain = (base.value if isinstance(base, ast.Subscript) else base for base in classes[name].bases)
+        found = {known.get(base.id, "") for base in plain if isinstance(base, ast.Name)} & classes.keys() - {name}
+        return {name}.union(*(bases_of(base) for base in found))
+
+    lines = {name: (node.end_lineno or 0) - node.lineno + 1 for name, node in classes.items()}
+    return {name: sum(lines[one] for one in bases_of(name)) for name in classes}
+
+
+def test_no_further_class_is_large_with_its_bases() -> None:
+    """A class is as large as its bases together: what is more than one thing is composed of objects, and not mixed in."""
+    sizes = class_sizes()
+    assert len(sizes) > 500
+    assert sizes.keys() >= LARGE
+    assert {name: size for name, size in sizes.items() if size > MOST_LINES and name not in LARGE} == {}
 
 
 TAKING_APART = {

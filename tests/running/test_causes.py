@@ -18,6 +18,7 @@ from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import RenderOptions, render
 from mcptest_engine.running import causes
+from mcptest_engine.running.runner import Overlaps
 from mcptest_engine.workspace.snapshots import read_snapshots
 from tests.conftest import SERVERS
 
@@ -32,6 +33,18 @@ STDIO = json.dumps([sys.executable, "-S", str(SERVERS / "parallel.py")])
 def enough_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """To run tests again: what a busy machine takes is no reason to stop."""
     monkeypatch.setattr(causes, "LEAST_SECONDS", 600.0)
+
+
+def test_a_test_ran_beside_those_that_were_under_way_or_ended_since_its_begin() -> None:
+    overlaps = Overlaps()
+    overlaps.begin(0)
+    overlaps.end(0)  # before the others
+    first = overlaps.begin(1)
+    overlaps.begin(2)
+    overlaps.end(2)
+    overlaps.begin(3)
+    overlaps.end(1)
+    assert overlaps.beside(1, first) == [2, 3]
 
 
 @pytest.fixture
