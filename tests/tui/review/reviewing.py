@@ -120,7 +120,7 @@ async def reviewing_now(pilot: Any, count: int) -> Any:
     """Mode 4, with so many proposals, without waiting for the news of them."""
     await pilot.app.reviews.refresh()
     screen = await reviewing(pilot, count)
-    screen._asked_to_write = False
+    screen.writing.is_asked = False
     screen._focus()
     await pilot.pause()
     return screen
