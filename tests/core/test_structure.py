@@ -56,6 +56,7 @@ MOST_LINES = 450
 LARGE = {
     "mcptest_engine.servers.session.Session",
     "mcptest_tui.app.Workbench",
+    "mcptest_tui.interface.AppInterface",
     "mcptest_tui.screens.agents.AgentsScreen",
     "mcptest_tui.screens.edit.EditScreen",
     "mcptest_tui.screens.review.ReviewScreen",

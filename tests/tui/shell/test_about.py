@@ -34,7 +34,7 @@ async def test_about_names_versions_files_and_keys(workbench, demo):
 async def test_what_is_longer_than_a_row_goes_on_below_its_beginning(workbench, demo):
     """And not below the name."""
     async with workbench(size=(80, 24)) as pilot:
-        pilot.app.action_about()
+        pilot.app.windows.action_about()
         await until(pilot, lambda: isinstance(pilot.app.screen, About))
         names = [row[2:11].strip() for row in text_of(pilot.app).split("\n")[1:-3]]
         told = dict(facts(pilot.app))
