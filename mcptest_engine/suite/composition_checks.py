@@ -95,7 +95,8 @@ class CompositionChecks:
         entry, file, path = test.entry, test.file, test.path
         nodes = list(self._nodes(entry, file, path))
         known = {node.id for node in nodes}
-        if len(nodes) < len(entry["nodes"] if isinstance(entry.get("nodes"), list) else ()):
+        written = entry.get("nodes")
+        if any(isinstance(node, dict) and "id" not in node for node in (written if isinstance(written, list) else ())):
             known |= set(_names_of_nodes(entry, nodes))  # a node without an id may be any of them
         cases = entry.get("cases")
         rows = [row for row in cases if isinstance(row, dict)] if isinstance(cases, list) else None
