@@ -291,11 +291,11 @@ class Server:
         return result
 
     def _sound(self, exchange: Exchange, name: str) -> dict[str, Any]:
-        from mcptest_engine.core.clipping import told_error
+        from mcptest_engine.core.clipping import describe_error
 
         error = exchange.answer.get("error")
         if error is not None:
-            raise ProtocolError(f"{name}: the server answered {told_error(error, self._redact)}", error=error)
+            raise ProtocolError(f"{name}: the server answered {describe_error(error, self._redact)}", error=error)
         result: dict[str, Any] = exchange.answer["result"]
         return result
 

@@ -92,7 +92,7 @@ class Workbench(AppInterface, inherit_bindings=False):
         self.store = Store()
         self.bridge = Bridge(self._apply, self._is_key_due)
         self.commands = CommandLog(self._name_of, time.time)
-        self.engine = EngineClient(self.bridge.take, self._engine_changed, self.commands.asked)
+        self.engine = EngineClient(self.bridge.take, self._engine_changed, self.commands.log_command)
         self.engine_ready = asyncio.Event()
         self.copying = asyncio.Lock()
         self.runs = Runs(self, self.suites)
@@ -226,8 +226,8 @@ class Workbench(AppInterface, inherit_bindings=False):
             screen.engine_events(events)
         if self.work_screen is not None:
             self.work_screen.events_applied(delta)
-        self.runs.told(news)
-        self.reviews.told(news)
+        self.runs.take_events(news)
+        self.reviews.take_events(news)
         self.tips.hear(news)
         if watched:
             self._look_at(watched)
@@ -328,7 +328,7 @@ class Workbench(AppInterface, inherit_bindings=False):
     def screen_shown(self, screen: ModeScreen) -> None:
         """A screen came to the front: what happened meanwhile is on it at once."""
         if screen is self.work_screen:
-            with self.problems.kept("a screen's news"):
+            with self.problems.recovering("a screen's news"):
                 screen.caught_up()
             self.refresh_status()
             no_suite = not self.store.documents

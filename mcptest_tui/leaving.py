@@ -81,7 +81,7 @@ class Leaving:
 
         Bounded, because the child ends the servers by itself once its input ends.
         """
-        kept = self._app.problems.kept
+        kept = self._app.problems.recovering
         for screen in self._app.work_screens():
             with kept("unsaved text"):
                 screen.flush_drafts()

@@ -228,8 +228,8 @@ class PlainWorkbench:
             stopped = "stopped; " if self.view.summary.interrupted else ""
             self.out.put(where + stopped + one_line(self.view.summary.title, LONGEST))
             self.out.put(*(f"failed: {one_line(gate, LONGEST)}" for gate in self.view.summary.gates))
-        self.runs.told([event])
-        self.reviews.told([event])
+        self.runs.take_events([event])
+        self.reviews.take_events([event])
 
     def _finished(self, row: TestRow) -> None:
         took = "" if row.own_ms is None else f", {took_shown(row.own_ms)}"

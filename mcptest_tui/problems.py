@@ -72,7 +72,7 @@ class Problems:
         return not self.too_many
 
     @contextmanager
-    def kept(self, what: str) -> Iterator[None]:
+    def recovering(self, what: str) -> Iterator[None]:
         """Go on when `what`, which may be of any shape, cannot be taken."""
         try:
             yield

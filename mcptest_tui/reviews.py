@@ -53,7 +53,7 @@ class Reviews:
         self.is_reading = True
         self._app.run_worker(self._read, group="review.read", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
-    def told(self, events: list[dict[str, Any]]) -> None:
+    def take_events(self, events: list[dict[str, Any]]) -> None:
         """A run that has ended may have something to propose."""
         if any(event.get("event") == "run.finished" for event in events):
             self.read()
@@ -122,7 +122,7 @@ class Reviews:
         self.can_undo, self.written = bool(done.get("can_undo")), done["texts"]
         refused = {one["id"] for one in done["refused"]}
         taken = [item for item in self.state.accepted() if item.kind == "snapshot" and item.id not in refused]
-        self.state.written(refused)
+        self.state.mark_written(refused)
         for one in done["refused"][:3]:
             self._app.tell(f"{one['title']}: {one['reason']}", severity="warning", hint="it stays open")
         self._app.say(_said(done))

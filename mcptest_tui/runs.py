@@ -180,7 +180,7 @@ class Runs:
         )
         return True
 
-    def told(self, events: list[dict[str, Any]]) -> None:
+    def take_events(self, events: list[dict[str, Any]]) -> None:
         """Say what ended, and what could not be run."""
         for event in events:
             if event.get("event") == "run.finished" and not self._app.app_focus:

@@ -22,7 +22,7 @@ from mcptest_engine.authoring.catalog_texts import (
 )
 from mcptest_engine.authoring.paging import DEFAULT_OPTIONS, chosen_tools
 from mcptest_engine.authoring.suite_insert import Place
-from mcptest_engine.authoring.suite_text import Entry, proved, told, wrapped, write_suite_text
+from mcptest_engine.authoring.suite_text import Entry, first_line, proved, wrapped, write_suite_text
 from mcptest_engine.authoring.targets import untemplated
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
@@ -175,7 +175,7 @@ def purpose(tool: Mapping[str, object], finding: Finding | None) -> str | None:
     """What a tool is for, in the first sentence of its own description; None when that is not to be repeated."""
     if finding is not None:
         return None
-    first = told(tool.get("description") or tool.get("title"), 300)
+    first = first_line(tool.get("description") or tool.get("title"), 300)
     found = _FIRST_SENTENCE.match(first)
     return (found[1] if found else first).rstrip(".!?") or None
 

@@ -113,17 +113,17 @@ class ArgumentSearch:
 
 def with_arguments(text: str, found: Sequence[Better]) -> tuple[str, list[Better]]:
     """A suite's text in which tests have other arguments, and those that could be written. They stay marked as made up."""
-    from mcptest_engine.authoring.review_runs import as_written
+    from mcptest_engine.authoring.review_runs import escape_templates
 
     changed: list[Better] = []
     for better in found:
         tree = read_tree(text, file="").value
         for block in ("tools", "prompts"):
-            written = as_written(better.test.name)
+            written = escape_templates(better.test.name)
             named = [at for at, one in enumerate(tree.get(block) or ()) if one.get("name") == written]
             if len(named) == 1:
-                text = apply(text, set_value(text, (block, named[0], "args"), as_written(better.arguments)))
+                text = apply(text, set_value(text, (block, named[0], "args"), escape_templates(better.arguments)))
                 if better.name != better.test.name:
-                    text = apply(text, set_value(text, (block, named[0], "name"), as_written(better.name)))
+                    text = apply(text, set_value(text, (block, named[0], "name"), escape_templates(better.name)))
                 changed.append(better)
     return text, changed

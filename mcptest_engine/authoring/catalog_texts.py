@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.authoring.suite_text import told
+from mcptest_engine.authoring.suite_text import first_line
 from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.safety.tool_classes import ToolClass, classify
@@ -76,7 +76,7 @@ def about(tool: Mapping[str, object], finding: Finding | None, *, named: str | N
     name = one_line(named or str(tool.get("name")), 60)
     if finding is not None:
         return f"{name}: its description is not copied, because it looks suspicious ({finding.rule} {finding.name})"
-    described = told(tool.get("description") or tool.get("title"), 100)
+    described = first_line(tool.get("description") or tool.get("title"), 100)
     return f"{name}: {described}" if described else name
 
 

@@ -98,7 +98,7 @@ async def propose(
     _require_valid(observed, session, listed[0].get("outputSchema"), secrets.without)
     day = datetime.now(UTC).date() if today is None else today
     proposal = _Proposal(observed, secrets, day, declared=listed[0].get("outputSchema"))
-    notes += proposal.told(why_single)
+    notes += proposal.all_notes(why_single)
     comments: tuple[str, ...] = ()
     if tool_class is ToolClass.DESTRUCTIVE:
         comments = (f"# {REVIEW_FIRST}: every run of this test calls a tool that is classified as destructive",)
@@ -255,7 +255,7 @@ class _Proposal:
             else "seen 2 times, stable"
         )
 
-    def told(self, why_single: _Single | None) -> list[str]:
+    def all_notes(self, why_single: _Single | None) -> list[str]:
         """The notes, the reason for a single observation first."""
         first = []
         if why_single is not None:

@@ -225,7 +225,7 @@ def refused_guess(text: SuiteText, kind: str, newest: Sequence[Seen]) -> Guess |
     better, sources = found.get("arguments"), found.get("sources")
     notes: tuple[str, ...] = ()
     if isinstance(better, dict) and isinstance(sources, dict):
-        value["args"] = as_written(better)
+        value["args"] = escape_templates(better)
         notes = tuple(
             f"`{one_line(str(name), 60)}` is what `{one_line(str(tool), 60)}` returned"
             for name, tool in sources.items()
@@ -324,7 +324,7 @@ class _Failed(NamedTuple):
     def _suggests_the_same(self, row: Mapping[str, object]) -> bool:
         judged = row.get("matcher")
         found = restated(judged, row.get("actual")) if isinstance(judged, dict) else None
-        wanted = None if found is None else as_written(found.matcher, LITERAL_KEYS)
+        wanted = None if found is None else escape_templates(found.matcher, LITERAL_KEYS)
         return found is not None and _equal(value_at(wanted, self.inner), value_at(self.matcher, self.inner))
 
 
@@ -504,7 +504,7 @@ def _restated(
     if written != judged and (written == found.matcher or not _is_partly_changed(judged, written, found.matcher)):
         return None
     error = _accepts_error(target, judged, actual, output, result)
-    return {**item, "matcher": as_written(found.matcher, LITERAL_KEYS)}, error or found.loosens, error is not None
+    return {**item, "matcher": escape_templates(found.matcher, LITERAL_KEYS)}, error or found.loosens, error is not None
 
 
 def _accepts_error(
@@ -557,7 +557,7 @@ def _budgets(expect: Mapping[str, object], newest: Sequence[Seen]) -> Iterator[_
             continue
         if not isinstance(budget, (int, float)) or isinstance(budget, bool):
             continue
-        spent = max((_amount_spent(key, seen.result) for seen in newest), default=0.0)
+        spent = max((_measured_amount(key, seen.result) for seen in newest), default=0.0)
         message = next(
             (told for seen in newest if f"({key})" in (told := str(seen.result.get("message")))),
             None,
@@ -576,7 +576,7 @@ def _budgets(expect: Mapping[str, object], newest: Sequence[Seen]) -> Iterator[_
         )
 
 
-def _amount_spent(key: str, result: Mapping[str, object]) -> float:
+def _measured_amount(key: str, result: Mapping[str, object]) -> float:
     if key == "max_duration_ms":
         duration = result.get("duration_ms")
         return float(duration) if isinstance(duration, (int, float)) else 0.0
@@ -629,16 +629,16 @@ def as_judged(value: object, literal: frozenset[str] = frozenset()) -> Any:
     return [as_judged(part, literal) for part in value] if isinstance(value, list) else value
 
 
-def as_written(value: object, literal: frozenset[str] = frozenset()) -> Any:
+def escape_templates(value: object, literal: frozenset[str] = frozenset()) -> Any:
     """A value from outside as it stands in a suite: `${` is `$${`."""
     if isinstance(value, str):
         return value.replace("${", "$${")
     if isinstance(value, dict):
         return {
-            key: part if key in literal else as_written(part, frozenset() if key in DATA_MATCHERS else literal)
+            key: part if key in literal else escape_templates(part, frozenset() if key in DATA_MATCHERS else literal)
             for key, part in value.items()
         }
-    return [as_written(part, literal) for part in value] if isinstance(value, list) else value
+    return [escape_templates(part, literal) for part in value] if isinstance(value, list) else value
 
 
 def _holds_mask(value: object) -> bool:

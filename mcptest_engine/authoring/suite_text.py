@@ -55,7 +55,7 @@ class TestText:
     known: tuple[int, int] = (0, 0)
 
 
-def told(text: object, limit: int = 100) -> str:
+def first_line(text: object, limit: int = 100) -> str:
     """The first line that says anything of a server's text, safe inside a comment or a test's name."""
     lines = str(text or "").strip().splitlines()
     return one_line(lines[0].strip(), limit) if lines else ""

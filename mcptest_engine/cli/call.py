@@ -52,9 +52,9 @@ def command(ctx: click.Context, /, tool: str, arguments: str, form: str, **flags
     elif error is None:
         sys.stdout.write(_text(result))
     if error is not None and form != "json":
-        from mcptest_engine.core.clipping import told_error
+        from mcptest_engine.core.clipping import describe_error
 
-        sys.stderr.write(f"error: the server answered {told_error(error, spec.redact)}\n")
+        sys.stderr.write(f"error: the server answered {describe_error(error, spec.redact)}\n")
     if fault is not None:
         sys.stderr.write(f"{'error' if spec.validity == 'fail' else 'warning'}: {fault}\n")
     is_failed = (

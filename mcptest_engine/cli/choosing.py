@@ -115,7 +115,7 @@ def chosen_by_flags(flags: Mapping[str, Any]) -> Chosen | None:
     return _with_extras(_typed({**_NO_FLAGS, **{key: flags[key] for key in _NO_FLAGS if key in flags}}), flags)
 
 
-def chosen_by_words(text: str, offers: Sequence[FoundServer | StartCommand]) -> Chosen:
+def parse_choice(text: str, offers: Sequence[FoundServer | StartCommand]) -> Chosen:
     """What a person typed: the number of an offer, a URL, or a command. Raises: UsageError."""
     from mcptest_engine.cli.start_commands import StartCommand
 
@@ -130,7 +130,7 @@ def chosen_by_words(text: str, offers: Sequence[FoundServer | StartCommand]) -> 
     return _typed({**_NO_FLAGS, **({"url": text} if "://" in text else {"argv": text})})
 
 
-def offered(folder: Path) -> tuple[FoundServer | StartCommand, ...]:
+def find_candidates(folder: Path) -> tuple[FoundServer | StartCommand, ...]:
     """What may be meant here: servers in the settings of coding agents, and how one in this folder may be started."""
     from mcptest_engine.cli.start_commands import start_commands
 

@@ -325,12 +325,12 @@ def _refuse_without_server() -> None:
 
 
 def _ask_for_server(person: _Person) -> Chosen:
-    from mcptest_engine.cli.choosing import chosen_by_words, offered
+    from mcptest_engine.cli.choosing import find_candidates, parse_choice
     from mcptest_engine.cli.start_commands import StartCommand
     from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.servers.token_store import shown_path
 
-    offers = offered(Path.cwd())
+    offers = find_candidates(Path.cwd())
     sys.stderr.write("Which server is the suite for? It starts when you have chosen it.\n")
     for number, offer in enumerate(offers, 1):
         if isinstance(offer, StartCommand):
@@ -344,7 +344,7 @@ def _ask_for_server(person: _Person) -> Chosen:
         if not said:
             continue
         try:
-            return chosen_by_words(said, offers)
+            return parse_choice(said, offers)
         except UsageError as wrong:
             sys.stderr.write(
                 f"  {one_line(wrong.message)}" + (f": {one_line(wrong.hint)}" if wrong.hint else "") + "\n"

@@ -35,7 +35,7 @@ def show_text(value: object, limit: int = LIMIT) -> str:
     return one_line(value, limit) if isinstance(value, str) else show(value, limit)
 
 
-def told_error(error: object, redact: Callable[[str], str] | None = None) -> str:
+def describe_error(error: object, redact: Callable[[str], str] | None = None) -> str:
     """A JSON-RPC error in words: `error -32602 "Unknown tool: x"`; `redact` takes secrets out before it is clipped."""
     if isinstance(error, dict):
         return f"error {_redacted_text(error.get('code'), 40, redact)} {_redacted_text(error.get('message'), LIMIT, redact)}"

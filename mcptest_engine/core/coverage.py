@@ -81,7 +81,7 @@ class Dimension:
         )
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """What is amiss, in one line: "coverage: tools 16.7 % (2 of 12), below the floor of 50 %; not covered: `a`, …"."""
         if self.unknown is not None:
             missed = f"the floor of {self.floor:g} % is missed: {self.unknown}"
@@ -126,7 +126,7 @@ class Dimension:
 
 def short_lines(rows: Iterable[Dimension]) -> tuple[str, ...]:
     """A line for each floor that was not reached."""
-    return tuple(row.told for row in rows if row.is_short)
+    return tuple(row.summary for row in rows if row.is_short)
 
 
 def added_up(parts: Sequence[Sequence[Dimension]], *, judged: bool) -> tuple[Dimension, ...]:

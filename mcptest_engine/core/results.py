@@ -440,7 +440,7 @@ class VerifyResult:
         return f"#{self.index} ({self.name or self.tool or (self.request or {}).get('method') or self.server})"
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """What the step goes by, and its message: "verify #1 (balance is 90): assertion 1 …"."""
         return f"{self.label}: {self.message}"
 

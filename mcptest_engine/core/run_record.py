@@ -53,7 +53,7 @@ class HookResult:
         return f"{self.phase}: {one_line(self.command, _COMMAND_LIMIT)}"
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """How the command failed, in one line: "beforeAll failed: ./seed.sh exited with 3"."""
         return f"{self.phase} failed: {one_line(self.command, _COMMAND_LIMIT)} {self.message or 'failed'}"
 
@@ -435,7 +435,7 @@ def _ledger(data: Mapping[str, object]) -> Ledger:
 
 
 def _missed_gates(effects: Effects | None, coverage: tuple[Dimension, ...]) -> list[str]:
-    return [*([] if effects is None else effects.exceeded()), *(row.told for row in coverage if row.is_short)]
+    return [*([] if effects is None else effects.exceeded()), *(row.summary for row in coverage if row.is_short)]
 
 
 def _coverage(data: Mapping[str, Any]) -> tuple[Dimension, ...]:

@@ -203,7 +203,7 @@ class _Browsed:
             ending = "its connection was lost" if session.ending is None else f"it {session.ending.clause}"
             short = "failed" if session.ending is None else session.ending.short
             self._send_state(
-                "failed", short=short, **self._words(f"the server has ended: {ending}", session.stderr_tail)
+                "failed", short=short, **self._problem_texts(f"the server has ended: {ending}", session.stderr_tail)
             )
         finally:
             self._opened = asyncio.get_running_loop().create_future()
@@ -260,11 +260,11 @@ class _Browsed:
 
         redact = self._target.redactor.redact_text
         hint = None if error.hint is None else redact(error.hint)
-        words = self._words(error.message, error.stderr_tail)
+        words = self._problem_texts(error.message, error.stderr_tail)
         kind = "timeout" if isinstance(error, CallTimeout) else "server"
         return Refused(words.pop("message"), hint=hint, kind=kind, short=error.short, **words)
 
-    def _words(self, message: str, stderr: str) -> dict[str, Any]:
+    def _problem_texts(self, message: str, stderr: str) -> dict[str, Any]:
         redact = self._target.redactor.redact_text
         told = {"message": clipped(redact(message))}
         return {**told, "stderr": redact(stderr)[-LONGEST_TEXT:]} if stderr else told

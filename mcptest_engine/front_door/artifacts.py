@@ -181,14 +181,14 @@ async def list_cassettes(request: Request) -> Answer:
     """{cassettes: [{name, bytes}], next_cursor?}."""
     from mcptest_engine.workspace.cassettes import cassette_path
 
-    def told(name: str) -> dict[str, Any]:
+    def entry_of(name: str) -> dict[str, Any]:
         try:
             return {"name": name, "bytes": cassette_path(request.workspace, name).stat().st_size}
         except OSError as wrong:
             return {"name": name, "omitted": wrong.strerror or str(wrong)}
 
     names = await asyncio.to_thread(_cassette_names, request.workspace)
-    taken, following = page(names, start_of(request.arguments.get("cursor")), show=told)
+    taken, following = page(names, start_of(request.arguments.get("cursor")), show=entry_of)
     return {"cassettes": taken, **_further(following)}
 
 

@@ -49,16 +49,16 @@ def judge_assertions(
         opinions.begin()
 
     def judged(index: int, assertion: Mapping[str, Any], label: str, of_set: int | None = None) -> AssertionResult:
-        def told() -> str:
+        def shown_label() -> str:
             place = (index, None) if of_set is None else (of_set, index)
             line = None if line_of is None else line_of(*place)
             return label if line is None else f"{label}, line {line}"
 
         if snapshots is None and opinions is None:
             context = _OF_ERROR if assertion["target"] == "error" else _NO_CONTEXT
-            return _judge_one(index, told, assertion, envelope, context, redact)
+            return _judge_one(index, shown_label, assertion, envelope, context, redact)
         context = Context(snapshots, test_name, assertion["target"], opinions, label)
-        row = _judge_one(index, told, assertion, envelope, context, redact)
+        row = _judge_one(index, shown_label, assertion, envelope, context, redact)
         said = None if opinions is None else opinions.used()
         return row if said is None else replace(row, judgement=said)
 

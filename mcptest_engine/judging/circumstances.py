@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.clipping import told_error
+from mcptest_engine.core.clipping import describe_error
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def call_error_text(envelope: Mapping[str, object], redact: Callable[[Any], Any]
     """The error that a call came to in the server's own words, on one line; None where it succeeded or was not answered."""
     error, result = envelope.get("error"), envelope.get("result")
     if error is not None:
-        return f"the server answered {told_error(error, redact)}"
+        return f"the server answered {describe_error(error, redact)}"
     if not isinstance(result, dict) or result.get("isError") is not True:
         return None
     return f"the tool reported an error: {content_text(result, 300, redact) or '(no text)'}"

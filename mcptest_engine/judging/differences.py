@@ -152,7 +152,7 @@ def unified_diff(expected: object, actual: object) -> str | None:
     return sanitise("\n".join(_diff_lines(expected, actual, difference)))
 
 
-def wants_diff(expected: object, actual: object) -> bool:
+def needs_diff(expected: object, actual: object) -> bool:
     """Whether a diff says more than a message: objects, arrays, texts of several lines."""
     if isinstance(expected, str) and isinstance(actual, str):
         return "\n" in expected or "\n" in actual

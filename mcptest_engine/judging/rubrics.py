@@ -124,7 +124,7 @@ def calls_needed(rubric: Rubric, *, jury: int = 1, guarded: bool = False) -> tup
     return least * times, most * times
 
 
-def told(score: Fraction | float, threshold: float) -> str:
+def score_text(score: Fraction | float, threshold: float) -> str:
     """`0.65, needs 0.7`: as many digits as tell the two apart."""
     value = score if isinstance(score, Fraction) else exact(score)
     limit = exact(threshold)

@@ -73,7 +73,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
 def agent_failure(record: RunRecord, test: TestResult, options: RenderOptions) -> AgentFailure:
     """What an agent needs of one failed test: the first reason, what came instead, and how to run it again."""
     actual, clipped = _actual(test)
-    if hook_facts.is_kept(test):
+    if hook_facts.is_blocked_by_hook(test):
         around = (hook for hook in hook_facts.failed_hooks(record) if hook.test == test.id)
         actual = next((text for hook in around for text in _hook_output(hook)), None)
     return AgentFailure(
@@ -111,7 +111,7 @@ def _run_problems(record: RunRecord) -> Iterator[str]:
     names = {test.id: test.name for test in record.tests}
     for hook in hook_facts.failed_hooks(record):
         if hook.phase in ("afterEach", "afterAll"):
-            yield hook.told if hook.test is None else f"{names.get(hook.test, hook.test)}: {hook.told}"
+            yield hook.summary if hook.test is None else f"{names.get(hook.test, hook.test)}: {hook.summary}"
     missing: dict[str, str] = {}
     for test in record.tests:
         for text in (text for metric in test.derived_metrics for text in metric.missing_texts()):
@@ -180,7 +180,7 @@ def _reason(record: RunRecord) -> str:
     reason = facts.run_reason(record)
     setup = hook_facts.setup_failure(record)
     if setup is not None and reason is None:  # every test gives this reason: what the hook wrote is said here, once
-        return f"REASON {'; '.join([one_line(setup.told, ASSERT_LIMIT), *_hook_output(setup)])}\n"
+        return f"REASON {'; '.join([one_line(setup.summary, ASSERT_LIMIT), *_hook_output(setup)])}\n"
     if reason is None:
         return ""
     not_run = facts.not_run_lines(record.not_run)  # each has a note

@@ -105,10 +105,10 @@ def _judges(tests: Iterable[TestResult]) -> set[str]:
 
 def _scorers(tests: Iterable[TestResult]) -> set[str]:
     """The programs that graded or should have, by the names that the suite gives them."""
-    return {test.scorer for test in tests if test.scorer and _was_asked(test)}
+    return {test.scorer for test in tests if test.scorer and _is_graded_by_program(test)}
 
 
-def _was_asked(test: TestResult) -> bool:
+def _is_graded_by_program(test: TestResult) -> bool:
     """Whether the scorer of a row is a program that was asked."""
     failed = test.failure is not None and test.failure.scorer_error is not None
     return (test.judgement or {}).get("by") == "exec" or (failed and test.scorer != "judge")

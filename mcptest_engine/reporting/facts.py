@@ -284,7 +284,7 @@ def _failed_steps(test: TestResult) -> tuple[VerifyResult, ...]:
 def _own_failure(test: TestResult) -> Failure | None:
     """The failure of the test's own call, None where only a step of `verify` failed."""
     failure, steps = test.failure, _failed_steps(test)
-    if failure is None or (steps and not failure.parts and failure.message == steps[0].told):  # of an older version
+    if failure is None or (steps and not failure.parts and failure.message == steps[0].summary):  # of an older version
         return None
     return failure.without_step()
 

@@ -42,7 +42,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     if reason is not None:
         lines.append(_annotation("error", reason, title="mcptest"))
     alike = hook_facts.setup_failure(record) is not None  # the hook's annotation says it for all of them
-    tests = (test for test in record.tests if not (alike and hook_facts.is_kept(test)))
+    tests = (test for test in record.tests if not (alike and hook_facts.is_blocked_by_hook(test)))
     lines += (line for test in tests if (line := _of_test(record, test, options)))
     for suite in record.not_run:
         lines += problem_lines(suite, record.source)

@@ -49,7 +49,7 @@ def _entries(record: RunRecord) -> Iterator[dict[str, Any]]:
         yield _of_run(record, hook.text, f"{HOOK_CHECK_NAME}.{hook.phase}", severity, title=hook.title)
     alike = hook_facts.setup_failure(record) is not None  # the hook's entry says it for all of them
     for test in record.tests:
-        if test.verdict is not Verdict.PASS and not (alike and hook_facts.is_kept(test)):
+        if test.verdict is not Verdict.PASS and not (alike and hook_facts.is_blocked_by_hook(test)):
             yield _entry(record, test)
 
 

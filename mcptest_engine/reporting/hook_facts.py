@@ -45,7 +45,7 @@ def texts_by_test(record: RunRecord) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for hook in failed_hooks(record) if record.tests else ():
         test = hook.test or record.tests[0 if hook.phase == "beforeAll" else -1].id
-        text = "\n".join([one_line(hook.told), *(f"  {line}".rstrip() for line in output_lines(hook))])
+        text = "\n".join([one_line(hook.summary), *(f"  {line}".rstrip() for line in output_lines(hook))])
         found[test] = f"{found[test]}\n{text}" if test in found else text
     return found
 
@@ -53,10 +53,10 @@ def texts_by_test(record: RunRecord) -> Mapping[str, str]:
 def setup_failure(record: RunRecord) -> HookResult | None:
     """The command of `beforeAll` that kept every test from running, or None."""
     failed = next((hook for hook in failed_hooks(record) if hook.phase == "beforeAll"), None)
-    return None if failed is None or not any(is_kept(test) for test in record.tests) else failed
+    return None if failed is None or not any(is_blocked_by_hook(test) for test in record.tests) else failed
 
 
-def is_kept(test: TestResult) -> bool:
+def is_blocked_by_hook(test: TestResult) -> bool:
     """Whether a hook kept the test from being run."""
     return test.failure is not None and test.failure.kind is FailureKind.HOOK
 
@@ -65,9 +65,9 @@ def hook_failures(record: RunRecord) -> tuple[FailedHook, ...]:
     """Every failed command; those that failed alike around several tests are told once."""
     alike: dict[tuple[str, tuple[str, ...]], list[HookResult]] = {}
     for hook in failed_hooks(record):
-        alike.setdefault((hook.told, tuple(output_lines(hook))), []).append(hook)
+        alike.setdefault((hook.summary, tuple(output_lines(hook))), []).append(hook)
     names = {test.id: test.name for test in record.tests} if alike else {}
-    kept = sum(map(is_kept, record.tests))
+    kept = sum(map(is_blocked_by_hook, record.tests))
     return tuple(
         FailedHook(one_line(f"{told}{_around(hooks, names, kept)}", facts.MESSAGE_LIMIT), lines, hooks[0].phase)
         for (told, lines), hooks in alike.items()
@@ -93,7 +93,7 @@ def other_warnings(record: RunRecord) -> tuple[str, ...]:
         return facts.warning_texts(record)
     names = {test.id: test.name for test in record.tests}
     told = {
-        hook.told if hook.test is None else f"{names.get(hook.test, hook.test)}: {hook.told}"
+        hook.summary if hook.test is None else f"{names.get(hook.test, hook.test)}: {hook.summary}"
         for hook in failed_hooks(record)
     }
     shown = {one_line(text, facts.MESSAGE_LIMIT) for text in told}

@@ -130,7 +130,7 @@ def _hooks(record: RunRecord) -> Iterator[str]:
 def _failures(record: RunRecord, options: RenderOptions) -> Iterator[str]:
     failed = facts.tests_with(record, Verdict.FAIL)
     if hook_facts.setup_failure(record) is not None:  # the hook's own fold says it for all of them
-        failed = tuple(test for test in failed if not hook_facts.is_kept(test))
+        failed = tuple(test for test in failed if not hook_facts.is_blocked_by_hook(test))
     if not failed:
         return
     yield "### Failures"

@@ -110,7 +110,7 @@ def _others(record: RunRecord, options: RenderOptions) -> Iterator[str]:
     """What failed and has no place in the grid, since whoever has this page alone has to know."""
     failed = [test for test in facts.tests_with(record, Verdict.FAIL) if test.kind not in KINDS]
     if hook_facts.setup_failure(record) is not None:  # the hook's own words say it for all of them
-        failed = [test for test in failed if not hook_facts.is_kept(test)]
+        failed = [test for test in failed if not hook_facts.is_blocked_by_hook(test)]
     if not failed:
         return
     yield "<h2>Other tests that failed</h2>"

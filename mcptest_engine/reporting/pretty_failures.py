@@ -35,7 +35,7 @@ def failure_blocks(record: RunRecord, options: RenderOptions, ink: Ink) -> list[
     """
     failed = facts.tests_with(record, Verdict.FAIL)
     if hook_facts.setup_failure(record) is not None:
-        failed = tuple(test for test in failed if not hook_facts.is_kept(test))
+        failed = tuple(test for test in failed if not hook_facts.is_blocked_by_hook(test))
     several_servers = len({test.server for test in record.tests}) > 1
     told: dict[tuple[str, str], int] = {}
     lines: list[str] = []

@@ -174,7 +174,7 @@ class ProgressView:
             case HookFinished(result=hook):
                 self._hook = None
                 if not hook.passed and hook.test is None:
-                    self._told.append(("  ", one_line(hook.told, 300), self._ink.strong_red))
+                    self._told.append(("  ", one_line(hook.summary, 300), self._ink.strong_red))
             case CaseStarted(index=index):
                 self._running[index] = now
             case CaseAnswered() | NodeChanged() | AgentTurn():

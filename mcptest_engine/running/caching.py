@@ -120,7 +120,7 @@ class Caching(Extension):
         else:
             self._found[case.id] = kept
 
-    def asked(self, cases: Iterable[Case]) -> list[Case]:
+    def cases_to_run(self, cases: Iterable[Case]) -> list[Case]:
         """The cases whose servers are needed."""
         return [case for case in cases if case.id not in self._found]
 

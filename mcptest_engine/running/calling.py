@@ -263,7 +263,7 @@ class Caller:
             if odd is not None and odd.fails and (found[1] is None or refusal is None):
                 message = self._redact(odd.message)
                 raise CallMismatch(f"{message}; {refusal}" if refusal else message, server=server, hint=odd.hint)
-        told = None if odd is None else self._redact(odd.told)
+        told = None if odd is None else self._redact(odd.summary)
         validity = _validity_of(session, None if found is None else found[1])
         if self._observer is not None:
             self._observer.note_call(server, tool, arguments, exchange.answer, validity)
@@ -395,7 +395,7 @@ class Caller:
         return await judge_with_models(
             lambda known: self._done(partial(judging, opinions=known), slow=asked.slow_to_judge),
             self._opinions() if opinions is None else opinions,
-            bench=None if self._judged is None else self._judged.bench,
+            bench=None if self._judged is None else self._judged.row_judges,
             task=self._redact(task_of(asked, envelope)),
             variant=grading_of(_id_of(asked), run_of(asked)),
             cut=self.cost_recorder(_id_of(asked)),
@@ -586,11 +586,11 @@ def _held_to_catalog(
     message, hint, failure = redact(fault.message), fault.hint, outcome.failure
     if failure is not None and failure.kind in ERROR_FAILURES:
         if entry is not None:
-            return outcome._replace(failure=replace(failure, hint=redact(fault.told)))
+            return outcome._replace(failure=replace(failure, hint=redact(fault.summary)))
         failure = replace(failure.with_lead(f"{message}; "), hint=hint)
         return outcome._replace(message=failure.message, failure=failure)
     if entry is not None:
-        outcome = outcome._replace(warnings=(*outcome.warnings, redact(fault.told)))
+        outcome = outcome._replace(warnings=(*outcome.warnings, redact(fault.summary)))
     if failure is not None or not fault.fails:
         return outcome
     failure = Failure(kind=FailureKind.SUITE, message=message, hint=hint)

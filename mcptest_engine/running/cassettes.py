@@ -60,11 +60,11 @@ def _without_secrets(servers: Mapping[str, Any], redactor: Redactor, disguise: D
     """The recorded servers without secrets. An answer keeps its shape, so that it is judged as it was."""
     shaped = redactor.with_shapes(disguise)
 
-    def told(exchange: Mapping[str, object]) -> dict[str, Any]:
+    def redact_exchange(exchange: Mapping[str, object]) -> dict[str, Any]:
         return {key: (redactor if key == "params" else shaped).redact(part) for key, part in exchange.items()}
 
     return {
-        name: {**server, "exchanges": [told(exchange) for exchange in server["exchanges"]]}
+        name: {**server, "exchanges": [redact_exchange(exchange) for exchange in server["exchanges"]]}
         for name, server in servers.items()
     }
 

@@ -177,7 +177,7 @@ class CallFault(NamedTuple):
     fails: bool
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The message and the hint in one line."""
         return self.message if self.hint is None else f"{self.message}; {self.hint}"
 

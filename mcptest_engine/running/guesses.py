@@ -16,7 +16,7 @@ from collections import Counter, deque
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.clipping import told_error
+from mcptest_engine.core.clipping import describe_error
 from mcptest_engine.core.enums import ExpectedOutcome
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.lazy_patterns import lazy_pattern
@@ -120,7 +120,7 @@ def same_error(told: str, others: Iterable[str]) -> str | None:
 def error_text(envelope: Mapping[str, Any], redact: Callable[[Any], Any]) -> str:
     """The server's own words for an error, on one line."""
     if envelope["error"] is not None:
-        return told_error(envelope["error"], redact)
+        return describe_error(envelope["error"], redact)
     return content_text(envelope["result"], _LONGEST, redact) or "(no text)"
 
 
@@ -226,7 +226,9 @@ def explain(
             continue
         about = members.get(name) if isinstance(members, dict) else None
         wanted = _Argument(
-            _words(name), frozenset(_words(case.tool or "")) - _VERBS, about if isinstance(about, dict) else {}
+            _split_name(name),
+            frozenset(_split_name(case.tool or "")) - _VERBS,
+            about if isinstance(about, dict) else {},
         )
         value, source = wanted.best(seen, besides=besides.get(name, ()))
         if source and value != arguments[name] and redact({name: value}) == {name: value}:
@@ -238,7 +240,7 @@ def explain(
 
 def split_name(name: str) -> tuple[str, ...]:
     """The words of a name, in lower case and in the singular."""
-    return _words(name)
+    return _split_name(name)
 
 
 def _longest_word(value: str | int) -> str | int:
@@ -359,7 +361,7 @@ def returned(
         values = [answer.get("structuredContent"), *(_parsed(text) for text in texts if isinstance(text, str))]
         for words, around, value in _scalars(values, left):
             left -= 1
-            yield Seen(words, around | frozenset(_words(result.tool)) - _VERBS, value, result.tool)
+            yield Seen(words, around | frozenset(_split_name(result.tool)) - _VERBS, value, result.tool)
 
 
 def seen_in_resources(resources: Iterable[Mapping[str, Any]]) -> Iterator[Seen]:
@@ -373,7 +375,7 @@ def seen_in_resources(resources: Iterable[Mapping[str, Any]]) -> Iterator[Seen]:
         if len(uri) > _LONGEST_VALUE:
             continue
         scheme, _, path = uri.partition("://")
-        around = frozenset(_words(scheme))
+        around = frozenset(_split_name(scheme))
         short = name if isinstance(name, str) and path.endswith(name) else path
         for word, value in (("uri", uri), ("name", name), ("id", path), ("path", short), ("path", path)):
             if isinstance(value, str) and value:
@@ -414,7 +416,7 @@ def _scalars(values: object, most: int) -> Iterator[tuple[tuple[str, ...], froze
         words, around, here = waiting.popleft()
         if isinstance(here, dict):
             inner = around | frozenset(words)
-            waiting.extend((_words(name), inner, one) for name, one in here.items() if isinstance(name, str))
+            waiting.extend((_split_name(name), inner, one) for name, one in here.items() if isinstance(name, str))
         elif isinstance(here, list):
             waiting.extend((words, around, one) for one in here[:_MOST_ITEMS])
         elif words and (type(here) is int or (isinstance(here, str) and 0 < len(here) <= _LONGEST_VALUE)):
@@ -422,7 +424,7 @@ def _scalars(values: object, most: int) -> Iterator[tuple[tuple[str, ...], froze
             yield words, around, here
 
 
-def _words(name: str) -> tuple[str, ...]:
+def _split_name(name: str) -> tuple[str, ...]:
     """The words of a name, in lower case and in the singular: `recordIds` is `record`, `id`."""
     found = (word.lower() for word in _WORD.findall(name[:200]))
     return tuple(word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s") for word in found)

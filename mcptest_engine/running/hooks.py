@@ -192,7 +192,7 @@ class Hooks:
                 self._warn(told, patch, case)
                 continue
             if not told.passed:
-                return Stop(told.told, failed=True)
+                return Stop(told.summary, failed=True)
             scope.apply(patch)
             if patch.skip is not None:
                 return Stop(patch.skip, failed=False)
@@ -277,7 +277,7 @@ class Hooks:
         """What goes wrong after a test fails nothing, and is told all the same."""
         if told.passed and patch.skip is None:
             return
-        text = told.told
+        text = told.summary
         if told.passed:
             late = "the run" if case is None else "the test"
             text = f"{told.called} requested a skip too late: {late} is over"

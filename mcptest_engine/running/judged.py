@@ -111,7 +111,7 @@ class Judged(Extension):
             await self.models.close()
 
     @cached_property
-    def bench(self) -> RowJudges:
+    def row_judges(self) -> RowJudges:
         """Who decides the assertions that a model is to decide."""
         from mcptest_engine.running.judged_rows import RowJudges
 

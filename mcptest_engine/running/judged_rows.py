@@ -131,7 +131,7 @@ async def _ask(
     decided = judgement.verdict is not Verdict.INCONCLUSIVE
     lead = "undecided: " if not decided else "" if judgement.jury else "the judge gives "
     passed = judgement.verdict is Verdict.PASS if decided else None
-    opinions.answer(question, Said(passed, lead + one_line(judgement.told, _TOLD), judgement.to_json()))
+    opinions.answer(question, Said(passed, lead + one_line(judgement.summary, _TOLD), judgement.to_json()))
     return None
 
 

@@ -195,7 +195,7 @@ class Run:
     async def _set_up(self, hooks: Hooks | None) -> None:
         """What comes before the servers, and then the servers, if they have waited for it."""
         if self.cache is not None:
-            self.pool.warm(_servers_of(self.cache.asked(self.plan.cases), self.pool))
+            self.pool.warm(_servers_of(self.cache.cases_to_run(self.plan.cases), self.pool))
         if hooks is None or not hooks.opens_run:
             return
         self._halted = await hooks.before_all()

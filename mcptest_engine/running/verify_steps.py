@@ -42,13 +42,13 @@ def _decided(case: Case, outcome: Outcome) -> Outcome:
     """The outcome of call and steps together; where both failed, the call's failure comes first and both are told."""
     wrong = next((row for row in outcome.verify if row.failure is not None), None)
     if wrong is not None and wrong.failure is not None:
-        failure = _joined(outcome.failure, wrong.failure, wrong.told)
+        failure = _joined(outcome.failure, wrong.failure, wrong.summary)
         return outcome._replace(verdict=Verdict.FAIL, message=failure.message, failure=failure)
     if outcome.lost and not _expects(case.expect):
         outcome = outcome._replace(verdict=Verdict.PASS, message=None)
     unsure = next((row for row in outcome.verify if row.verdict is Verdict.INCONCLUSIVE), None)
     if unsure is not None and outcome.verdict is Verdict.PASS:
-        message = f"{unsure.label}: there was nothing to check" if unsure.message is None else unsure.told
+        message = f"{unsure.label}: there was nothing to check" if unsure.message is None else unsure.summary
         return outcome._replace(verdict=Verdict.INCONCLUSIVE, message=message)
     return outcome
 

@@ -11,7 +11,7 @@ import json
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.clipping import kind_of, told_error
+from mcptest_engine.core.clipping import describe_error, kind_of
 from mcptest_engine.core.errors import ProtocolBroken, ServerError
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.servers.memory import MAX_LIST_BYTES, MOST_PER_BYTE, parsed_bytes
@@ -131,7 +131,10 @@ def _page(
     session: OpenSession, method: str, member: str, answer: dict[str, Any]
 ) -> tuple[list[dict[str, Any]], str | None]:
     if "error" in answer:
-        name, clause = session.spec.name, f'answered "{method}" with {told_error(answer["error"], session.spec.redact)}'
+        name, clause = (
+            session.spec.name,
+            f'answered "{method}" with {describe_error(answer["error"], session.spec.redact)}',
+        )
         raise ServerError(f'server "{name}" {clause}', server=name, stderr_tail=session.stderr_tail, clause=clause)
     page, cursor = answer["result"].get(member), answer["result"].get("nextCursor")
     if not isinstance(page, list):

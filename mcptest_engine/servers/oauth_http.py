@@ -181,10 +181,10 @@ def oauth_error(response: httpx2.Response, redact: Callable[[str], str]) -> tupl
     code, description = members.get("error"), members.get("error_description")
     if not isinstance(code, str) or not code:
         return None, ""
-    return code, told_error(code, description, redact)
+    return code, describe_oauth_error(code, description, redact)
 
 
-def told_error(code: str, description: object, redact: Callable[[str], str]) -> str:
+def describe_oauth_error(code: str, description: object, redact: Callable[[str], str]) -> str:
     """An OAuth error in words: `invalid_client "no such client"`, without secrets and short."""
     told = one_line(redact(code), 100)
     if isinstance(description, str) and description.strip():

@@ -12,7 +12,7 @@ import secrets
 from typing import TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import parse_qs, urlsplit
 
-from mcptest_engine.servers.oauth_http import OAuthTrouble, told_error
+from mcptest_engine.servers.oauth_http import OAuthTrouble, describe_oauth_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,7 +142,7 @@ class RedirectListener:
     def _settle(self, parameters: dict[str, str], answer: asyncio.Future[Redirected]) -> tuple[str, str]:
         if "error" in parameters:
             code = parameters["error"]
-            told = told_error(code, parameters.get("error_description"), self._redact)
+            told = describe_oauth_error(code, parameters.get("error_description"), self._redact)
             answer.set_exception(OAuthTrouble(f"the authorization server refused the login: {told}", code=code))
             return "200 OK", _REFUSED
         answer.set_result(Redirected(parameters["code"], parameters.get("state"), parameters.get("iss")))

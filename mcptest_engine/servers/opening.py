@@ -215,7 +215,7 @@ def _opened(exchange: Exchange, info: object, version: object) -> Opened:
 
 
 def _refusal(method: str, error: Mapping[str, object], redact: Callable[[str], str]) -> CallFailed:
-    from mcptest_engine.core.clipping import told_error
+    from mcptest_engine.core.clipping import describe_error
 
     hint = None
     supported = _supported(error)
@@ -223,4 +223,4 @@ def _refusal(method: str, error: Mapping[str, object], redact: Callable[[str], s
         hint = "it speaks " + ", ".join(f"`{version}`" for version in supported[:10]) + ": offer one with `protocol:`"
     elif method == "server/discover":
         hint = "it may know only the handshake revisions: leave `protocol:` out, or use `auto`"
-    return CallFailed(ServerDidNotStart, f"refused `{method}`: {told_error(error, redact)}", hint=hint)
+    return CallFailed(ServerDidNotStart, f"refused `{method}`: {describe_error(error, redact)}", hint=hint)

@@ -11,7 +11,7 @@ import asyncio
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.clipping import told_error
+from mcptest_engine.core.clipping import describe_error
 from mcptest_engine.servers.failures import CallFailed
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ async def _send_request(session: OpenSession, method: str, params: dict[str, Any
         session.remarked(f"{failure.clause} (asked for by `client:`)")
         return
     if "error" in exchange.answer:
-        session.remarked(f"refused `{method}`: {told_error(exchange.answer['error'], session.spec.redact)}")
+        session.remarked(f"refused `{method}`: {describe_error(exchange.answer['error'], session.spec.redact)}")
 
 
 async def _listen(session: OpenSession) -> None:
@@ -87,5 +87,5 @@ def _ended(session: OpenSession, task: asyncio.Task[Any]) -> None:
         return
     answer = task.result().answer
     if "error" in answer:
-        told = told_error(answer["error"], session.spec.redact)
+        told = describe_error(answer["error"], session.spec.redact)
         session.remarked(f"refused `subscriptions/listen`: {told}")

@@ -54,7 +54,7 @@ def append_test(text: str, block: str, test: Mapping[str, object] | str) -> Text
     lines = _lines_of(test) if isinstance(test, str) else None
     value = _mapping_of(test) if isinstance(test, str) else plain(test)
 
-    def wanted(tree: Any, path: Pointer) -> Any:
+    def new_tree(tree: Any, path: Pointer) -> Any:
         root, key = {} if tree is None else tree, path[0]
         if _has_checks(root, key):
             return put(root, CHECKS, [*get(root, CHECKS), value])
@@ -62,7 +62,7 @@ def append_test(text: str, block: str, test: Mapping[str, object] | str) -> Text
             raise EditRefused(f"`{block}` contains something other than a list of tests")
         return {**root, key: [*(root.get(key) or ()), value]}
 
-    def spliced(splicer: _Reread, tree: Any, path: Pointer) -> Iterator[str]:
+    def edited_texts(splicer: _Reread, tree: Any, path: Pointer) -> Iterator[str]:
         key = str(path[0])
         if tree is None:
             yield from splicer.begin(key, [value], spread=True, lines=lines)
@@ -73,7 +73,7 @@ def append_test(text: str, block: str, test: Mapping[str, object] | str) -> Text
         else:
             yield from splicer.put((), key, [value], spread=True, lines=lines)
 
-    return _edit(_Reading(text), (block,), wanted, spliced)
+    return _edit(_Reading(text), (block,), new_tree, edited_texts)
 
 
 def add_assertion(
@@ -93,21 +93,21 @@ def add_assertion(
     told = {"target": target, "matcher": matcher, "name": name, "message": message}
     assertion = plain({key: part for key, part in told.items() if part is not None})
 
-    def wanted(tree: Any, path: Pointer) -> Any:
+    def new_tree(tree: Any, path: Pointer) -> Any:
         at = _expect_path(tree, path)
         there = get(tree, at)
         if not isinstance(there, (list, type(None))):
             raise EditRefused("`expect` contains something other than assertions")
         return put(tree, at, [*(there or ()), assertion])
 
-    def spliced(splicer: _Reread, tree: object, path: Pointer) -> Iterator[str]:
+    def edited_texts(splicer: _Reread, tree: object, path: Pointer) -> Iterator[str]:
         at = _expect_path(tree, path)
         if isinstance(get(tree, at), list):
             yield from splicer.add_item(at, assertion)
         else:
             yield from splicer.put(at[:-1], str(at[-1]), [assertion])
 
-    return _edit(reading, reading.test_path(test), wanted, spliced)
+    return _edit(reading, reading.test_path(test), new_tree, edited_texts)
 
 
 def replace_expect(text: str, test: int | Sequence[str | int], expect: object) -> TextEdit:
@@ -188,7 +188,7 @@ class _Reading:
 def _set_value(reading: _Reading, path: Pointer, value: object) -> TextEdit:
     value = plain(value)
 
-    def spliced(splicer: _Reread, tree: object, at: Pointer) -> Iterator[str]:
+    def edited_texts(splicer: _Reread, tree: object, at: Pointer) -> Iterator[str]:
         steps, whole = list(steps_to(tree, at, value)), [Step("set", at, value)]
         inside = list(steps_to_long_form(tree, at, value))
         if inside:
@@ -198,18 +198,20 @@ def _set_value(reading: _Reading, path: Pointer, value: object) -> TextEdit:
             yield from _in_steps(splicer, whole)
 
     # a window holds two tests of a block at most: of a whole block it would change those alone
-    return _edit(reading, path, lambda tree, at: put(tree, at, value), spliced, windowed=len(path) > 1)
+    return _edit(reading, path, lambda tree, at: put(tree, at, value), edited_texts, windowed=len(path) > 1)
 
 
-def _edit(reading: _Reading, path: Pointer, wanted: _Wanted, spliced: _Spliced, *, windowed: bool = True) -> TextEdit:
+def _edit(
+    reading: _Reading, path: Pointer, new_tree: _Wanted, edited_texts: _Spliced, *, windowed: bool = True
+) -> TextEdit:
     """The first of the spliced texts that reads as what was wanted; read in a window where one proves as much."""
     near = _window(reading, path) if windowed else None
     if near is not None:
-        found = _edit_in_window(near, path, wanted, spliced)
+        found = _edit_in_window(near, path, new_tree, edited_texts)
         if found is not None:
             shift = near.start - near.head + len(reading.text) - len(reading.body)
             return found._replace(start=found.start + shift, end=found.end + shift) if any(found) else found
-    return _proved(reading.text, reading.value, path, wanted, spliced, read_value)
+    return _proved(reading.text, reading.value, path, new_tree, edited_texts, read_value)
 
 
 def _window(reading: _Reading, path: Pointer) -> Window | None:
@@ -224,7 +226,7 @@ def _window(reading: _Reading, path: Pointer) -> Window | None:
     return window(reading.tree, block, path[1], path[1] + 1) if isinstance(path[1], int) else None
 
 
-def _edit_in_window(near: Window, path: Pointer, wanted: _Wanted, spliced: _Spliced) -> TextEdit | None:
+def _edit_in_window(near: Window, path: Pointer, new_tree: _Wanted, edited_texts: _Spliced) -> TextEdit | None:
     """The edit of the window's text; None where there is none that stays inside of the window."""
 
     def read(text: str) -> Any:
@@ -235,7 +237,7 @@ def _edit_in_window(near: Window, path: Pointer, wanted: _Wanted, spliced: _Spli
 
     inner: Pointer = (WINDOW_BLOCK, 0, *path[2:]) if len(path) > 1 else (WINDOW_BLOCK,)
     try:
-        found = _proved(near.text, read(near.text), inner, wanted, spliced, read)
+        found = _proved(near.text, read(near.text), inner, new_tree, edited_texts, read)
     except EditRefused:
         return None
     inside = near.head <= found.start and found.end <= len(near.text) - near.tail
@@ -243,16 +245,16 @@ def _edit_in_window(near: Window, path: Pointer, wanted: _Wanted, spliced: _Spli
 
 
 def _proved(
-    text: str, tree: object, path: Pointer, wanted: _Wanted, spliced: _Spliced, read: Callable[[str], Any]
+    text: str, tree: object, path: Pointer, new_tree: _Wanted, edited_texts: _Spliced, read: Callable[[str], Any]
 ) -> TextEdit:
     """The first of the spliced texts that `read` reads as what was wanted. Raises: EditRefused."""
     body = text.removeprefix(BOM)
-    goal = wanted(tree, path)
+    goal = new_tree(tree, path)
     if same(tree, goal):
         return TextEdit(0, 0, "")
     try:
         splicer = _Reread(body, None if tree is None else compose(body), newline_of(body), read)
-        for candidate in spliced(splicer, tree, path):
+        for candidate in edited_texts(splicer, tree, path):
             try:
                 if same(read(candidate), goal):
                     return edit_between(text, text[: len(text) - len(body)] + candidate)

@@ -68,7 +68,7 @@ class Places:
         count = self._counts[file, severity] = self._counts[file, severity] + 1
         if count > MOST_PROBLEMS + 1:
             return
-        source, below = self._written(file, path)
+        source, below = self._origin_of(file, path)
         tree, span = source.tree, None
         if tree is not None:
             index = tree.index(below, key=key, nearest=True) or 0
@@ -85,11 +85,11 @@ class Places:
 
     def line(self, file: int, path: Pointer) -> int:
         """The line of the value at `path`, from 1."""
-        source, below = self._written(file, path)
+        source, below = self._origin_of(file, path)
         index = None if source.tree is None else source.tree.index(below, nearest=True)
         return 1 if index is None or source.tree is None else source.tree.line_of(index)
 
-    def _written(self, file: int, path: Pointer) -> tuple[Source, Pointer]:
+    def _origin_of(self, file: int, path: Pointer) -> tuple[Source, Pointer]:
         """The file in which the value at `path` is written, and the path there: rows of data may have a file of their own."""
         source = self._sources[file]
         number = source.rows.get(path[:3]) if source.rows and len(path) > 3 else None
@@ -109,7 +109,7 @@ class Places:
 
     def file_name(self, file: int, path: Pointer = ()) -> str:
         """What messages call that file, or the one in which the value at `path` is written."""
-        return self._written(file, path)[0].file
+        return self._origin_of(file, path)[0].file
 
     def raw(self, file: int, path: Pointer) -> Any:
         """The value at `path` as written, templates and all; None where nothing is."""

@@ -39,9 +39,9 @@ class Requests(Controller):
         if action == "ping":
             return True if server is not None and server.connected else None
         if action == "log_level":
-            return True if server is not None and server.connected and server.offers("logging") else None
+            return True if server is not None and server.connected and server.has_capability("logging") else None
         if action == "subscribe":
-            return True if server is not None and server.offers("resources", "subscribe") else None
+            return True if server is not None and server.has_capability("resources", "subscribe") else None
         return super().check_action(action, parameters)
 
     async def _send_request(self, server: Server, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
@@ -68,7 +68,7 @@ class Requests(Controller):
         if server is None or not server.connected:
             self.workbench.say(f"no server is connected here: {key_of('server.connect')} connects it")
             return None
-        if capability and not server.offers(capability, member):
+        if capability and not server.has_capability(capability, member):
             what = f"{capability}.{member}" if member else capability
             self.workbench.say(f"{server.name} does not declare that it can do this: it has no capability `{what}`")
             return None

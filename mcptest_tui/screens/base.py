@@ -120,7 +120,7 @@ class WorkScreen(ModeScreen):
             sizes = memory.get("sizes")
             for splitter in self.panes.splitters:
                 splitter.take(sizes.get(splitter.id) if isinstance(sizes, dict) else None)
-            with self.workbench.problems.kept("the session"):
+            with self.workbench.problems.recovering("the session"):
                 self.restore(memory)
 
     def remember_all(self) -> dict[str, Any]:

@@ -202,7 +202,7 @@ class Calls(Controller):
             self.pane.help(self._help_of(call, found) if call is not None and found is not None else "")
 
     def _help_of(self, call: Call, found: Field) -> str:
-        asks = call.server.offers("completions") and completion_of(call.form, found) is not None
+        asks = call.server.has_capability("completions") and completion_of(call.form, found) is not None
         return (
             f"{found.help}   {key_of('call.complete', typing=True)} asks {call.server.name} for values"
             if asks

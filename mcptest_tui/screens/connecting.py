@@ -125,7 +125,7 @@ class Connections(Controller):
         """Start it, after a question if somebody else wrote it down. `sends`: then the call that is arrived at is made."""
         if self.arriving is not None:
             self.arriving["sends"] = sends
-        if not self._browser.servers.needs_asking(server):
+        if not self._browser.servers.needs_consent(server):
             self._start(server)
             return
         from mcptest_tui.widgets.modals import Question

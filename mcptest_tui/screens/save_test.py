@@ -174,7 +174,7 @@ class SaveTest(Modal[str]):
                 before = editor.unsaved_text(str(path))
             elif not self.saving.place.new:
                 before = path.read_bytes().decode("utf-8")
-            self.written = self.saving.written(before)
+            self.written = self.saving.with_test(before)
         except McptestError as wrong:
             problem = f"{wrong.message}; {wrong.hint}" if wrong.hint else wrong.message
         except (OSError, UnicodeDecodeError) as wrong:

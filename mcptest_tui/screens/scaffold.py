@@ -218,7 +218,7 @@ class ScaffoldScreen(Modal[str]):
                     "scaffold",
                     session=self._session,
                     into=None if place.new else place.path,
-                    options=self.state.asked(),
+                    options=self.state.engine_options(),
                 )
             except EngineError as wrong:
                 again = False

@@ -35,7 +35,7 @@ class CommandLog:
         self._targets: dict[str, Mapping[str, Any]] = {}
         self._done: deque[Done] = deque(maxlen=KEPT)
 
-    def asked(self, do: str, arguments: Mapping[str, Any]) -> None:
+    def log_command(self, do: str, arguments: Mapping[str, Any]) -> None:
         """The engine is asked for something."""
         command = None
         if do == "connect":

@@ -150,7 +150,7 @@ def _conversation(trace: Mapping[str, object], path: Path) -> Iterator[Entry]:
             yield _say(role, turn.get("content"), (*own, "turns", at, "content"))
             continue
         number += 1
-        made = by_turn.get(number) or list(_asked_only(turn))
+        made = by_turn.get(number) or list(_unanswered_calls(turn))
         if turn.get("content") or not made:
             yield _say("assistant", turn.get("content"), (*own, "turns", at, "content"), number)
         else:
@@ -198,7 +198,7 @@ def _plain(text: Any) -> str:
     return str(text["text"]) if is_cut(text) else "" if text is None else str(text)
 
 
-def _asked_only(turn: Mapping[str, object]) -> Iterator[Entry]:
+def _unanswered_calls(turn: Mapping[str, object]) -> Iterator[Entry]:
     """Calls of which nothing is known but that the model asked for them."""
     for call in _list(turn.get("tool_calls")):
         if isinstance(call, dict) and "name" in call:

@@ -158,7 +158,7 @@ def _rows_of(assertion: Mapping[str, object]) -> list[DiffRow]:
         return compare(expected, actual, subset=name == "subset")
     if assertion.get("diff"):
         return list(from_unified(str(assertion["diff"])))
-    return [*_zipped(_written(expected, name, 0), _written(actual, "", 0))]
+    return [*_zipped(_value_lines(expected, name, 0), _value_lines(actual, "", 0))]
 
 
 def from_unified(text: str) -> Iterator[DiffRow]:
@@ -190,9 +190,9 @@ def _pairs(left: object, right: object, key: str, path: Path, subset: bool) -> I
     elif depth < DEEPEST and isinstance(left, list) and isinstance(right, list):
         yield from _elements(left, right, key, path, subset)
     elif equal(left, right):
-        yield from (DiffRow("same", line, line) for line in _written(left, key, depth))
+        yield from (DiffRow("same", line, line) for line in _value_lines(left, key, depth))
     else:
-        yield from _at(path, _zipped(_written(left, key, depth), _written(right, key, depth)))
+        yield from _at(path, _zipped(_value_lines(left, key, depth), _value_lines(right, key, depth)))
 
 
 def _members(left: dict[str, Any], right: dict[str, Any], key: str, path: Path, subset: bool) -> Iterator[DiffRow]:
@@ -203,11 +203,11 @@ def _members(left: dict[str, Any], right: dict[str, Any], key: str, path: Path, 
         if name in right:
             yield from _pairs(member, right[name], shown, own, subset)
         else:
-            yield from (DiffRow("changed", line, None, own) for line in _written(member, shown, depth + 1))
+            yield from (DiffRow("changed", line, None, own) for line in _value_lines(member, shown, depth + 1))
     for name, member in right.items():
         if name not in left:
             shown = json.dumps(name, ensure_ascii=False)
-            yield from _at((*path, name), _added(_written(member, shown, depth + 1), subset))
+            yield from _at((*path, name), _added(_value_lines(member, shown, depth + 1), subset))
     yield _both("  " * depth + "}")
 
 
@@ -218,9 +218,11 @@ def _elements(left: list[Any], right: list[Any], key: str, path: Path, subset: b
         if here is not None and there is not None:
             yield from _pairs(left[here], right[there], "", (*path, there), subset)
         elif here is not None:
-            yield from (DiffRow("changed", line, None, (*path, here)) for line in _written(left[here], "", depth + 1))
+            yield from (
+                DiffRow("changed", line, None, (*path, here)) for line in _value_lines(left[here], "", depth + 1)
+            )
         elif there is not None:
-            yield from _at((*path, there), _added(_written(right[there], "", depth + 1), subset))
+            yield from _at((*path, there), _added(_value_lines(right[there], "", depth + 1), subset))
     yield _both("  " * depth + "]")
 
 
@@ -285,7 +287,7 @@ def _head(key: str, depth: int) -> str:
     return "  " * depth + (f"{key}: " if key else "")
 
 
-def _written(value: object, key: str, depth: int) -> Iterator[str]:
+def _value_lines(value: object, key: str, depth: int) -> Iterator[str]:
     """A value as pretty lines, bounded; texts of several lines as lines."""
     head = _head(key, depth)
     if isinstance(value, str) and "\n" in value:
@@ -297,10 +299,10 @@ def _written(value: object, key: str, depth: int) -> Iterator[str]:
         yield head + ("{" if isinstance(value, dict) else "[")
         if isinstance(value, dict):
             for name, member in value.items():
-                yield from _written(member, json.dumps(name, ensure_ascii=False), depth + 1)
+                yield from _value_lines(member, json.dumps(name, ensure_ascii=False), depth + 1)
         else:
             for member in value:
-                yield from _written(member, "", depth + 1)
+                yield from _value_lines(member, "", depth + 1)
         yield "  " * depth + ("}" if isinstance(value, dict) else "]")
     else:
         yield head + compact(value, LINE)

@@ -191,7 +191,7 @@ def looked_into(node: GraphNode) -> dict[str, Any]:
     return {key: node.trace[key] for key in (*first, *(key for key in node.trace if key not in first))}
 
 
-def words(node: GraphNode) -> str:
+def node_remark(node: GraphNode) -> str:
     """What is to be said of a node beside its name: why it did not run or failed, its calls."""
     calls = node.trace.get("calls")
     if node.message:

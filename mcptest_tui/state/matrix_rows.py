@@ -64,15 +64,15 @@ class Cell(NamedTuple):
         return math.fsum(scores) / len(scores) if scores else None
 
     @property
-    def spent(self) -> tuple[float | None, bool]:
+    def cost(self) -> tuple[float | None, bool]:
         """What all runs cost, None for a price that is not known; and whether any says."""
         return total_cost(self.tests)
 
     @property
-    def words(self) -> str:
+    def remark(self) -> str:
         """Beside the mark: the share of runs or the score, and what it cost."""
         passed, of = self.runs
-        cost, is_told = self.spent
+        cost, is_told = self.cost
         score = self.score
         ended = self.status not in ("new", "stopped", "queued", "running", "deferred")
         parts = [f"{passed}/{of}" if of > 1 and ended else number(score) if score is not None else ""]
@@ -99,7 +99,7 @@ class Matrix(NamedTuple):
 
     def seen(self) -> list[tuple[str, str]]:
         """What tells one state of it from another."""
-        return [(cell.status, cell.words) for row in self.rows for cell in row.cells.values()]
+        return [(cell.status, cell.remark) for row in self.rows for cell in row.cells.values()]
 
 
 def matrix_of(store: Store, path: str) -> Matrix:

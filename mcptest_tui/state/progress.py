@@ -88,7 +88,7 @@ class Progress:
         return self.run in self.unwanted if self.run is not None else self.busy and self.waiting <= self.unwanted
 
     @property
-    def _going(self) -> set[str]:
+    def _active_runs(self) -> set[str]:
         return self.waiting if self.run is None else {self.run, *self.waiting}
 
     @property
@@ -98,7 +98,7 @@ class Progress:
 
     def stop(self, run: str | None = None) -> None:
         """One run, or all that is on and all that waits, was asked to end; what is asked for from now on was not."""
-        self.unwanted |= self._going if run is None else {run}
+        self.unwanted |= self._active_runs if run is None else {run}
 
     def ask(self, run: str, tests: int = 0) -> None:
         """A run of so many tests was asked for; the engine has not answered yet."""
@@ -122,7 +122,7 @@ class Progress:
         self.waiting.discard(run or "")
         if run is None or run == self.run:
             self.run = None
-        self.unwanted &= self._going
+        self.unwanted &= self._active_runs
 
     def apply(self, event: dict[str, Any]) -> None:
         """Take one event; those that are not about runs change nothing."""

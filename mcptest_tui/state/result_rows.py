@@ -435,7 +435,7 @@ def summary_lines(summary: Summary, failing: Sequence[TestRow] = ()) -> list[Tex
             for name, mean, count in found
         ]
     if summary.models or summary.scorers:
-        lines += [BLANK, line(("spent  ", "bold"), summary.spent)]
+        lines += [BLANK, line(("spent  ", "bold"), summary.cost_text)]
         lines += spending_lines(summary.models, summary.scorers)
     lines += _effect_lines(summary.effects)
     lines += _hooks("hooks", summary.hooks)

@@ -298,7 +298,7 @@ class Reviewing:
                 )
         return found
 
-    def written(self, refused: Iterable[str]) -> None:
+    def mark_written(self, refused: Iterable[str]) -> None:
         """They were carried out, but for these, which wait for another decision."""
         refused = set(refused)
         self.decisions = {key: one for key, one in self.decisions.items() if one.choice == SKIP and key not in refused}

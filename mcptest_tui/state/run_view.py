@@ -107,7 +107,7 @@ class Summary:
         )
 
     @property
-    def spent(self) -> str:
+    def cost_text(self) -> str:
         """What all of it cost, as far as prices are known."""
         return sum_text([cost_of(row.get("cost_usd")) for row in (*self.models, *self.scorers)])
 

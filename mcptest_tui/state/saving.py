@@ -119,7 +119,7 @@ class Saving:
             expect = {**({"assertions": expect} if expect else {}), **self.limits}
         return {**found, **({"expect": expect} if expect else {})}
 
-    def written(self, before: str | None) -> SavedTest:
+    def with_test(self, before: str | None) -> SavedTest:
         """The file with the test, `before` being its text now. Raises: EditRefused."""
         from mcptest_engine.suite.edit import append_test
         from mcptest_engine.suite.text_edits import apply

@@ -102,7 +102,7 @@ class Scaffolding:
         """The file that is chosen to write to."""
         return self.places[self.place]
 
-    def asked(self) -> dict[str, Any]:
+    def engine_options(self) -> dict[str, Any]:
         """The options for the engine: at first of all tools, to learn which there are."""
         names = None if not self.is_known else [tool.name for tool in self.tools if tool.chosen]
         return {**self.options, "tools": names, "allow": [tool.name for tool in self.tools if tool.allowed]}

@@ -83,7 +83,7 @@ class Server:
         """Whether it can be called."""
         return self.state == "ready"
 
-    def offers(self, capability: str, member: str = "") -> bool:
+    def has_capability(self, capability: str, member: str = "") -> bool:
         """Whether it said that it can do this; `member` is one that has to be true in the capability."""
         told = (self.catalog or {}).get("capabilities")
         found = told.get(capability) if isinstance(told, dict) else None
@@ -243,7 +243,7 @@ class Servers:
         found = [one for one in self.by_key.values() if one.name == name and (not suite or one.path == suite)]
         return next((one for one in found if one.connected), found[0] if found else None)
 
-    def needs_asking(self, server: Server) -> bool:
+    def needs_consent(self, server: Server) -> bool:
         """Whether a person has to agree before this is started."""
         return server.ask and server.consent not in self.agreed
 

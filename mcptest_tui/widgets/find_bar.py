@@ -74,7 +74,7 @@ class FindBar(Horizontal):
         yield Static("", id="find-said")
 
     @property
-    def wanted(self) -> str:
+    def text_to_find(self) -> str:
         """The text to find."""
         return self.query_one("#find-what", Input).value
 
@@ -176,19 +176,19 @@ class FindBar(Horizontal):
 
     def _replacement(self, area: YamlArea, hit: Hit) -> str | None:
         try:
-            return replacement(area.lines[hit.row], hit, self.wanted, self.by, as_pattern=self.as_pattern)
+            return replacement(area.lines[hit.row], hit, self.text_to_find, self.by, as_pattern=self.as_pattern)
         except (re.error, IndexError) as wrong:
             self.say(f"not a replacement: {wrong}")
             return None
 
     def _find(self, area: YamlArea) -> list[Hit]:
         """Mark all hits, and say how many there are."""
-        hits, wrong = find_all(area.lines, self.wanted, as_pattern=self.as_pattern)
+        hits, wrong = find_all(area.lines, self.text_to_find, as_pattern=self.as_pattern)
         marked: dict[int, list[tuple[int, int]]] = {}
         for hit in hits:
             marked.setdefault(hit.row, []).append((hit.start, hit.end))
         area.mark(hits=marked)
-        self.say(wrong or (counted(len(hits), "place") if self.wanted else ""))
+        self.say(wrong or (counted(len(hits), "place") if self.text_to_find else ""))
         return hits
 
     def _go(self, area: YamlArea, hits: list[Hit], place: tuple[int, int], *, back: bool = False) -> None:

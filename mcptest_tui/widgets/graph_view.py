@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line
-from mcptest_tui.state.graph_rows import NODE, PLAIN, GraphNode, bar, in_order, rails, words
+from mcptest_tui.state.graph_rows import NODE, PLAIN, GraphNode, bar, in_order, node_remark, rails
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.words import MARKS, took_shown
 from mcptest_tui.words import PLAIN as IS_PLAIN
@@ -133,7 +133,7 @@ end waited for, stand out. {graph.open} shows a node's arguments, its output bef
             (f" {_took(node):>8}", "graph-view--dim"),
         ]
         room = width - sum(cell_len(text) for text, _ in row)
-        told = words(node) or node.tool
+        told = node_remark(node) or node.tool
         if rows is None and node.needs:
             told = f"after {', '.join(node.needs)}   {told}"
         ink = "graph-view--fail" if node.status == "err" else "graph-view--dim"

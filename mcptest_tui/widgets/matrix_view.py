@@ -139,7 +139,7 @@ how many of its runs passed, and what it cost. {matrix.choose} goes to the test.
             return [(text, "matrix-view--cell-marked" if is_here else "matrix-view--dim"), (" ", "")]
         status = cell.status
         sign = f"{bar}{mark(status)} "
-        words = _fitted(cell.words, width - 1 - cell_len(sign))
+        words = _fitted(cell.remark, width - 1 - cell_len(sign))
         if is_here:
             return [(f"{sign}{words}", "matrix-view--cell-marked"), (" ", "")]
         return [(sign, f"matrix-view--{'inconclusive' if status == 'deferred' else status}"), (f"{words} ", "")]

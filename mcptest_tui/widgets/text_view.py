@@ -130,7 +130,7 @@ def wrapped(told: TextLine, width: int) -> Iterator[list[Piece]]:
             for part in rows:
                 yield [*row, (part, ink)]
                 row, used, fresh = ([(" " * hang, "")] if hang else []), hang, True
-        for word in _words(text, width - hang):
+        for word in _split_pieces(text, width - hang):
             bare = word.rstrip()
             joined = 0 if word != bare or not text.endswith(word) else _joined(told.pieces[at + 1 :], width - hang)
             if not fresh and not is_joined and used + cell_len(bare) + joined > width:
@@ -182,7 +182,7 @@ def _broken(text: str, room: int, width: int) -> Iterator[str]:
     yield text[start:]
 
 
-def _words(text: str, width: int) -> Iterator[str]:
+def _split_pieces(text: str, width: int) -> Iterator[str]:
     """Words with the spaces after them; what is wider than a row in pieces."""
     start = 0
     while start < len(text):

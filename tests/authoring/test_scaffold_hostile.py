@@ -17,7 +17,7 @@ from mcptest_engine.authoring.conformance import scaffold_conformance
 from mcptest_engine.authoring.evals import scaffold_eval
 from mcptest_engine.authoring.redteam import scaffold_redteam
 from mcptest_engine.authoring.scaffold import ScaffoldOptions, scaffold_suite, without_prose
-from mcptest_engine.authoring.suite_text import MOST_CHARACTERS, Entry, lines_of, plain, proved, told
+from mcptest_engine.authoring.suite_text import MOST_CHARACTERS, Entry, first_line, lines_of, plain, proved
 from mcptest_engine.authoring.targets import untemplated
 from mcptest_engine.core.errors import Severity
 from mcptest_engine.core.sanitise import first_control, sanitise
@@ -144,7 +144,7 @@ def test_templates_give_back_what_was_literal(value: Any) -> None:
 
 @given(TEXTS)
 def test_what_is_told_of_a_text_is_one_safe_line(text: str) -> None:
-    line = told(text)
+    line = first_line(text)
     assert sanitise(line) is line
     assert first_control(line) is None
     assert len(line) <= 100

@@ -64,7 +64,7 @@ class TurningWorld:
     def kind_of(self, error: ServerError) -> FailureKind:
         raise AssertionError(error)
 
-    def told(self, node: NodeTrace, *, begun: bool) -> None:
+    def emit_node(self, node: NodeTrace, *, begun: bool) -> None:
         self.tellings.append((node.plan.id, "running" if begun else node.status))
 
     def redact(self, value: Any) -> Any:

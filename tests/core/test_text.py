@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcptest_engine.core.clipping import told_error
+from mcptest_engine.core.clipping import describe_error
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.text import counted, pointer
 
@@ -28,14 +28,14 @@ def test_a_json_pointer_escapes_tilde_and_slash() -> None:
 
 
 def test_an_error_is_told_with_its_code_and_its_message_quoted() -> None:
-    assert told_error({"code": -32602, "message": "Unknown tool: x"}) == 'error -32602 "Unknown tool: x"'
-    assert told_error("not an object") == 'error "not an object"'
+    assert describe_error({"code": -32602, "message": "Unknown tool: x"}) == 'error -32602 "Unknown tool: x"'
+    assert describe_error("not an object") == 'error "not an object"'
 
 
 @pytest.mark.parametrize("before", range(150, 200, 7))
 def test_clipping_an_error_leaves_no_half_of_a_secret(before: int) -> None:
     """Secrets are taken out before anything is cut."""
-    told = told_error({"code": -1, "message": "x" * before + SECRET + "y" * 500}, hidden)
+    told = describe_error({"code": -1, "message": "x" * before + SECRET + "y" * 500}, hidden)
     assert "Zq8v" not in told
     assert len(told) < 230
 
@@ -43,7 +43,7 @@ def test_clipping_an_error_leaves_no_half_of_a_secret(before: int) -> None:
 def test_a_long_error_full_of_secrets_shows_no_half_of_the_last_one_either() -> None:
     """Masks draw the end of what was looked at near to what is shown."""
     long_secret = "S3cr-et!" * 500
-    told = told_error(
+    told = describe_error(
         {"code": -1, "message": f"x{long_secret}" * 30}, lambda text: text.replace(long_secret, "[REDACTED]")
     )
     assert "S3cr" not in told

@@ -22,7 +22,7 @@ from mcptest_engine.judging.rubrics import (
     outline,
     reaches,
     read_rubric,
-    told,
+    score_text,
     weighted_mean,
 )
 
@@ -85,7 +85,7 @@ def test_a_score_of_exactly_the_threshold_passes(pairs: list[tuple[float, float]
 def test_the_threshold_is_reached_by_decimals_and_not_by_their_binary_neighbours() -> None:
     assert is_met(*of([(0.1, 1), (0.2, 1), (0.6, 1)], threshold=0.3))
     assert not reaches(0.7 - 1e-12, 0.7)
-    assert told(0.6999, 0.7) == "0.7, needs 0.7" or told(0.6999, 0.7).startswith("0.6999")
+    assert score_text(0.6999, 0.7) == "0.7, needs 0.7" or score_text(0.6999, 0.7).startswith("0.6999")
 
 
 @given(weighed)

@@ -74,22 +74,22 @@ def verified(build: Any) -> RunRecord:
     return build.record(
         failing(
             "a lost answer is applied once",
-            of_step(wrong, moved.told),
+            of_step(wrong, moved.summary),
             step(0),
             moved,
-            attempts=(LOST, Attempt(verdict=Verdict.FAIL, duration_ms=2.0, message=moved.told)),
+            attempts=(LOST, Attempt(verdict=Verdict.FAIL, duration_ms=2.0, message=moved.summary)),
             line=12,
         ),
         failing(
             "both are wrong",
-            Failure(kind=FailureKind.ASSERTION, message=str(own.message)).with_part(Part.STEP, moved.told),
+            Failure(kind=FailureKind.ASSERTION, message=str(own.message)).with_part(Part.STEP, moved.summary),
             step(0),
             moved,
             assertions=(own,),
         ),
         failing(
             "the bank burns",
-            of_step(died, crashed.told),
+            of_step(died, crashed.summary),
             crashed,
             step(1, "skip", server="bank", message="not run: the server has ended"),
             step(2, name="\x1b[2J the other\nbank"),
@@ -102,7 +102,9 @@ def verified(build: Any) -> RunRecord:
         ),
         failing(
             "too slow, and wrong",
-            Failure(kind=FailureKind.TIMEOUT, message='server "demo" did not answer').with_part(Part.STEP, moved.told),
+            Failure(kind=FailureKind.TIMEOUT, message='server "demo" did not answer').with_part(
+                Part.STEP, moved.summary
+            ),
             moved,
             attempts=(
                 Attempt(verdict=Verdict.FAIL, duration_ms=9.0, message="no answer", fault="delay_ms"),

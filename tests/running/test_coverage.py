@@ -277,8 +277,8 @@ def test_a_floor_on_what_nobody_offers_is_told(record_of: Record) -> None:
 
 def test_names_of_a_server_are_told_on_one_line() -> None:
     row = Dimension(name="tools", total=1, missing=("a\n\x1b[2Jb" * 40,), floor=1.0, judged=True)
-    assert row.told.isprintable()
-    assert len(row.told) < 200
+    assert row.summary.isprintable()
+    assert len(row.summary) < 200
 
 
 @pytest.mark.parametrize(("covered", "floor", "shown"), [(1, 50, 33.3), (2, 66.7, 66.6), (2, 66, 66.7), (3, 100, 100)])

@@ -39,7 +39,7 @@ def hook_of(folder: Folder, record_of: Callable[..., RunRecord]) -> HookOf:
         record = record_of(folder.suite(hooks, writing("one"), **more))
         (hook,) = record.hooks
         assert record.tests[0].verdict == ("pass" if hook.passed else "fail")
-        assert record.tests[0].message == (None if hook.passed else hook.told)
+        assert record.tests[0].message == (None if hook.passed else hook.summary)
         return hook
 
     return run

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mcptest_engine.core.synthesize.conjunctions import (
     DEPENDING,
     allowed_values,
+    author_values,
     count_of,
     depending,
     json_key,
     kinds_of,
     members,
-    offered,
     prefix_schemas,
     required,
     type_of,
@@ -229,7 +229,7 @@ class Attempt:
                 (value for value in allowed if _plainly_fits(value, schemas, kinds, refused)), _CANDIDATES + nth
             )
             return self._choose(path, _rotated(list(fitting), nth), "none of the values listed fits")
-        given = [value for value in offered(schemas) if _plainly_fits(value, schemas, kinds, refused)]
+        given = [value for value in author_values(schemas) if _plainly_fits(value, schemas, kinds, refused)]
         if given and not nth:
             value = self._choose(path, [*given[:4], _BUILT], "")
             if value is not _BUILT:

@@ -71,7 +71,7 @@ def allowed_values(schemas: Conjunction) -> list[Any] | None:
     return first
 
 
-def offered(schemas: Conjunction) -> list[Any]:
+def author_values(schemas: Conjunction) -> list[Any]:
     """What the author offers: defaults before examples."""
     defaults = [schema["default"] for schema in schemas if "default" in schema]
     examples = [

@@ -139,7 +139,7 @@ def likely_texts(name: str, schemas: Iterable[dict[str, Any]]) -> list[str]:
     texts += [found[1] for text in told if (found := _BARE_EXAMPLE.search(text))]
     texts += [found[1] for text in told if (found := _CHOICES.search(text))]
     texts += [text for shape, text in _SHAPES if any(shape.search(words) for words in told)]
-    words = _words(name)
+    words = _split_name(name)
     if words and words[-1] in _KINDS:  # a `branch_type` is no branch; its description may name the choices
         texts += [found[1] for text in told if (found := _QUOTED.search(text))]
         words = []
@@ -154,8 +154,8 @@ def likely_numbers(name: str, schemas: Iterable[dict[str, Any]] = ()) -> list[fl
     told = [schema["description"][:_READ] for schema in schemas if isinstance(schema.get("description"), str)]
     numbers = [float(found[1]) for text in told if (found := _NUMBER_EXAMPLE.search(text))]
     whole = [int(number) if number.is_integer() else number for number in numbers]
-    return whole + [number for word in reversed(_words(name)) for known, number in _NUMBERS if word in known]
+    return whole + [number for word in reversed(_split_name(name)) for known, number in _NUMBERS if word in known]
 
 
-def _words(name: str) -> list[str]:
+def _split_name(name: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(name[:200])]

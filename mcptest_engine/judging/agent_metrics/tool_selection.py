@@ -22,7 +22,7 @@ _HAIR = 1e-9
 
 def measure(written: Mapping[str, Any], seen: Seen) -> Measured:
     """Whether this run chose every tool within its tokens, the rate so far, and how many misses the rate leaves room for."""
-    missing = [name for name in wanted(written) if name not in seen.names]
+    missing = [name for name in required_tools(written) if name not in seen.names]
     cap = written.get("max_tokens")
     within = cap is None or seen.tokens <= cap
     selected = not missing and within
@@ -47,7 +47,7 @@ def measure(written: Mapping[str, Any], seen: Seen) -> Measured:
     return Measured(members, ("selected", float(selected)), failure)
 
 
-def wanted(written: Mapping[str, Any]) -> list[str]:
+def required_tools(written: Mapping[str, Any]) -> list[str]:
     """The tools that every run has to call."""
     tools = written.get("tools")
     return list(tools) if tools is not None else [written["tool"]]

@@ -13,8 +13,8 @@ from mcptest_engine.judging.differences import (
     aligned_difference,
     equal,
     first_difference,
+    needs_diff,
     unified_diff,
-    wants_diff,
 )
 from mcptest_engine.judging.matchers.reasons import absent, wrong_kind
 
@@ -71,7 +71,7 @@ def unequal(expected: object, actual: object, difference: Difference | None = No
     if isinstance(actual, Absent):
         return absent(actual)
     if difference is None or not difference.path:
-        diff = unified_diff(expected, actual) if wants_diff(expected, actual) else None
+        diff = unified_diff(expected, actual) if needs_diff(expected, actual) else None
         return Mismatch(message=_sides(expected, actual), diff=diff)
     words = _sides(difference.expected, difference.actual)
     if difference.expected is NOTHING and isinstance(difference.actual, Absent):

@@ -68,7 +68,7 @@ def _explained(validator: Validator, actual: object) -> Mismatch:
     found = first_fault(validator, actual)
     if found is None:
         return Mismatch(message=f"`{show(actual)}` is not valid under the schema")
-    return Mismatch(message=found.told, pointer=found.place)
+    return Mismatch(message=found.summary, pointer=found.place)
 
 
 class Fault(NamedTuple):
@@ -79,7 +79,7 @@ class Fault(NamedTuple):
     rule: str
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The place, the words and the rule in one line."""
         from mcptest_engine.core.sanitise import one_line
 
@@ -110,7 +110,7 @@ def find_faults(schema: object, actual: object) -> Iterator[PlacedFault]:
             kind = error.kind.name
             expected = {"required": "property", "enum": "options"}.get(kind, "")
             yield PlacedFault(
-                fault.told, tuple(error.instance_path), kind, error.instance, getattr(error.kind, expected, None)
+                fault.summary, tuple(error.instance_path), kind, error.instance, getattr(error.kind, expected, None)
             )
     except (SchemaError, ValueError, OverflowError, jsonschema_rs.ValidationError):
         return

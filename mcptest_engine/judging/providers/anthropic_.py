@@ -221,7 +221,7 @@ def _params(request: ModelRequest, names: ToolNames, without: frozenset[str]) ->
     if request.tools:
         params["tools"] = [
             {
-                "name": names.told(tool.name),
+                "name": names.name_for_model(tool.name),
                 "description": tool.description,
                 "input_schema": as_object(tool.input_schema),
             }
@@ -256,7 +256,7 @@ def _message(turn: Turn, names: ToolNames) -> dict[str, Any]:
         {
             "type": "tool_use",
             "id": use.id,
-            "name": names.told(use.name),
+            "name": names.name_for_model(use.name),
             "input": dict(use.args) if use.args is not None else {"unreadable": use.raw},
         }
         for use in turn.uses

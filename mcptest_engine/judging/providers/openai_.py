@@ -238,7 +238,7 @@ def _params(request: ModelRequest, names: ToolNames, without: frozenset[str], *,
             {
                 "type": "function",
                 "function": {
-                    "name": names.told(tool.name),
+                    "name": names.name_for_model(tool.name),
                     "description": tool.description,
                     "parameters": as_object(tool.input_schema),
                 },
@@ -269,7 +269,7 @@ def _messages(turn: Turn, names: ToolNames) -> Iterator[dict[str, Any]]:
                 "id": use.id,
                 "type": "function",
                 "function": {
-                    "name": names.told(use.name),
+                    "name": names.name_for_model(use.name),
                     "arguments": json.dumps({"unreadable": use.raw} if use.args is None else use.args),
                 },
             }

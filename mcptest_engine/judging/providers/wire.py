@@ -242,7 +242,7 @@ class ToolNames:
             self._told[name] = told
         self._own = {told: name for name, told in self._told.items()}
 
-    def told(self, name: str) -> str:
+    def name_for_model(self, name: str) -> str:
         """As the model is told it; a name that is offered no more is made fit alike."""
         return self._told.get(name) or re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "tool"
 

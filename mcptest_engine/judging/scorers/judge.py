@@ -96,11 +96,11 @@ class Judgement(NamedTuple):
     kept: bool = False
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """Why the verdict is what it is, in one line: the score and the reason, or how many jurors passed it."""
         if self.jury or self.verdict is Verdict.INCONCLUSIVE:
             return self.reasoning
-        scored = f"score {rubrics.told(self.score, self.threshold)}"
+        scored = f"score {rubrics.score_text(self.score, self.threshold)}"
         return f"{scored}: {self.reasoning}" if self.reasoning else scored
 
     def to_json(self) -> dict[str, Any]:

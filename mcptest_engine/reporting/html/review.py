@@ -35,7 +35,7 @@ def block(record: RunRecord, slugs: Mapping[str, str], options: RenderOptions) -
         test
         for verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE)
         for test in facts.tests_with(record, verdict)
-        if setup is None or not hook_facts.is_kept(test)
+        if setup is None or not hook_facts.is_blocked_by_hook(test)
     ]
     hooks, groups = hook_facts.hook_failures(record), [part for part in _groups(record, slugs) if part is not None]
     if not doubted and not hooks and not groups:

@@ -78,14 +78,14 @@ class _Connection(H11Protocol):
     @property
     def is_idle(self) -> bool:
         """Whether no request of it is being answered."""
-        return not self._was_asked or self.cycle.response_complete
+        return not self._has_request or self.cycle.response_complete
 
     @property
-    def _was_asked(self) -> bool:
+    def _has_request(self) -> bool:
         return getattr(self, "cycle", None) is not None
 
     def _end_if_silent(self) -> None:
-        if not self._was_asked:
+        if not self._has_request:
             self.transport.close()
 
 

@@ -83,7 +83,7 @@ def test_the_matrix_has_a_row_for_a_test_and_a_column_for_a_model() -> None:
     assert matrix.models == ("m1", "m2")
     assert [told.name for told in matrix.rows] == ["a"]
     one, two = matrix.rows[0].cells.values()
-    assert (one.status, one.words, one.first.id) == ("fail", "1/2 $0.0020", ids[1])
+    assert (one.status, one.remark, one.first.id) == ("fail", "1/2 $0.0020", ids[1])
     assert (two.status, two.tests[0].shown) == ("queued", "deferred")
 
 

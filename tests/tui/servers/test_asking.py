@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 async def talking(pilot, place):
     """Connected to the server that can do all of this."""
     screen = await connected(pilot, "talks")
-    assert screen.browser.server.offers("resources", "subscribe")
+    assert screen.browser.server.has_capability("resources", "subscribe")
     return screen
 
 

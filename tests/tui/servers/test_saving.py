@@ -122,7 +122,7 @@ def test_a_saved_call_is_one_test_more_and_everything_else_as_it_was(suite, meth
     document, server = suite
     saving = saving_of(method, params, answer, server, [document], "new.yml")
     before = Path(document.path).read_text()
-    written = saving.written(before)
+    written = saving.with_test(before)
     assert written.path == document.path
     after = document_of(Path(document.path), written.after, start_dir=Path(document.path).parent, environ={})
     assert after.sound, after.diagnostics
@@ -157,7 +157,7 @@ def test_a_new_suite_has_the_server_and_the_test(tmp_path):
     path = tmp_path / "mcptest.yml"
     answer = {"result": {"content": [{"type": "text", "text": "All systems operational"}]}}
     saving = saving_of("tools/call", {"name": "status"}, answer, servers.named("db"), [], str(path))
-    written = saving.written(None)
+    written = saving.with_test(None)
     assert saving.place.new
     assert 'env: { DB_URL: "${DB_URL}" }' in written.after
     document = document_of(path, written.after, start_dir=tmp_path, environ={"DB_URL": "x"})
@@ -179,7 +179,7 @@ def test_a_masked_secret_of_a_server_that_was_found_is_written_as_a_variable(tmp
     found |= {key: [] for key in ("env_names", "header_names", "variables", "missing")}
     servers.put_found({"servers": [{**found, "target": "db", "argv": ["db", "--token", "[REDACTED]"], "cwd": None}]})
     saving = saving_of("tools/call", {"name": "t"}, None, servers.named("db"), [], str(tmp_path / "new.yml"))
-    assert '[db, "--token", "${env.TOKEN}"]' in saving.written(None).after
+    assert '[db, "--token", "${env.TOKEN}"]' in saving.with_test(None).after
     assert saving.notes == ("the value of `TOKEN` is not written: set the variable where the suite runs",)
 
 
@@ -188,7 +188,7 @@ def test_a_variable_that_holds_something_else_here_is_not_taken_for_a_typed_secr
     monkeypatch.setenv("API_KEY", "of-another-service")
     typed = Servers().add("notes --api-key hidden-1")
     saving = saving_of("tools/call", {"name": "t"}, None, typed, [], str(tmp_path / "new.yml"))
-    assert "${env.NOTES_API_KEY}" in saving.written(None).after
+    assert "${env.NOTES_API_KEY}" in saving.with_test(None).after
     assert "`API_KEY` has another value here, so the suite reads `NOTES_API_KEY`" in saving.notes
 
 
@@ -226,7 +226,7 @@ def test_all_that_was_proposed_is_kept_also_what_the_window_does_not_show(tmp_pa
     assert (test["serial"], test["skip"]) == (True, "look first")
     saving.proposals[0].chosen = False
     assert saving.test()["expect"] == {"max_duration_ms": 150}
-    document = document_of(tmp_path / "new.yml", saving.written(None).after, start_dir=tmp_path, environ={})
+    document = document_of(tmp_path / "new.yml", saving.with_test(None).after, start_dir=tmp_path, environ={})
     assert document.sound, document.diagnostics
 
 
@@ -260,7 +260,7 @@ def test_nested_arguments_stand_in_blocks_and_why_the_test_will_fail_is_said(tmp
     params = {"name": "order", "arguments": arguments}
     saving = saving_of("tools/call", params, None, None, [], str(tmp_path / "n.yml"))
     saving.invalid = "`structuredContent` does not match the tool's `outputSchema`"
-    text = saving.written(None).after
+    text = saving.with_test(None).after
     assert text.endswith(
         "  - name: order\n    tool: order\n    args:\n      customer:\n        name: Ada\n        address: { city: Oslo }\n"
         "      lines:\n        - sku: A\n          box: { w: 1 }\n"

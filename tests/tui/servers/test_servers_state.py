@@ -121,11 +121,11 @@ def test_commands_that_others_wrote_are_asked_about_once():
     servers = Servers()
     servers.put_found({"servers": [FOUND]})
     found, typed, restored = named(servers, "db"), typed_in(servers, "a"), typed_in(servers, "b", ask=True)
-    assert [servers.needs_asking(one) for one in (found, typed, restored)] == [True, False, True]
+    assert [servers.needs_consent(one) for one in (found, typed, restored)] == [True, False, True]
     servers.agree(found.consent)
-    assert not servers.needs_asking(found)
+    assert not servers.needs_consent(found)
     servers.put_found({"servers": [{**FOUND, "digest": "d2"}]})  # though it is shown with the very same words
-    assert servers.needs_asking(found)
+    assert servers.needs_consent(found)
     servers.put_found({"servers": [FOUND]})
     told = "\n".join(consent_lines(found))
     assert "/home/me/.cursor/mcp.json" in told

@@ -23,7 +23,7 @@ def told(*asked):
     """The commands for what the engine is asked, oldest first."""
     log = CommandLog(NAMES.get, count().__next__)
     for do, arguments in asked:
-        log.asked(do, arguments)
+        log.log_command(do, arguments)
     return [one.command for one in reversed(log.newest_first())]
 
 

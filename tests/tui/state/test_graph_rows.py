@@ -15,10 +15,10 @@ from mcptest_tui.state.graph_rows import (
     first_to_see,
     in_order,
     looked_into,
+    node_remark,
     nodes_of_trace,
     rails,
     running_nodes,
-    words,
 )
 
 if TYPE_CHECKING:
@@ -146,8 +146,8 @@ def test_the_nodes_of_a_record_are_told_with_what_came_of_them() -> None:
     nodes = nodes_of_trace(trace)
     assert [node.id for node in in_order(nodes)] == ["a", "b"]
     first, second = in_order(nodes)
-    assert (first.is_critical, words(first), bar(first, 15.0, 30)) == (True, "2 calls", (0, 20))
-    assert (second.is_critical, words(second), bar(second, 15.0, 30)) == (False, "no", (20, 10))
+    assert (first.is_critical, node_remark(first), bar(first, 15.0, 30)) == (True, "2 calls", (0, 20))
+    assert (second.is_critical, node_remark(second), bar(second, 15.0, 30)) == (False, "no", (20, 10))
     assert first_to_see(nodes).id == "b"
 
 
@@ -163,9 +163,9 @@ def test_a_run_is_told_by_its_events() -> None:
 
 
 def test_a_single_call_of_a_fan_out_is_one_call() -> None:
-    assert words(GraphNode("a", trace={"calls": [{}]})) == "1 call"
-    assert words(GraphNode("a", trace={"calls": [{}, {}]})) == "2 calls"
-    assert words(GraphNode("a", trace={"calls": []})) == "0 calls", "an empty list was gone over"
+    assert node_remark(GraphNode("a", trace={"calls": [{}]})) == "1 call"
+    assert node_remark(GraphNode("a", trace={"calls": [{}, {}]})) == "2 calls"
+    assert node_remark(GraphNode("a", trace={"calls": []})) == "0 calls", "an empty list was gone over"
 
 
 def test_what_did_not_run_has_no_bar() -> None:

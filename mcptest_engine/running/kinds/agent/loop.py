@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mcptest_engine.core.clipping import told_error
+from mcptest_engine.core.clipping import describe_error
 from mcptest_engine.core.effects import CallDecision, DecidedBy
 from mcptest_engine.core.errors import ServerError, UsageError
 from mcptest_engine.core.tasks import run_together
@@ -245,10 +245,10 @@ async def _make(call: ToolCall, desk: LoopServices) -> None:
         call.is_error = answer["result"].get("isError") is True
         call.told = answer_for_model(answer["result"])
         return
-    call.error, call.is_error = told_error(answer["error"], desk.redact), True
+    call.error, call.is_error = describe_error(answer["error"], desk.redact), True
     call.told = cut_to_limit(f"error: {_error_text(answer['error'])}")
 
 
 def _error_text(error: object) -> str:
     message = error.get("message") if isinstance(error, dict) else None
-    return message if isinstance(message, str) and message else told_error(error)
+    return message if isinstance(message, str) and message else describe_error(error)

@@ -165,7 +165,7 @@ class RunServices:
         """Whose failure an error is."""
         return failure_of(error).kind
 
-    def told(self, node: NodeTrace, *, begun: bool) -> None:
+    def emit_node(self, node: NodeTrace, *, begun: bool) -> None:
         """A node was begun, or has ended."""
         if self._emit is None:
             return

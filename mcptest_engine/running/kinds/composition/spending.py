@@ -144,7 +144,7 @@ class Spending:
         if self.tripped is None and self.max_duration_ms is not None and self._seconds * 1000 > self.max_duration_ms:
             self.tripped = "max_duration_ms"
 
-    def words(self) -> str:
+    def describe_excess(self) -> str:
         """What was crossed, and how far: "max_cost_usd: the calls cost $0.06, over $0.05"."""
         calls, they = ("the calls of all cases", "all cases") if self.of_all else ("the calls", "it")
         if self._unknown:

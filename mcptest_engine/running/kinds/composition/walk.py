@@ -70,7 +70,7 @@ class WalkEnvironment(Protocol):
         """Whose failure an error is."""
         ...
 
-    def told(self, node: NodeTrace, *, begun: bool) -> None:
+    def emit_node(self, node: NodeTrace, *, begun: bool) -> None:
         """A node was begun, or has ended."""
         ...
 
@@ -164,7 +164,7 @@ class Walk:
         spending.took(seconds)
         trace = Trace(self._program, self._nodes, duration_ms=seconds * 1000)
         if spending.tripped is not None:
-            trace.tripped, trace.budget_words = spending.tripped, spending.words()
+            trace.tripped, trace.budget_words = spending.tripped, spending.describe_excess()
         await self._assemble(trace)
         return trace
 
@@ -240,7 +240,7 @@ class Walk:
         started = clock()
         node.started_ms = (started - self._began) * 1000
         node.place = next(self._places)
-        self._world.told(node, begun=True)
+        self._world.emit_node(node, begun=True)
         try:
             await self._perform(node)
         except _Failed as wrong:
@@ -262,7 +262,7 @@ class Walk:
             node.duration_ms = 0.0 if node.plan.stood_in else (clock() - started) * 1000
         if node.status != OK:
             node.output = None
-        self._world.told(node, begun=False)
+        self._world.emit_node(node, begun=False)
         self._done(number)
 
     def _done(self, number: int) -> None:
@@ -506,9 +506,9 @@ class Walk:
         return f"the tool reported an error: {content_text(result, 300, self._world.redact) or '(no text)'}"
 
     def _rpc_error_text(self, error: object) -> str:
-        from mcptest_engine.core.clipping import told_error
+        from mcptest_engine.core.clipping import describe_error
 
-        return told_error(error, self._world.redact)
+        return describe_error(error, self._world.redact)
 
     async def _assemble(self, trace: Trace) -> None:
         output = self._program.output

@@ -13,7 +13,7 @@ import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.clipping import told_error
+from mcptest_engine.core.clipping import describe_error
 from mcptest_engine.core.costs import composition_name, sum_costs
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.results import Failure, FailureKind, NotRun, Verdict
@@ -289,7 +289,7 @@ class Candidates:
     def _fault(self, tool: str, answer: Mapping[str, object]) -> str | None:
         """Why what came is no answer, in the server's words."""
         if answer.get("error") is not None:
-            return f"the server answered {told_error(answer['error'], self._redact)}"
+            return f"the server answered {describe_error(answer['error'], self._redact)}"
         result = answer.get("result")
         if isinstance(result, dict) and result.get("isError") is True:
             told = content_text(result, _TOLD, self._redact) or "(no text)"
@@ -397,7 +397,7 @@ async def judged_outcome(
     )
     if judgement.verdict is Verdict.PASS:
         return outcome
-    message = one_line(redact(judgement.told), _TOLD)
+    message = one_line(redact(judgement.summary), _TOLD)
     if judgement.verdict is not Verdict.FAIL:
         return outcome._replace(message=message)
     return outcome._replace(message=message, failure=Failure(kind=FailureKind.SCORE, message=message))
