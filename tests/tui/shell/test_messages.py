@@ -28,7 +28,7 @@ async def test_what_is_run_of_a_filter_is_told_until_the_run_ends(workbench, dem
 async def test_what_is_over_takes_no_other_message_with_it(workbench, demo):
     async with workbench() as pilot:
         app = pilot.app
-        over = []
+        over: list[bool] = []
         app.say("the first", over=lambda: bool(over))
         app.refresh_status()
         assert "the first" in status(pilot)
