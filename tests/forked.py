@@ -485,6 +485,9 @@ class WarmPopen(subprocess.Popen[Any]):
     Everything but where its modules come from is as after `exec`: descriptors, environment, directory, group, signals.
     """
 
+    forks_engines = False
+    """Whether the workbench's engine is forked, too; a workbench that was forked starts it as everywhere."""
+
     def _execute_child(self, *given: Any) -> None:  # the one place where all of `Popen`'s arguments are worked out
         names = ("args", "executable", "preexec_fn", "close_fds", "pass_fds", "cwd", "env", "_", "_flags", "shell")
         args, executable, preexec_fn, _, pass_fds, cwd, env, _, _, shell = given[: len(names)]
@@ -493,7 +496,12 @@ class WarmPopen(subprocess.Popen[Any]):
         argv: list[str] = [os.fspath(word) for word in ([args] if isinstance(args, str | os.PathLike) else args)]
         main = (
             None
-            if executable or preexec_fn or pass_fds or shell or not all(isinstance(word, str) for word in argv)
+            if executable
+            or preexec_fn
+            or pass_fds
+            or shell
+            or not all(isinstance(word, str) for word in argv)
+            or (tuple(argv) == worker_argv() and not self.forks_engines)
             else _warm_main(argv, os.environ if env is None else env)
         )
         if main is None or (cwd is not None and not Path(cwd).is_dir()):
@@ -528,6 +536,8 @@ class WarmPopen(subprocess.Popen[Any]):
 
 class NurseryPopen(WarmPopen):
     """The same for what the process of the tests starts: that has grown too large to be forked, so the nursery is."""
+
+    forks_engines = True
 
     def _forked(
         self,
