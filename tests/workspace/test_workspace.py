@@ -218,7 +218,12 @@ def test_a_saved_run_is_looked_at_once_for_all_suites_of_a_command(tmp_path, mon
     saved = [workspace.save_run(record(path)) for path in paths]
     looked_at = []
     lstat = os.lstat
-    monkeypatch.setattr(os, "lstat", lambda path, **more: looked_at.append(path) or lstat(path, **more))
+
+    def noting_lstat(path, **more):
+        looked_at.append(path)
+        return lstat(path, **more)
+
+    monkeypatch.setattr(os, "lstat", noting_lstat)
     with workspace.remembered_runs():
         assert next(workspace.run_files_of(paths[4])) == saved[4]
         assert [path for path in looked_at if path in saved] == saved[:3:-1], "no further back than is needed"

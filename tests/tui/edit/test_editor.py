@@ -339,16 +339,14 @@ async def test_the_cursor_stays_in_view_and_its_test_in_the_outline_whatever_the
         screen = await opened(pilot, suite, line=text.count("\n") - 4)
         for size in ((200, 50), (80, 24), (120, 40), (80, 16)):
             await pilot.resize_terminal(*size)
-            area = screen.current.area
-            await until(
-                pilot,
-                lambda area=area: (
-                    area.scroll_offset.y <= area.cursor_location[0] < area.scroll_offset.y + area.size.height
-                ),
-                what=f"the cursor at {size}",
-            )
+            await until(pilot, lambda: shows_cursor(screen.current.area), what=f"the cursor at {size}")
         await pilot.resize_terminal(200, 50)
         await until(pilot, lambda: screen.query_one("#outline").cursor == len(screen.query_one("#outline").entries) - 3)
+
+
+def shows_cursor(area: Any) -> bool:
+    top: int = area.scroll_offset.y
+    return top <= area.cursor_location[0] < top + area.size.height
 
 
 async def test_completion(suite: Path, workbench: Callable[..., Any]) -> None:

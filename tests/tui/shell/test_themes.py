@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -160,7 +161,7 @@ async def test_with_sixteen_colours_no_text_is_bold_and_black(workbench, place, 
         assert next(segment.style for segment in lines_of(app)[0] if "1 Tests" in segment.text).reverse
         for keys, shown in ((["apostrophe"], "a1 Tests"), (["escape", "ctrl+p"], "Palette")):
             await pilot.press(*keys)
-            await until(pilot, lambda shown=shown: shown in text_of(app))
+            await until(pilot, partial(lambda shown: shown in text_of(app), shown))
             assert bold_and_black(app) == []
 
 
