@@ -334,18 +334,18 @@ When it does not hold, the message names the assertion, the target, and why:
 assertion 1 (`result.content[0].text`) failed: substring `operational` not found in `status: degraded`
 ```
 
-An assertion may carry a `message:` of its own, which is put in front, and `transform: {jq: PROGRAM}`, which rewrites the
+An assertion can have its own `message:`, which comes before this text, and `transform: {jq: PROGRAM}`, which rewrites the
 value before the matcher sees it: `fromjson | .items[0].name` reads JSON inside a text. A transform gives exactly one output;
 none or several is a failure.
 
-A matcher that holds for every value of its kind is a warning of `mcptest validate`, and an error with `--strict`:
+`mcptest validate` warns about a matcher that holds for every value of its kind; with `--strict` it is an error:
 `contains: ""` (also where a cell of `cases:` is empty), `starts-with: ""`, `regex: ".*"`, `subset: {}`, `schema: {}`. Write
 `length: { gt: 0 }` for any text that is not empty, `type: object` for any object, and `exists: true` for any value.
 
 ## Targets
 
 A target is a path into the answer: `result` and `error` as the server sent them, `json` (the first text read as JSON),
-`duration_ms`, `attempt`, `request`, `notifications`, `http`. The short form of an assertion has the target for its key:
+`duration_ms`, `attempt`, `request`, `notifications`, `http`. In the short form of an assertion, the key is the target:
 `expect: { text: { contains: operational } }`; see [the short form](suite.md#the-short-form-of-assertions).
 
 | write | for |
@@ -355,8 +355,8 @@ A target is a path into the answer: `result` and `error` as the server sent them
 | `result["any key"]` | a member whose name has dots, spaces or brackets |
 | `result.content[*].text` | of every element; gives a list |
 
-A path that leads nowhere is *absent*, which is not null: `exact: null` fails on it, `exists: false` holds. What every other
-matcher says of it names what is there instead: ``does not exist: `result` has `content`, `isError`; did you mean `content`?``
+A path that leads nowhere is *absent*, which is not null: `exact: null` fails, and `exists: false` holds. The message of every
+other matcher names what is there instead: ``does not exist: `result` has `content`, `isError`; did you mean `content`?``
 """
 
 

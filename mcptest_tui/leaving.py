@@ -49,7 +49,7 @@ class Leaving:
     def ask(self) -> None:
         """Quit, after a question when text is unsaved or a run is on."""
         unsaved = [name for screen in self._app.work_screens() for name in screen.unsaved()]
-        lines = [f"Unsaved: {', '.join(unsaved)} (a draft is kept)"] if unsaved else []
+        lines = [f"Unsaved: {', '.join(unsaved)} (saved as a draft)"] if unsaved else []
         if self._runs.progress.busy:
             lines.append("A run is active; its servers will be ended.")
         undecided = self._reviews.unwritten()

@@ -425,7 +425,7 @@ class PlainWorkbench:
         state = self.reviews.state
         item = state.current
         if item is None or state.decision(item) is not None:
-            self.out.put("all is decided; the command write writes it")
+            self.out.put("all proposals are decided; the command write saves them")
             return
         self.out.put(f"proposal {state.at + 1} of {len(state.items)}, {one_line(item.title, LONGEST)}, in {item.place}")
         self.out.put_text(item_lines(item, None))
@@ -521,7 +521,7 @@ class PlainWorkbench:
         for problem in wanted.problems:
             self.out.put(one_line(problem, LONGEST))
         if not chosen:
-            self.out.put(wanted.why_empty(Known.of(rows)) or "no test is like that" if rows else "no tests are open")
+            self.out.put(wanted.why_empty(Known.of(rows)) or "no test matches" if rows else "no tests are open")
             return None
         return chosen
 

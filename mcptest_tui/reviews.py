@@ -168,7 +168,7 @@ class Reviews:
             for choice, word in ((ACCEPT, "accepted"), (REJECT, "rejected"))
             if counts[choice]
         )
-        return f"Review: {told}, not written (the proposals are kept)."
+        return f"Review: {told}, not written; the proposals stay open."
 
 
 def _said(done: dict[str, Any]) -> str:

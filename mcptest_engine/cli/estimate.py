@@ -57,7 +57,7 @@ def _lines(suite: str, found: Sequence[CompositionEstimate], cost: Expected, tok
             yield f"  unknown, and not part of the estimate: {names}"
     if len(found) > 1:
         yield ""
-        yield f"in all: {_sums(cost, tokens, whole=not any(one.unknown for one in found))}"
+        yield f"total: {_sums(cost, tokens, whole=not any(one.unknown for one in found))}"
 
 
 def _sums(cost: Expected, tokens: Expected, *, whole: bool) -> str:

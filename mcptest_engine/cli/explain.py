@@ -90,7 +90,7 @@ def _sums(sums: Sums) -> Iterator[str]:
     parts = [counted(sums.scorer_calls, "call") + " of scorers", f"{_range(sums.judge_calls)} of judges"]
     turns = f"in at most {counted(sums.turns, 'turn')}"
     parts += [f"{counted(sums.answers, 'conversation')} with models {turns}"] if sums.answers else []
-    yield f"in all: {', '.join(parts)}"
+    yield f"total: {', '.join(parts)}"
     if sums.judge_calls[1]:
         yield f"judges: about {sums.tokens:,} tokens, {_cost(sums.cost_usd)}"
         yield f"an answer that does not exist yet counts as {UNKNOWN_ANSWER_TOKENS} tokens"

@@ -1,7 +1,7 @@
-"""How a server's failure is told: one place for the words, so that stdio and HTTP say the same thing the same way.
+"""The messages of server failures: stdio and HTTP use the same sentences.
 
 Inside `servers/` a failure is a `CallFailed`: a clause without its subject ("exited with code 3 …"). It becomes a sentence
-when it is known who asked: `server "x" exited …` for a call, `server "x" did not start: it exited …` for the handshake.
+when it is known who called: `server "x" exited …` for a call, `server "x" did not start: it exited …` for the handshake.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from mcptest_engine.servers.spec import ServerSpec
+
+UNREACHED = "could not be reached: "
+"""How the clause of a failed connection begins."""
 
 BY_HAND = "was ended by hand"
 """The clause of what a person ended."""
@@ -102,6 +105,8 @@ class CallFailed(Exception):
         """The public error for a handshake that failed in `method`."""
         clause = self.clause + (f' before it answered "{method}"' if self.ending is not None else "")
         message = f'server "{server}" did not start: it {clause}'
+        if self.clause.startswith(UNREACHED):
+            message = f'cannot connect to server "{server}": {self.clause.removeprefix(UNREACHED)}'
         return self._public(ServerDidNotStart, message, clause, server, stderr_tail, hint)
 
     def plain(self, *, server: str, stderr_tail: str) -> ServerError:

@@ -60,7 +60,7 @@ _OTHER_METHODS = {
 _SUBSCRIBED = "there, `client: { subscriptions: [URI] }` subscribes to changes"
 # The requests that not every revision has, and what 2026-07-28 has instead.
 _OF_ONE_ERA = {
-    "ping": "use `server/discover`, which every server answers there",
+    "ping": "use `server/discover`, which every server of that revision answers",
     "logging/setLevel": "there, `client: { log_level: … }` requests log messages",
     "resources/subscribe": _SUBSCRIBED,
     "resources/unsubscribe": _SUBSCRIBED,
@@ -519,9 +519,7 @@ class _TestChecks:
         protocol = settings.get("protocol")
         if method == "server/discover":
             if protocol is None or protocol in HANDSHAKE_REVISIONS:
-                message = (
-                    f"{quoted(method)} exists only in revision {STATELESS_REVISION}, which this server is not asked for"
-                )
+                message = f"{quoted(method)} exists only in revision {STATELESS_REVISION}, not offered to this server"
                 hint = f'give the server `protocol: "{STATELESS_REVISION}"` or `protocol: auto`'
                 self._places.warn(file, path, message, hint)
         elif protocol == STATELESS_REVISION:

@@ -139,8 +139,8 @@ class CompositionChecks:
                 message = f"a node cannot be called {quoted(own_id)}, a name that templates reserve"
                 self._places.tell(file, (*place, "id"), message, "choose another id")
             elif not _ID.fullmatch(own_id):
-                message = f"{quoted(own_id)} is not a valid node id: templates could not name it"
-                hint = "letters, digits, `_` and `-`, and no digit or `-` first"
+                message = f"{quoted(own_id)} is not a valid node id: templates cannot refer to it"
+                hint = "use letters, digits, `_` and `-`, and begin with a letter or `_`"
                 self._places.tell(file, (*place, "id"), message, hint)
             elif own_id in seen:
                 message = f"duplicate node id {quoted(own_id)}: two nodes of a composition cannot have one id"
@@ -326,7 +326,9 @@ class CompositionChecks:
             first, after = nodes[circle[0]], names[1 % len(names)]
             index = next(index for index, parent in first.parents if parent.id == after)
             message = f"the nodes need each other in a cycle: {shown}{more} → `{names[0]}`"
-            self._places.tell(file, (*first.path, "needs", index), message, "take one of these out of its `needs`")
+            self._places.tell(
+                file, (*first.path, "needs", index), message, "remove one of these nodes from a `needs` list"
+            )
 
     def _check_output(self, entry: Mapping[str, object], known: set[str], file: int, path: Pointer) -> None:
         output = entry.get("output")

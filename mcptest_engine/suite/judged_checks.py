@@ -92,7 +92,7 @@ class JudgedChecks:
     def _check_type(self, kind: object, file: int, path: Pointer) -> None:
         if isinstance(kind, str) and kind and kind != EXEC:
             message = f"scorer type {quoted(kind)} is not available in this build, so everything that it grades fails"
-            hint = did_you_mean(kind[:80], (EXEC,)) or "ask the platform from a program of your own, with `type: exec`"
+            hint = did_you_mean(kind[:80], (EXEC,)) or "call the platform from a program of your own, with `type: exec`"
             self._places.warn(file, path, message, hint)
 
     def check_judge(self, judge: object, file: int, path: Pointer) -> None:
@@ -106,7 +106,7 @@ class JudgedChecks:
             return
         if type(jury) is int and jury > 0 and jury % 2 == 0:
             message = f"a jury of {jury} can be split evenly, and a split jury passes no answer"
-            self._places.warn(file, (*path, "jury"), message, f"ask {jury - 1} or {jury + 1}")
+            self._places.warn(file, (*path, "jury"), message, f"use a jury of {jury - 1} or {jury + 1}")
 
     def _check_jury(self, judge: Mapping[str, object], file: int, path: Pointer) -> None:
         """A jury of several models."""

@@ -417,7 +417,7 @@ def bound_message(schema: dict[str, Any], value: Any) -> str | None:
         least, most = schema.get("minItems", 0), schema.get("maxItems")
         if most is not None and least == most and len(value) != least:
             kind = "numbers" if schema.get("items", {}).get("type") == "number" else "texts"
-            return f"expected a list of {least} {kind}, found {len(value)}"
+            return f"expected a list of {least} {kind}, found a list of {len(value)}"
         if len(value) < least:
             return "the list must not be empty"
         if most is not None and len(value) > most:

@@ -102,7 +102,7 @@ def _check_program(value: dict[str, Any], server: Placed, places: Places) -> Non
     if isinstance(url, str) and has_userinfo(url):
         places.tell(server.file, (*path, "url"), USERINFO_MESSAGE, USERINFO_HINT)
     if isinstance(url, str) and "${" not in url and not _is_readable(url):
-        hint = f"`http://127.0.0.1:0/mcp` can be read; port 0 means a free port, which is `{_PORT_PLACE}` in `command`"
+        hint = f"write a URL such as `http://127.0.0.1:0/mcp`; a free port replaces port 0, and `{_PORT_PLACE}` in `command`"
         places.tell(server.file, (*path, "url"), "the host or the port in this URL cannot be read", hint)
     if "command" not in value or "url" not in value:
         way = "command" if "command" in value else "url"
@@ -110,16 +110,14 @@ def _check_program(value: dict[str, Any], server: Placed, places: Places) -> Non
             told = f"`ready` has no effect on a server with `{way}` alone; it goes with `command` and `url`"
             places.tell(server.file, (*path, "ready"), told, _NOT_READY[way], key=True)
         if isinstance(url, str) and _port_of(url) == 0 and "command" not in value:
-            told = "port 0 means a free port, which only a program that mcptest starts can be given"
+            told = "port 0 means a free port, but mcptest can choose a port only for a program that it starts"
             places.tell(server.file, (*path, "url"), told, "add `command`, or write the port of the server")
         return
     if "wait_for_ready" in value:
         told = "`wait_for_ready` has no effect on a server with `command` and `url`: mcptest starts it"
         places.tell(server.file, (*path, "wait_for_ready"), told, "use `ready`", key=True)
     if isinstance(url, str) and _port_of(url) == 0 and _PORT_PLACE not in str([value["command"], value.get("env")]):
-        told = (
-            f"`url` has port 0, which means a free port, but the program is not told which: `{_PORT_PLACE}` is missing"
-        )
+        told = f"`url` has port 0, which means a free port, but the program does not get its number: `{_PORT_PLACE}` is missing"
         hint = f"write `{_PORT_PLACE}` where `command` or `env` takes the port, such as `--port={_PORT_PLACE}`"
         places.tell(server.file, (*path, "url"), told, hint)
     if isinstance(ready, dict):

@@ -251,12 +251,14 @@ def _alias_character(stuck: _Stuck) -> Fault | None:
         ):
             return Fault(
                 stuck.context_index,
-                f"`{char}` at the start of a text means something else in YAML",
+                f"text cannot start with `{char}`, which has another meaning in YAML",
                 "put the text in quotes",
             )
     if "tag" in stuck.says:
         return Fault(
-            stuck.context_index, "`!` at the start of a text means something else in YAML", "put the text in quotes"
+            stuck.context_index,
+            "text cannot start with `!`, which has another meaning in YAML",
+            "put the text in quotes",
         )
     return None
 

@@ -34,8 +34,8 @@ _SCREEN: tuple[Action, ...] = (
         "End",
         "stop",
         "connections.disconnect",
-        "End the session with the server, and what runs of it.",
-        idle="nothing runs of this server",
+        "End the session and the processes of the server.",
+        idle="no process of this server is running",
     ),
     Action(
         "servers.refresh", "Reload", "reload", "connections.refresh", "Read the lists of the server again.", show=False

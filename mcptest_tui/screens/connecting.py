@@ -259,7 +259,7 @@ class Connections(Controller):
         if server.path:
             self.workbench.go("edit", path=server.path, line=_line_of(server))
         else:
-            self.workbench.say(f"{server.name} stands in no suite: {key_of('suite.new')} makes one")
+            self.workbench.say(f"{server.name} is in no suite: {key_of('suite.new')} makes one")
 
     def action_traffic(self) -> None:
         """What is said with it."""

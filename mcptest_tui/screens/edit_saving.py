@@ -326,7 +326,7 @@ class Saving(FileController):
         if written:
             await self.announce(doc)
             if kept is not None:
-                self.workbench.tell("theirs is kept", hint=path_here(str(kept)))
+                self.workbench.tell("theirs is saved as a draft", hint=path_here(str(kept)))
         return written
 
     def _put_theirs_aside(self, path: str) -> tuple[str, Path | None]:
@@ -347,7 +347,7 @@ class Saving(FileController):
             self.workbench.tell("your text cannot be saved as a draft, so nothing was changed", severity="error")
             return
         self._take(doc, there)
-        self.workbench.tell("mine is kept", hint=path_here(str(kept)))
+        self.workbench.tell("mine is saved as a draft", hint=path_here(str(kept)))
 
         async def go() -> None:
             await self._diagnostics.check_now(doc)

@@ -31,7 +31,7 @@ WAYS = {
     "demo": ("Try the demo", "the example suite, embedded server"),
     "new_suite": ("Make a suite from a server", "type its command or its URL"),
     "servers": ("Servers found on this machine", "from the settings of coding agents"),
-    "open_file": ("Open a file", "a suite that lies elsewhere"),
+    "open_file": ("Open a file", "a suite in another folder"),
 }
 SESSION = "home"
 STDERR_SHOWN = 5

@@ -363,9 +363,7 @@ class ReviewScreen(WorkScreen):
         if item.stale:
             told = f"it can only be rejected: {item.stale}"
         elif item.is_missing_arguments(text):
-            told = (
-                f"it needs arguments that the server takes: {key_of('review.edit')} gives them, then it can be accepted"
-            )
+            told = f"it needs arguments that the server accepts: {key_of('review.edit')} gives them, then it can be accepted"
         else:
             return False
         self.workbench.say(told, "warning")

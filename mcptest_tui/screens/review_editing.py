@@ -69,7 +69,7 @@ class Editing(Controller):
         item = self._edited()
         self._close_editor()
         if item is not None and item.id in self._state.drafts:
-            told = f"the edited text is kept, and not accepted: {key_of('review.edit')} goes on with it"
+            told = f"the edited text is saved, but not accepted: {key_of('review.edit')} goes on with it"
             self.workbench.say(told, "warning")
         return True
 
@@ -79,7 +79,7 @@ class Editing(Controller):
         if item is None:
             return
         if item.is_cut:
-            self.workbench.say(f"this is too long to be edited here: {key_of('review.source')} opens the suite")
+            self.workbench.say(f"this is too long to edit here: {key_of('review.source')} opens the suite")
             return
         self._leave_written()
         decision = self._state.decision(item)
@@ -147,7 +147,7 @@ class Editing(Controller):
 
     async def _problem_of(self, item: Item, text: str) -> str | None:
         if item.is_missing_arguments(item.undescribed(text)):
-            return "it still needs arguments that the server takes: change `args`"
+            return "it still needs arguments that the server accepts: change `args`"
         try:
             told = await self.workbench.engine.ask("review_check", id=item.id, text=text)
         except EngineError as wrong:

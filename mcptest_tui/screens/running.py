@@ -79,7 +79,7 @@ class Running(Controller):
         test = self._tests.test()
         group = next((group for group in failures_by_cause(failed) if test in group), [])
         if group:
-            self._run(None, [row.id for row in group], "that failed of this cause")
+            self._run(None, [row.id for row in group], "that failed for this cause")
         else:
             self.workbench.say("the test under the cursor has not failed")
 

@@ -54,7 +54,7 @@ def settings_of(app: AppInterface, keymap_problems: tuple[str, ...]) -> list[Cho
             "themes",
             f"Own themes: {user_themes_dir()}",
             "",
-            f"Copy one of ours there; {enter} copies the path.",
+            f"Copy one of the themes of mcptest there; {enter} copies the path.",
             "Looks and keys",
         ),
     ]

@@ -273,7 +273,7 @@ class TrafficScreen(WorkScreen):
         if traffic.paused:
             told.append(f"paused, {traffic.missed:,} more")
         if traffic.dropped:
-            told.append(f"{traffic.dropped:,} were too many to keep")
+            told.append(f"{traffic.dropped:,} not saved: too many")
         problem = shown(one_line(traffic.filter.problem, 90), style="$text-warning")
         show_titles(pane, shown("  ".join(told)), problem)
         if self._is_empty is bool(count):
@@ -300,7 +300,7 @@ class TrafficScreen(WorkScreen):
         if row is None:
             return
         if row.gone:
-            self._put(row, row.text, "the engine that kept it is gone; this is its beginning")
+            self._put(row, row.text, "the engine that stored it has ended; this is its beginning")
             return
         in_background(self, partial(self._fetch, row), "traffic.body")
 
@@ -327,7 +327,7 @@ class TrafficScreen(WorkScreen):
             value = json.loads(text) if row.kind not in ("stderr", "noise") else None
         except (ValueError, RecursionError):
             value = None
-        self._note = note or ("" if value is None or whole(value) else "only the first part of it is kept")
+        self._note = note or ("" if value is None or whole(value) else "only the first part of it is saved")
         if value is None:
             self.message.show_text(text)
         else:
@@ -381,7 +381,7 @@ class TrafficScreen(WorkScreen):
         row = self.rows.row()
         answer = row.answer if row is not None and row.answer is not None else row
         if answer is None or answer.status is None:
-            self.workbench.say("it came in no HTTP response")
+            self.workbench.say("it was not in an HTTP response")
         else:
             in_background(self, partial(self._headers, answer), "traffic.headers")
 
@@ -392,7 +392,7 @@ class TrafficScreen(WorkScreen):
             self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
             return
         text = "\n".join(f"{name}: {value}" for name, value in (http.get("headers") or {}).items())
-        self.values.show(f"HTTP {row.status}", text or "its headers are not kept any more", "the headers")
+        self.values.show(f"HTTP {row.status}", text or "its headers are no longer saved", "the headers")
 
     def action_again(self) -> None:
         """The same call once more, in the form of the servers' screen."""

@@ -136,7 +136,7 @@ def _conversation(trace: Mapping[str, object], path: Path) -> Iterator[Entry]:
     number = 0
     for at, turn in enumerate(turns):
         if left_out and at == len(turns) // 2:
-            yield Entry("note", text=f"{counted(left_out, 'turn')} in between are not kept here")
+            yield Entry("note", text=f"{counted(left_out, 'turn')} in between are not saved here")
             number += max((int(total) if is_amount(total) else replies) - replies, 0)
         if not isinstance(turn, dict):
             continue

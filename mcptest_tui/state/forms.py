@@ -97,7 +97,7 @@ class Form:
             validator = compile_schema(self.schema)
             errors = list(validator.iter_errors(self.arguments()))[:20]
         except SchemaError as wrong:
-            self.note = f"the schema cannot be checked against: {wrong.message}"
+            self.note = f"cannot check against the schema: {wrong.message}"
             return
         except (ValueError, RecursionError) as wrong:
             self.note = f"not checked: {wrong}"

@@ -221,7 +221,7 @@ def _headline(row: TestRow, result: Mapping[str, Any]) -> TextLine:
     elif row.waits:
         pieces.append((f"   waits for {key_of('run.this')}: {row.waits}", "inconclusive"))
     elif row.outdated:
-        pieces.append(("   of an older text", "dim"))
+        pieces.append(("   from an earlier version of the test", "dim"))
     return line(*pieces)
 
 
@@ -621,7 +621,7 @@ def spark(values: Sequence[float]) -> str:
 def history_lines(past: Sequence[Mapping[str, Any]], now: float | None = None) -> list[TextLine]:
     """The tab "History": newest first, as the engine gives it."""
     if not past:
-        return [line(("no run of this test is kept yet", "dim"))]
+        return [line(("no run of this test is saved yet", "dim"))]
     if len(past) == 1:
         return [line(("1 run", "dim")), BLANK, *_past(past, now)]
     times = [float(item.get("duration_ms") or 0.0) for item in reversed(past)]
@@ -683,7 +683,7 @@ def log_lines(row: TestRow, server: ServerView | None) -> list[TextLine]:
     text = tail or ("" if server is None else server.of_run(row.run_id).stderr)
     name = safe(row.server)
     if not text.strip() and server is not None and server.stderr:
-        return [line((f"what {name} wrote in the run of this result is no longer saved", "dim"))]
+        return [line((f"the stderr of {name} in that run is no longer saved", "dim"))]
     if not text.strip():
         return [line((f"{name} wrote nothing on stderr", "dim"))]
     lines = [line((f"stderr of {name}, {source}", "dim")), BLANK]

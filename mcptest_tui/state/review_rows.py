@@ -59,7 +59,7 @@ def item_lines(item: Item, decision: Decision | None, *, info: bool = False, sta
     after = decision.text if decision is not None and decision.text is not None else item.after
     lines += diff_lines(item.before, after) if item.before or after else []
     if item.is_cut:
-        lines.append(line((f"the rest is too long to be shown; {key_of('review.source')} opens the suite", "dim")))
+        lines.append(line((f"the rest is too long to show; {key_of('review.source')} opens the suite", "dim")))
     lines.append(BLANK)
     lines += _facts(item, info=info, stability=stability)
     return lines

@@ -339,7 +339,7 @@ def rest_question(state: Reviewing, choice: str) -> tuple[list[Item], str, list[
         loosening = sum(item.loosens is not None for item in rest)
         volatile = sum(item.loosens is None and item.is_volatile for item in rest)
         if loosening:
-            left.append(f"{counted(loosening, 'proposal')} by which a test would ask for less; look at each")
+            left.append(f"{counted(loosening, 'proposal')} that would make a test demand less; look at each")
         stale = sum(bool(item.stale) for item in rest)
         if stale:
             left.append(f"{counted(stale, 'proposal')} that can only be rejected; each says why")

@@ -210,7 +210,7 @@ class JsonTree(Lines):
             shown = one_line(preview(row.value, max(left, 8)), left) if left > 12 else ""
             return [(shown, ""), (one_line(f"{'  ' if shown else braces[0] + ' '}{told}", room), "json-tree--dim")]
         if row.kind == "file":
-            told = f"{row.value.get('bytes', 0):,} bytes, kept in a file of their own; space shows them"
+            told = f"{row.value.get('bytes', 0):,} bytes, saved in a separate file; space shows them"
             return [(one_line(told, room), "json-tree--dim")]
         if row.kind != "string":
             return [(one_line(scalar_text(row.value), room), f"json-tree--{row.kind}")]

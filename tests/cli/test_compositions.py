@@ -120,7 +120,7 @@ def test_an_estimate_says_what_is_known_and_what_is_not(mcptest: Command, packag
     assert breaks["unknown"] == ["a", "b"]
     text = mcptest("run", "--dry-run", "--estimate-cost").stdout
     assert "unknown, and not part of the estimate: `a`, `b`" in text
-    assert "in all: expected $0.036 and 600 tokens and what is unknown, no upper limit is known" in text
+    assert "total: expected $0.036 and 600 tokens and what is unknown, no upper limit is known" in text
     refused = mcptest("run", "--estimate-cost")
     assert (refused.returncode, "add --dry-run" in refused.stderr) == (2, True)
 

@@ -131,8 +131,11 @@ QUESTIONS = {
         "passes because the test changed",
         'exact: 21 → type: "integer"',
     ),
-    "What acted on the server, and who decided that?": (
-        *("What acted: 2 of 29 tool calls", "cancel_reservation 1 call, destructive, executed, decided by the suite"),
+    "Calls with effects on the server, and who decided that?": (
+        *(
+            "Calls with effects: 2 of 29 tool calls",
+            "cancel_reservation 1 call, destructive, executed, decided by the suite",
+        ),
         "reserve_book 1 call, mutating, executed, decided by the suite",
     ),
     "What was not decided, and why?": ("stock is counted at night", "skipped: waits for the new scanner"),

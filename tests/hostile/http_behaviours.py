@@ -52,6 +52,11 @@ def started(does: str, says: str, advice: str, **more: object) -> HttpBehaviour:
     return HttpBehaviour(does, "server", START + says, advice, method="initialize", **more)  # type: ignore[arg-type]
 
 
+def unreached(does: str, says: str, advice: str, **more: object) -> HttpBehaviour:
+    says = f'cannot connect to server "{SERVER}": {says}'
+    return HttpBehaviour(does, "server", says, advice, method="initialize", **more)  # type: ignore[arg-type]
+
+
 def broke(does: str, fault: str, advice: str, *steps: Step) -> HttpBehaviour:
     return HttpBehaviour(does, "server", BROKE + fault, advice, steps)
 
@@ -62,11 +67,11 @@ def waited(does: str, advice: str, *steps: Step) -> HttpBehaviour:
 
 HTTP_BEHAVIOURS = (
     # --- before a session is there
-    started("is not there", "it could not be reached: connection refused at {url}",
+    unreached("is not there", "connection refused at {url}",
             "start it before; `wait_for_ready` waits for one that is starting", speaks=""),
-    started("speaks plain HTTP at an https URL", "it could not be reached: TLS failed: …", "do as the hint says",
+    unreached("speaks plain HTTP at an https URL", "TLS failed: …", "do as the hint says",
             hint="it may use plain HTTP: try an http URL", scheme=TLS),
-    started("has a certificate that nobody here trusts", "it could not be reached: TLS failed: …", "do as the hint says",
+    unreached("has a certificate that nobody here trusts", "TLS failed: …", "do as the hint says",
             hint="name the authority that signed its certificate in `http.verify`, or set `http.verify: false`",
             scheme=TLS, speaks=TLS),
     started("closes every connection", "it closed the connection without an answer at {url}", "look at its logs",

@@ -392,10 +392,10 @@ def test_a_plan_tells_what_no_model_will_answer(mcptest: Run, folder: Folder) ->
     folder.suite({"good": says("pass")}, {"name": "e", "prompt": "Summarize.", "rubric": "short"})
     done = mcptest("eval", "--explain")
     assert "  scorer  good (exec): ./good.sh\n          deferred: no model provider" in done.stdout
-    assert "in all: 0 calls of scorers, 0 calls of judges\n" in done.stdout
+    assert "total: 0 calls of scorers, 0 calls of judges\n" in done.stdout
     with_key = mcptest("eval", "--explain", OPENAI_API_KEY="sk-none")
     assert (
-        "in all: 1 call of scorers, 0 calls of judges, 1 conversation with models in at most 10 turns\n"
+        "total: 1 call of scorers, 0 calls of judges, 1 conversation with models in at most 10 turns\n"
         in with_key.stdout
     )
 
@@ -423,7 +423,7 @@ def test_a_plan_starts_nothing_and_asks_nobody(mcptest: Run, folder: Folder) -> 
     assert "  scorer  good (exec): ./good.sh\n" in done.stdout
     assert "  rubric  brief (weight 2)\n          kind (weight 1)\n" in done.stdout
     assert "  judge   gpt-5-mini, a jury of 3; passes from 0.8\n  calls   3 calls, about " in done.stdout
-    assert re.search(r"^in all: 1 call of scorers, 3 calls of judges$", done.stdout, re.MULTILINE)
+    assert re.search(r"^total: 1 call of scorers, 3 calls of judges$", done.stdout, re.MULTILINE)
     as_json = json.loads(mcptest("eval", "--explain", "--reporter", "json").stdout)
     assert [one["test"] for one in as_json["gradings"]] == ["e", "judged"]
     assert as_json["gradings"][1]["deferred"].startswith("deferred: no model provider")
@@ -434,7 +434,7 @@ def test_a_plan_counts_the_jurors_that_can_be_asked(mcptest: Run, folder: Folder
     folder.suite({}, {"name": "judged", "output": "a", "rubric": "kind", "judge": judge})
     done = mcptest("eval", "--explain", OPENAI_API_KEY="sk-none")
     assert "  judge   gpt-5-mini, claude-a, gpt-5, a jury of 3, asked in both orders; passes from 0.7\n" in done.stdout
-    assert re.search(r"^in all: 0 calls of scorers, 4 calls of judges$", done.stdout, re.MULTILINE)
+    assert re.search(r"^total: 0 calls of scorers, 4 calls of judges$", done.stdout, re.MULTILINE)
     (grading,) = json.loads(mcptest("eval", "--explain", "--reporter", "json").stdout)["gradings"]
     assert grading["judge"] == judge
 

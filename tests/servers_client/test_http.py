@@ -189,7 +189,7 @@ def test_nobody_listening_says_connection_refused(run: Callable) -> None:
         url = f"http://127.0.0.1:{bound.getsockname()[1]}/mcp"
         failed = start_failure(run, spec(url))
     assert isinstance(failed, ServerDidNotStart)
-    assert failed.message == f'server "web" did not start: it could not be reached: connection refused at {url}'
+    assert failed.message == f'cannot connect to server "web": connection refused at {url}'
 
 
 @pytest.mark.parametrize("url", ["ws://127.0.0.1/mcp", "127.0.0.1:80/mcp", "http://", "http://[::1/mcp"])

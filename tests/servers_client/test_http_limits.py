@@ -129,8 +129,8 @@ def test_a_connection_that_is_not_taken_is_given_up(run: Callable) -> None:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
         failed = start_fails(run, web(url, http=HttpOptions(connect_timeout_seconds=0.2)))
     assert isinstance(failed, ServerDidNotStart)
-    told = f"it could not be reached: no connection within 200 ms at {url}"
-    assert failed.message == f'server "web" did not start: {told}'
+    told = f"no connection within 200 ms at {url}"
+    assert failed.message == f'cannot connect to server "web": {told}'
 
 
 def test_a_host_that_is_not_found_is_told() -> None:
@@ -453,7 +453,7 @@ def test_a_proxy_that_is_not_there_is_told(run: Callable) -> None:
         proxy = f"http://127.0.0.1:{bound.getsockname()[1]}"
         failed = start_fails(run, web("http://127.0.0.1:9/mcp", http=HttpOptions(proxy=proxy)))
     told = f"connection refused by the proxy {proxy}, asked for what is at http://127.0.0.1:9/mcp"
-    assert failed.message == f'server "web" did not start: it could not be reached: {told}'
+    assert failed.message == f'cannot connect to server "web": {told}'
 
 
 # --- `fault: disconnect`

@@ -97,8 +97,8 @@ def test_a_certificate_of_nobody_known_is_told_with_a_way_on(secure: HostileServ
     """The reason is OpenSSL's; the hint names `http.verify`."""
     failed = start_fails(run, web(secure.url()))
     assert isinstance(failed, ServerDidNotStart)
-    told = "it could not be reached: TLS failed: unable to get local issuer certificate at https://127.0.0.1"
-    assert failed.message.startswith(f'server "web" did not start: {told}')
+    told = "TLS failed: unable to get local issuer certificate at https://127.0.0.1"
+    assert failed.message.startswith(f'cannot connect to server "web": {told}')
     assert failed.hint is not None
     assert "`http.verify`" in failed.hint
 

@@ -226,16 +226,16 @@ def _acted(record: RunRecord) -> Html:
     rows = overview.acting_calls(record)
     if record.effects is None or not record.effects.calls:
         called = bool(overview.tool_rows(record))
-        told = "This record does not say which calls acted." if called else "No tool was called."
-        return _cell("What acted: nothing" if not called else "What acted", tag("p", told, class_="muted"))
+        told = "This record does not say which calls changed something." if called else "No tool was called."
+        return _cell("Calls with effects: none" if not called else "Calls with effects", tag("p", told, class_="muted"))
     total = sum(row.count for row in record.effects.calls)
     if not rows:
         told = f"All {counted(total, 'call')} were of tools that are read-only, or presumed so by their names."
-        return _cell("What acted: nothing", tag("p", told, class_="muted"), kind="pass")
+        return _cell("Calls with effects: none", tag("p", told, class_="muted"), kind="pass")
     items = [tag("li", *_effect(row)) for row in rows[:SHOWN]]
     more = tag("li", tag("a", f"and {len(rows) - SHOWN:,} more", href="#effects")) if len(rows) > SHOWN else None
     acting = sum(row.count for row in rows)
-    title = f"What acted: {acting:,} of {counted(total, 'tool call')}"
+    title = f"Calls with effects: {acting:,} of {counted(total, 'tool call')}"
     destroys = any(row.tool_class == "destructive" for row in rows)
     return _cell(title, tag("ul", *items, more), kind="inconclusive" if destroys else "")
 

@@ -181,7 +181,7 @@ def _auth_accepted(spec: ServerSpec, session: Session) -> Check:
     elif spec.secret_headers:
         detail = f"sent {', '.join(f'`{name}`' for name in sorted(spec.secret_headers))}, and not refused"
     else:
-        detail = "none asked for"
+        detail = "not required"
     return Check(layer="auth", name="auth", status=status, detail=detail, hint=hint)
 
 

@@ -166,7 +166,7 @@ async def the_rest_is_accepted_after_one_question_without_what_loosens(pilot, pl
     text = await asked(pilot)
     assert "Accept 2 proposals?" in text
     assert "They change mcptest.yml" in text
-    assert "Left out: 1 proposal by which a test would ask for less" in text
+    assert "Left out: 1 proposal that would make a test demand less" in text
     await pilot.press("y")
     await until(pilot, lambda: state.counts["accept"] == 2)
     assert "loosens" in text_of(app)
@@ -322,7 +322,7 @@ async def escape_out_of_the_editor_says_that_the_text_is_kept(pilot, place):
     screen.editing.editor.area.load_text(edited)
     await until(pilot, lambda: app.reviews.state.drafts)
     await pilot.press("escape")
-    await until(pilot, lambda: "the edited text is kept, and not accepted: e goes on with it" in text_of(app))
+    await until(pilot, lambda: "the edited text is saved, but not accepted: e goes on with it" in text_of(app))
     assert "edited, not accepted" in text_of(app)
     assert (app.reviews.state.decisions, path.read_bytes()) == ({}, before)
     await pilot.press("e")
@@ -548,12 +548,12 @@ async def test_made_up_arguments_are_given_with_what_the_tool_takes_beside_them(
         assert "`book_id` (string, required)" in text_of(app)
         assert "no book has the id 1" in text_of(app)
         await pilot.press("a")
-        await until(pilot, lambda: "it needs arguments that the server takes: e gives them" in text_of(app))
+        await until(pilot, lambda: "it needs arguments that the server accepts: e gives them" in text_of(app))
         assert not app.reviews.state.decisions
         await pilot.press("e")
         area = screen.editing.editor.area
         assert area.text.startswith("# `book_id` (string, required): The id of the book.\n- name: a book")
-        await until(pilot, lambda: "it still needs arguments that the server takes" in text_of(app))
+        await until(pilot, lambda: "it still needs arguments that the server accepts" in text_of(app))
         area.load_text(area.text.replace('"1"', "b-7741"))
         await until(pilot, lambda: "it can be accepted" in text_of(app))
         await pilot.press("ctrl+s")

@@ -95,18 +95,18 @@ def test_a_proposal_is_accepted_and_written(spoken, demo):
     demo.write_text(demo.read_text(encoding="utf-8").replace("operational }", "broken }"), encoding="utf-8")
     lines = spoken("run 2", "review", "accept", "write", "tests is:failed", "tests is:passed", "unwrite")
     assert "proposal 1 of 1, the service is operational, in mcptest.yml:19" in lines
-    assert "all is decided; the command write writes it" in lines
+    assert "all proposals are decided; the command write saves them" in lines
     assert "1 accepted, 0 rejected • wrote 1 file, `unwrite` takes it back" in lines
     assert "undone: 1 file as before" in lines
     assert "status: operational" not in demo.read_text(encoding="utf-8")
-    assert "no test is like that" in lines
+    assert "no test matches" in lines
     assert "2 passed: the service is operational" in lines
 
 
 def test_unwritten_decisions_are_named_at_the_end(spoken, demo):
     demo.write_text(demo.read_text(encoding="utf-8").replace("operational }", "broken }"), encoding="utf-8")
     lines = spoken("run 2", "review", "reject")
-    assert lines[-1] == "Review: 1 rejected, not written (the proposals are kept)."
+    assert lines[-1] == "Review: 1 rejected, not written; the proposals stay open."
 
 
 def test_the_ids_of_the_registry_are_commands_too(spoken, demo):
