@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
     from mcptest_engine.servers.spec import ServerSpec
 
-UNREACHED = "could not be reached: "
-"""How the clause of a failed connection begins."""
-
 BY_HAND = "was ended by hand"
 """The clause of what a person ended."""
 _E = TypeVar("_E", bound=ServerError)
@@ -64,7 +61,7 @@ class CallFailed(Exception):
     """A call that came to nothing. `error` is the public class; `clause` lacks its subject and the method's name.
 
     `short` is the cause in two or three words, where nothing else says it. `own_limit`: the suite's `http.timeout` ended it,
-    and not the time of the call.
+    and not the time of the call. `unreached` is why there was no connection, where that is the failure.
     """
 
     def __init__(
@@ -77,9 +74,11 @@ class CallFailed(Exception):
         http: dict[str, Any] | None = None,
         own_limit: bool = False,
         short: str | None = None,
+        unreached: str | None = None,
     ) -> None:
         super().__init__(clause)
         self.short = short
+        self.unreached = unreached
         self.own_limit = own_limit
         self.http = http
         self.error = error
@@ -105,8 +104,8 @@ class CallFailed(Exception):
         """The public error for a handshake that failed in `method`."""
         clause = self.clause + (f' before it answered "{method}"' if self.ending is not None else "")
         message = f'server "{server}" did not start: it {clause}'
-        if self.clause.startswith(UNREACHED):
-            message = f'cannot connect to server "{server}": {self.clause.removeprefix(UNREACHED)}'
+        if self.unreached is not None:
+            message = f'cannot connect to server "{server}": {self.unreached}'
         return self._public(ServerDidNotStart, message, clause, server, stderr_tail, hint)
 
     def plain(self, *, server: str, stderr_tail: str) -> ServerError:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from mcptest_engine.core.errors import ProtocolBroken, ServerDied
 from mcptest_engine.servers import wire
-from mcptest_engine.servers.failures import UNREACHED, CallFailed, duration, out_of_memory
+from mcptest_engine.servers.failures import CallFailed, duration, out_of_memory
 from mcptest_engine.servers.urls import shown_url
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _closed(spec: ServerSpec, where: str, *, answering: bool, opening: bool) -> 
 
 
 def _unreached(reason: str, hint: str | None = None, short: str | None = None) -> CallFailed:
-    return CallFailed(ServerDied, f"{UNREACHED}{reason}", hint=hint, short=short)
+    return CallFailed(ServerDied, f"could not be reached: {reason}", hint=hint, short=short, unreached=reason)
 
 
 def _message(wrong: BaseException) -> str:

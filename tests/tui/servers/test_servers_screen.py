@@ -82,7 +82,7 @@ async def disconnecting_and_restarting(pilot):
     screen = await connected_anew(pilot, "demo")
     await pilot.press("escape", "x")
     await until(pilot, lambda: screen.browser.server.state == "off")
-    assert "not connected; r connects" in text_of(pilot.app)
+    await until(pilot, lambda: "not connected; r connects" in text_of(pilot.app))
     await pilot.press("r")
     await until(pilot, lambda: screen.browser.server.connected and screen.browser.server.catalog)
     before = screen.browser.server.since
