@@ -43,6 +43,8 @@ _LEAST: dict[str, dict[str, Any]] = {
     "compositions": {"name": "x", "nodes": [{"id": "x", "tool": "x"}]},
 }
 """The least that a test of each block has."""
+_ROW_KEYS = frozenset(("name", "expect", "golden", "skip", "only", "tags"))
+"""What a row may have beside `vars`."""
 
 
 def problems_in_rows(place: Pointer, rows: list[Any], written: Tree) -> list[Problem]:
@@ -305,8 +307,9 @@ def _wrong_part(reference: Reference, rows: list[dict[str, Any]]) -> tuple[str, 
 
 
 def _has(row: Mapping[str, Any], name: str) -> bool:
-    variables = row.get("vars", row)  # a row whose values stand beside its name is told of by itself
-    return isinstance(variables, dict) and name in variables
+    if "vars" not in row:
+        return name in row and name not in _ROW_KEYS  # a value beside the name is reported as an unknown key
+    return isinstance(row["vars"], dict) and name in row["vars"]
 
 
 def _mappings(value: object) -> list[dict[str, Any]]:
