@@ -518,7 +518,9 @@ def open_server(
     from mcptest_engine.running.launch import open_pool
     from mcptest_engine.running.settings import RunSettings
 
-    if not isinstance(timeout_seconds, int | float) or not timeout_seconds > 0:
+    if not isinstance(timeout_seconds, int | float):
+        raise WrongType(f"`timeout_seconds` is a number greater than 0, found {timeout_seconds!r}")
+    if not timeout_seconds > 0:
         raise UsageError(f"`timeout_seconds` is a number greater than 0, found {timeout_seconds!r}")
     words = {"cwd": None if cwd is None else os.fspath(cwd), "env": env, "headers": headers, "protocol": protocol}
     settings, is_object = _settings_of(target)
@@ -568,7 +570,7 @@ def _settings_of(target: object) -> tuple[dict[str, Any], bool]:
     if isinstance(target, Sequence):
         odd = next((word for word in target if not isinstance(word, str | os.PathLike)), None)
         if odd is not None:
-            raise UsageError(f"a command is a list of texts, found {odd!r} in it")
+            raise WrongType(f"a command is a list of texts, found {odd!r} in it")
         return {"command": [os.fspath(word) for word in target]}, False
     return {"command": [sys.executable]}, True  # not started: the object answers
 

@@ -48,7 +48,7 @@ def load(
         raise WrongType(f"`variables` is a mapping, found {variables!r}")
     for name, value in (variables or {}).items():
         if not isinstance(value, str):
-            raise UsageError(f"the variable `{name}` is a text, found {value!r}", hint=f"write `{str(value)!r}`")
+            raise WrongType(f"the variable `{name}` is a text, found {value!r}", hint=f"write `{str(value)!r}`")
     options = LoadOptions(
         variables=dict(variables or {}),
         environ=dict(os.environ),
@@ -114,7 +114,8 @@ async def run_async(
     ):
         is_left_out = number is None and name != "repeat"
         if not is_left_out and (type(number) is not int or number < least):
-            raise UsageError(f"`{name}` is a whole number of at least {least}, found {number!r}")
+            wrong = UsageError if type(number) is int else WrongType
+            raise wrong(f"`{name}` is a whole number of at least {least}, found {number!r}")
     loaded, unread = _load_all(suite, variables, strict=strict)
     settings = RunSettings(
         selection=Selection(
