@@ -47,6 +47,8 @@ def load(
     if variables is not None and not isinstance(variables, Mapping):
         raise WrongType(f"`variables` is a mapping, found {variables!r}")
     for name, value in (variables or {}).items():
+        if not isinstance(name, str):
+            raise WrongType(f"the name of a variable is a text, found {name!r}")
         if not isinstance(value, str):
             raise WrongType(f"the variable `{name}` is a text, found {value!r}", hint=f"write `{str(value)!r}`")
     options = LoadOptions(
@@ -106,6 +108,8 @@ async def run_async(
 
     if filter is not None and not isinstance(filter, str):
         raise WrongType(f"`filter` is a text, found {filter!r}")
+    if on_event is not None and not callable(on_event):
+        raise WrongType(f"`on_event` is a function that takes an event, found {on_event!r}")
     for name, number, least in (
         ("workers", workers, 1),
         ("retries", retries, 0),

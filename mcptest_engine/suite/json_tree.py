@@ -29,6 +29,10 @@ _SPELLINGS = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"
 _NO_NUMBERS = frozenset(("NaN", "Infinity", "-Infinity", "+Infinity", "nan", "inf", "-inf"))
 _LONGEST_NUMBER = 40
 """That a hint writes out."""
+_COMMENT_SIGNS = ("#", "/")
+_NO_COMMENTS = "JSON has no comments"
+_LONGEST_KEY = 40
+"""That a message shows."""
 _HALF = re.compile(r"[\ud800-\udfff]")
 
 
@@ -100,6 +104,9 @@ class _Reader:
 
     def peek(self) -> str:
         """The next character that is not blank; "" at the end."""
+        first = self.text[self.at : self.at + 1]
+        if first > " ":  # nearly always
+            return first
         found = self._blank.match(self.text, self.at)
         assert found is not None
         self.at = found.end()
@@ -110,9 +117,12 @@ class _Reader:
         first = self.peek()
         if not first or (self._is_line and first == "\n"):
             return
+        hint = _NO_COMMENTS if first in _COMMENT_SIGNS else None
         if self._is_line:
-            raise _Fault(self.at, "more text follows the object of this line", "write each row on a line of its own")
-        hint = "write one list: `[{…}, {…}]`, or one object on each line of a `.jsonl` file" if first == "{" else None
+            hint = hint or "write each row on a line of its own"
+            raise _Fault(self.at, "more text follows the object of this line", hint)
+        if first == "{":
+            hint = "write one list: `[{…}, {…}]`, or one object on each line of a `.jsonl` file"
         raise _Fault(self.at, "more text follows the value of the file", hint)
 
     def value(self, start: int, depth: int) -> tuple[Any, Any]:
@@ -153,11 +163,11 @@ class _Reader:
             return _Fault(self.at, f"{shown} is not a JSON value", 'a text has double quotes: `"…"`')
         if first in ("'", "\u201c", "\u2018", "`"):
             return _Fault(self.at, f"a text begins with {first}", 'a text in JSON has double quotes: `"…"`')
-        if first in ("#", "/"):
-            return _Fault(self.at, "this is not a JSON value", "JSON has no comments")
+        if first in _COMMENT_SIGNS:
+            return _Fault(self.at, "this is not a JSON value", _NO_COMMENTS)
         if not first or (self._is_line and first == "\n"):
             return _Fault(self.at, "the text ends where a value is expected")
-        return _Fault(self.at, f"`{first}` stands where a value is expected")
+        return _Fault(self.at, f"`{_visible(first)}` stands where a value is expected")
 
     def _number(self, found: re.Match[str]) -> int | float:
         if found[2] is None and found[3] is None:
@@ -218,10 +228,10 @@ class _Reader:
             start = self.at
             key = self._string()
             if self.peek() != ":":
-                raise _Fault(self.at, f"expected `:` after the key `{key[:40]}`")
+                raise _Fault(self.at, f"expected `:` after the key `{key[:_LONGEST_KEY]}`")
             value, places = self.value(self.at + 1, depth)
             if key in members:
-                told = _Fault(start, f"duplicate key `{key}`", "remove one of the two, or merge them")
+                told = _Fault(start, f"duplicate key `{key[:_LONGEST_KEY]}`", "remove one of the two, or merge them")
                 self.problems.append(self.problem(told))
             else:
                 members[key] = value
@@ -238,10 +248,16 @@ class _Reader:
         if not first or (self._is_line and first == "\n"):
             raise _Fault(opened, f"this `{self.text[opened]}` is never closed")
         if first != ",":
-            raise _Fault(comma, f"expected `,` or `{closing}`")
+            hint = _NO_COMMENTS if first in _COMMENT_SIGNS else None
+            raise _Fault(comma, f"expected `,` or `{closing}`, found `{_visible(first)}`", hint)
         if self.peek() == closing:
             raise _Fault(comma, f"a comma before `{closing}`", "remove it")
         return False
+
+
+def _visible(sign: str) -> str:
+    """The character, or its escape where it cannot be seen, such as `\\xa0` for a no-break space."""
+    return sign if sign.isprintable() else ascii(sign)[1:-1]
 
 
 def _number_meant(word: str) -> int | float | None:

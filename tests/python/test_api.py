@@ -312,6 +312,8 @@ def test_a_number_that_no_flag_takes_is_refused(suite: Path, options: dict[str, 
         ("mcptest.yml", {"tags": 5}, "`tags` is a list of texts, found 5"),
         ("mcptest.yml", {"servers": [None]}, "`servers` is a list of texts, found None"),
         ("mcptest.yml", {"variables": ["a"]}, r"`variables` is a mapping, found \['a'\]"),
+        ("mcptest.yml", {"variables": {3: "a"}}, "the name of a variable is a text, found 3"),
+        ("mcptest.yml", {"on_event": 5}, "`on_event` is a function that takes an event, found 5"),
     ],
 )
 def test_an_option_of_the_wrong_type_is_refused(

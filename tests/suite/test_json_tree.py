@@ -61,3 +61,31 @@ def test_what_the_standard_library_refuses_is_refused_with_its_place(text: str) 
         with pytest.raises(SuiteError) as wrong:
             read_json(text, file="a.json")
         assert all(problem.span is not None for problem in wrong.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("[1 // one\n]", "expected `,` or `]`, found `/`", "JSON has no comments"),
+        ('{"a": 1 # one\n}', "expected `,` or `}`, found `#`", "JSON has no comments"),
+        ("[] // none", "more text follows the value of the file", "JSON has no comments"),
+        ("[1,\u00a02]", "`\\xa0` stands where a value is expected", None),
+        ("[1\u00a0]", "expected `,` or `]`, found `\\xa0`", None),
+        (
+            f'{{"{"k" * 1000}": 1, "{"k" * 1000}": 2}}',
+            f"duplicate key `{'k' * 40}`",
+            "remove one of the two, or merge them",
+        ),
+    ],
+)
+def test_a_comment_is_called_one_and_what_cannot_be_seen_is_shown_in_little_space(
+    text: str, message: str, hint: str | None
+) -> None:
+    with pytest.raises(SuiteError) as wrong:
+        read_json(text, file="a.json")
+    assert [(problem.message, problem.hint) for problem in wrong.value.problems] == [(message, hint)]
+
+
+def test_a_comment_after_a_row_is_called_one() -> None:
+    _, problems = read_json_lines('{"a": 1} // one\n{"a": 2} {"a": 3}\n', file="a.jsonl")
+    assert [problem.hint for problem in problems] == ["JSON has no comments", "write each row on a line of its own"]
