@@ -39,6 +39,8 @@ MAY_ALWAYS_HOLD = frozenset(
     ("contains", "icontains", "contains-all", "contains-any", "starts-with", "ends-with", "subset")
 )
 """The matchers that hold for every value of a kind if what they compare with is empty."""
+LOOK_INTO_ARRAYS = frozenset(("contains", "icontains", "contains-all", "contains-any"))
+"""Of these, the matchers that look for an element of an array: with `not`, that no element is empty says something."""
 _NEEDS_A_LOOK = MAY_ALWAYS_HOLD | frozenset(
     (
         *("regex", "schema", "jq", "between", "snapshot", "llm-judge"),
@@ -119,7 +121,9 @@ class AssertionChecks:
         self._places.tell(file, path, f"a target cannot start with {shown}", hint)
 
     def _matcher(self, name: str, operand: object, file: int, path: Pointer) -> None:
-        if name in MAY_ALWAYS_HOLD or name in ("schema", "length"):
+        if (name in MAY_ALWAYS_HOLD or name in ("schema", "length")) and not (
+            name in LOOK_INTO_ARRAYS and "not" in path
+        ):
             self._warn_if_always_true(name, operand, file, path)
         if name in ("not", "each", "some", "length"):
             self._nested(operand, file, path)

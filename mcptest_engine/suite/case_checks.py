@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.text import pointer, quoted
-from mcptest_engine.suite.assertion_checks import MAY_ALWAYS_HOLD, always_holds
+from mcptest_engine.suite.assertion_checks import LOOK_INTO_ARRAYS, MAY_ALWAYS_HOLD, always_holds
 from mcptest_engine.suite.case_rows import FILLED, WITH_CASES, fill_in
 from mcptest_engine.suite.places import FOCUSED, check_name
 from mcptest_engine.suite.problems import structural_problems
@@ -268,7 +268,8 @@ def _operands_with_variables(expect: Any) -> Iterator[tuple[str, str]]:
             matcher = str(key).removesuffix("-all").removesuffix("-any")
             yield from ((matcher, part) for part in parts if isinstance(part, str) and "${" in part)
         elif key not in LITERAL_KEYS and key not in DATA_MATCHERS:
-            yield from _operands_with_variables(item)
+            inner = _operands_with_variables(item)
+            yield from (pair for pair in inner if key != "not" or pair[0] not in LOOK_INTO_ARRAYS)
 
 
 def _wrong_expected(reference: Reference, rows: list[dict[str, Any]] | None) -> tuple[str, str | None] | None:
