@@ -143,6 +143,24 @@ def test_a_record_of_several_suites_that_the_disk_does_not_store_is_told(
     assert set(stored) == {1, 2}
 
 
+@pytest.mark.parametrize("suites", [("a.yml",), ("a.yml", "b.yml")])
+def test_records_are_on_the_disk_when_the_command_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suites: tuple[str, ...]
+) -> None:
+    """Each of them, and the folder that names it."""
+    flushed: set[int] = set()
+    monkeypatch.setattr(os, "fsync", lambda descriptor: flushed.add(os.fstat(descriptor).st_ino))
+    monkeypatch.chdir(tmp_path)
+    said = {"name": "said", "tool": "echo", "args": {"text": "hi"}, "expect": {"text": {"contains": "hi"}}}
+    for suite in suites:
+        (tmp_path / suite).write_text(json.dumps({**SUITE, "tools": [said]}))
+    assert main(["run", *suites]) == 0
+    runs = Workspace(tmp_path).runs_dir
+    stored = {path.stat().st_ino for path in runs.glob("*.json")}
+    assert len(stored) == len(suites)
+    assert {runs.stat().st_ino, *stored} <= flushed
+
+
 def what_is_left(root: Path, record: dict[str, Any]) -> str:
     """The files, and what a record says of its tests, as text without ids, times and the folder's own name."""
     names = sorted(str(path.relative_to(root)) for path in root.rglob("*"))
