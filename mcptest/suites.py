@@ -31,7 +31,7 @@ class McptestWarning(UserWarning):
 
 
 class WrongType(UsageError, TypeError):
-    """An argument of a call that has another type than it must have."""
+    """An argument has the wrong type."""
 
 
 def load(

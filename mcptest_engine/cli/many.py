@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mcptest_engine.workspace.workspace import Workspace
 
 _FLUSHERS = 4
-"""So many records are waited for at once: a disk takes longer to store one than many a suite to run."""
+"""How many records are flushed at once: to store one takes a disk longer than to run many a suite."""
 _ONE_AT_A_TIME = ("watch", "cost_baseline", "save_cost_baseline", "estimate_cost", "scheduler")
 
 

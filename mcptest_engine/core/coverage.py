@@ -75,7 +75,7 @@ class Dimension:
 
     @property
     def missing_name(self) -> str:
-        """The name by which `missing` lists it."""
+        """What the entries of `missing` are called."""
         return (
             "tests that check no value" if self.name == STRENGTH else f"{self.shown_name} that no passing test covers"
         )

@@ -730,7 +730,7 @@ class _Unpacked:
         self._slot.__set__(result, value)
 
 
-_SLOTS = [(_slot.__get__, _slot.__set__) for _name in TestResult.__slots__ if (_slot := TestResult.__dict__[_name])]
+_SLOTS = [(slot.__get__, slot.__set__) for slot in map(TestResult.__dict__.__getitem__, TestResult.__slots__)]
 _OUTPUT, *_OTHERS = (TestResult.__dict__[_name] for _name in _PACKED)
 for _name in _PACKED:
     setattr(TestResult, _name, _Unpacked(TestResult.__dict__[_name]))

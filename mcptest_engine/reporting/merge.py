@@ -113,13 +113,13 @@ def _suite_ranks(records: Sequence[RunRecord]) -> dict[str, int]:
 
 
 def _not_run(records: Sequence[RunRecord]) -> tuple[tuple[SuiteNotRun, ...], list[str]]:
-    """The suites that were run in no shard; and what is said of these, and of the suites that only some shards ran."""
+    """The suites that no shard ran, and the warnings about them and about the suites that only some shards ran."""
     run = {suite.path for record in records for suite in record.suites}
     left_out = {suite.path: suite for record in records for suite in record.not_run}.values()
     partly = [suite for suite in left_out if suite.path in run and suite.reason == "ended"]
     lines = [
         *not_run_lines([suite for suite in left_out if suite not in partly]),
-        *(f"{suite.path}: not every shard ran its tests, because a command ended before" for suite in partly),
+        *(f"{suite.path}: not every shard ran its tests, because one of the commands ended early" for suite in partly),
     ]
     return tuple(suite for suite in left_out if suite.path not in run), lines
 

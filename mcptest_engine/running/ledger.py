@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 MOST_RUNS = 20
 """How many earlier runs are looked at."""
 MOST_BYTES = 16 * 1024 * 1024
-"""Of so many bytes of records: reading more would take too much time and memory of a run."""
+"""How many bytes of their records are read: more would take too much time and memory of a run."""
 MOST_FILES = 20
 _DIGITS = 16
 _INTERPRETERS = frozenset(

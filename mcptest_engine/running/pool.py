@@ -77,7 +77,7 @@ class ServerFindings:
         self._kinds: dict[str, dict[str, str]] = {}
 
     def add(self, name: str, session: Session) -> Iterator[str]:
-        """Take what was odd about a session of a server by now; the remarks that are new."""
+        """Add what is odd about a session so far, and yield the remarks that are new."""
         told, kinds = self._remarks.setdefault(name, []), self._kinds.setdefault(name, {})
         kinds.update(session.findings)
         invalid = _find_invalid_opening(session, self._redactor().redact)

@@ -169,7 +169,7 @@ class CaseChecks:
                     told = always_holds(matcher, fill_in(operand, variables))
                     name = "" if first is None else parse_reference(first).name
                 except (Unresolved, ReferenceSyntaxError):
-                    continue  # told of by itself
+                    continue  # reported by itself
                 if told is not None:
                     below = ("vars", name) if name in variables else ()
                     message = f"`{matcher}: {operand}`: {told[0]}"
@@ -260,7 +260,7 @@ def _filled_parts(entry: Mapping[str, object]) -> Iterator[tuple[Pointer, str, A
 
 
 def _operands_with_variables(expect: Any) -> Iterator[tuple[str, str]]:
-    """The texts with templates that assertions compare with, each with its matcher, where an empty one would always hold."""
+    """Each matcher with an operand that has a template, where it would hold for every text if the operand is empty."""
     items = expect.items() if isinstance(expect, dict) else enumerate(expect) if isinstance(expect, list) else ()
     for key, item in items:
         parts = item if isinstance(item, list) else (item,)

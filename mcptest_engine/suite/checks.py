@@ -519,7 +519,9 @@ class _TestChecks:
         protocol = settings.get("protocol")
         if method == "server/discover":
             if protocol is None or protocol in HANDSHAKE_REVISIONS:
-                message = f"{quoted(method)} exists only in revision {STATELESS_REVISION}, not offered to this server"
+                message = (
+                    f"{quoted(method)} exists only in revision {STATELESS_REVISION}, which this server is not offered"
+                )
                 hint = f'give the server `protocol: "{STATELESS_REVISION}"` or `protocol: auto`'
                 self._places.warn(file, path, message, hint)
         elif protocol == STATELESS_REVISION:

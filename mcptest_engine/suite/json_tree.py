@@ -28,11 +28,11 @@ _CONSTANTS = {"true": True, "false": False, "null": None}
 _SPELLINGS = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false", "None": "null", "undefined": "null"}
 _NO_NUMBERS = frozenset(("NaN", "Infinity", "-Infinity", "+Infinity", "nan", "inf", "-inf"))
 _LONGEST_NUMBER = 40
-"""That a hint writes out."""
+"""A hint repeats no longer number."""
 _COMMENT_SIGNS = ("#", "/")
 _NO_COMMENTS = "JSON has no comments"
 _LONGEST_KEY = 40
-"""That a message shows."""
+"""A message repeats no more of a key."""
 _HALF = re.compile(r"[\ud800-\udfff]")
 
 

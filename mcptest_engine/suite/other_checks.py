@@ -57,7 +57,7 @@ class OtherChecks:
         if revision in REVISIONS and not has_request(revision, check):
             self._report_no_request(check, revision, file, (*path, "check"))
         elif revision is None and server is not None and not has_request(HANDSHAKE_REVISIONS[-1], check):
-            message = f"{quoted(check)} exists only in revision {STATELESS_REVISION}, not offered to this server"
+            message = f"{quoted(check)} exists only in revision {STATELESS_REVISION}, which this server is not offered"
             self._places.warn(file, (*path, "check"), message, f'add `{PIN}: "{STATELESS_REVISION}"`')
 
     def _report_no_request(self, check: str, revision: str, file: int, path: Pointer) -> None:

@@ -35,7 +35,7 @@ class _Metric(NamedTuple):
 class ScoreChecks:
     """Checks of tests that use the score model. `defaults` is `defaultTest`, key by key.
 
-    Without `knows_names`, a `name` of the suite is misspelt, so that no reference is known to lead nowhere.
+    `knows_names` is False where a `name` of the suite is misspelt: any unknown reference may be to that one.
     """
 
     def __init__(self, defaults: Mapping[str, Placed], places: Places, *, knows_names: bool = True) -> None:

@@ -53,7 +53,7 @@ class Surroundings:
     """What checks need to know beside the suite.
 
     `environ` is the environment with `.env` behind it, `start_dir` where mcptest was started; `secrets` are the values that
-    no report may show. `misspelt` are the keys that unknown keys of the suite stand for.
+    no report may show. `misspelt` are the keys that are meant by unknown keys of the suite.
     """
 
     environ: Mapping[str, str]
@@ -102,7 +102,7 @@ def _check_program(value: dict[str, Any], server: Placed, places: Places) -> Non
     if isinstance(url, str) and has_userinfo(url):
         places.tell(server.file, (*path, "url"), USERINFO_MESSAGE, USERINFO_HINT)
     if isinstance(url, str) and "${" not in url and not _is_readable(url):
-        hint = f"write a URL such as `http://127.0.0.1:0/mcp`; a free port replaces port 0, and `{_PORT_PLACE}` in `command`"
+        hint = "write a URL such as `http://127.0.0.1:0/mcp`: mcptest puts a free port in the place of port 0"
         places.tell(server.file, (*path, "url"), "the host or the port in this URL cannot be read", hint)
     if "command" not in value or "url" not in value:
         way = "command" if "command" in value else "url"

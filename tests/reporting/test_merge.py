@@ -206,7 +206,7 @@ def test_shards_of_several_suites_merge_where_one_command_ended_before_its_last_
     merged = merge_records([one, other])
     assert (merged.exit_code, merged.totals.total, merged.not_run) == (1, 2, ())
     assert [(suite.path, suite.exit_code) for suite in merged.suites] == [("mcptest.yml", 1), ("other.yml", 6)]
-    assert merged.warnings == ("other.yml: not every shard ran its tests, because a command ended before",)
+    assert merged.warnings == ("other.yml: not every shard ran its tests, because one of the commands ended early",)
     for changed in (replace(failed.suite, sha256="c" * 64), replace(failed.suite, path="third.yml")):
         with pytest.raises(RecordError, match="different texts"):
             merge_records([replace(join_records([replace(parts[0], suite=changed), parts[1]]), shard=(2, 2)), one])
