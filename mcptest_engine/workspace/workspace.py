@@ -240,7 +240,7 @@ class Workspace:
         verdicts: dict[str, str] = {}
         for record in islice(self._runs_of(suite_path), _RUNS_REMEMBERED):
             for test in record.get("tests", ()):
-                if isinstance(test, dict) and test.get("verdict") != "skip":
+                if test.get("verdict") != "skip":
                     verdicts.setdefault(str(test.get("id")), str(test.get("verdict")))
         return verdicts
 
@@ -269,7 +269,7 @@ class Workspace:
             self._remembered = None
 
     def _runs_of(self, suite_path: str, most_bytes: int | None = None) -> Iterator[dict[str, Any]]:
-        """The records of the suite, newest first; together of `most_bytes`."""
+        """The records of the suite, newest first; together of `most_bytes`. Damaged records are passed by."""
         left = most_bytes
         for path in self.run_files_of(suite_path):
             with contextlib.suppress(RecordError, OSError):
@@ -281,7 +281,9 @@ class Workspace:
                     if left < 0:
                         return
                 record = self.load_run(path)
-                suite = record.get("suite")
+                suite, tests = record.get("suite"), record.get("tests", [])
+                if not isinstance(tests, list) or not all(isinstance(test, dict) for test in tests):
+                    continue
                 if isinstance(suite, dict) and suite.get("path") == suite_path:
                     yield record
 

@@ -307,6 +307,16 @@ def test_the_last_run_of_a_suite_is_found_among_others(tmp_path):
     assert workspace.last_run("ü/s.yml") == wanted
 
 
+@pytest.mark.parametrize("tests", [None, 3, {"id": "t"}, ["t"]])
+def test_a_record_whose_tests_are_damaged_is_passed_by(tmp_path, tests):
+    workspace = Workspace(tmp_path)
+    whole = {"run_id": new_ulid(), "suite": {"path": "s.yml"}, "tests": [{"id": "t", "verdict": "fail"}]}
+    workspace.save_run(whole)
+    workspace.save_run({**whole, "run_id": new_ulid(), "tests": tests})
+    assert workspace.last_run("s.yml") == whole
+    assert workspace.last_verdicts("s.yml") == {"t": "fail"}
+
+
 def test_git_keeps_snapshots_and_cassettes_but_no_runs(tmp_path):
     """What is accepted by people belongs in the repository."""
     subprocess.run(["git", "init", "-q", tmp_path], check=True, env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull})
