@@ -37,6 +37,7 @@ from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any, NoReturn, TextIO
 
 import mcptest_engine
+from mcptest_engine.core import jq
 from mcptest_engine.core.lazy_patterns import LazyPattern
 from mcptest_tui.engine_client import worker_argv
 
@@ -486,7 +487,9 @@ class WarmPopen(subprocess.Popen[Any]):
     """
 
     forks_engines = False
-    """Whether the workbench's engine is forked, too; a workbench that was forked starts it as everywhere."""
+    """Whether the workbench's engine is forked, too. A workbench that was forked starts it as everywhere: it has threads then,
+    and what one of them holds in that moment nobody gives back in the fork.
+    """
 
     def _execute_child(self, *given: Any) -> None:  # the one place where all of `Popen`'s arguments are worked out
         names = ("args", "executable", "preexec_fn", "close_fds", "pass_fds", "cwd", "env", "_", "_flags", "shell")
@@ -573,8 +576,13 @@ _STARTERS: list[object] = []
 
 
 def _forget_the_starter() -> None:
-    """Signals as a new process has them; and nothing of the starter's is closed or written by its end here."""
+    """Signals as a new process has them; and nothing of the starter's is closed, written or ended here: its descriptors have
+    other meanings now.
+    """
     gc.freeze()
+    _STARTERS.extend(jq._WORKERS)
+    jq._WORKERS.clear()
+    jq._LOCK = threading.Lock()
     signal.set_wakeup_fd(-1)
     for number in signal.valid_signals():
         if callable(signal.getsignal(number)):
