@@ -2,7 +2,7 @@
 """Instructions to the model in what a server says of its tools: the rules SEC-001 to SEC-006, and SEC-008.
 
 Pure functions of tool descriptors as `tools/list` sent them; a descriptor of any shape is accepted. Texts are judged in
-their plain form (see `unmasking`), so that a disguise hides nothing. The surprising thing is the order: a text is searched for
+their plain form (see `normalizing`), so that a disguise hides nothing. The surprising thing is the order: a text is searched for
 telling words first, and the few phrases whose words are all there are then tried on it.
 See docs/how-to/security-scan.md.
 """

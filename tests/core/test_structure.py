@@ -65,11 +65,10 @@ LARGE = {
     "mcptest_tui.screens.traffic.TrafficScreen",
     "mcptest_tui.widgets.conversation_view.ConversationView",
     "mcptest_tui.widgets.json_tree.JsonTree",
-    "mcptest_tui.widgets.matrix_view.MatrixView",
     "mcptest_tui.widgets.row_list.RowList",
     "mcptest_tui.widgets.traffic_list.TrafficList",
 }
-"""Classes that are larger: no further ones."""
+"""Classes that are larger: no further ones, and one that has shrunk is taken out."""
 
 
 def class_sizes() -> dict[str, int]:
@@ -99,8 +98,7 @@ def test_no_further_class_is_large_with_its_bases() -> None:
     """A class is as large as its bases together: what is more than one thing is composed of objects, and not mixed in."""
     sizes = class_sizes()
     assert len(sizes) > 500
-    assert sizes.keys() >= LARGE
-    assert {name: size for name, size in sizes.items() if size > MOST_LINES and name not in LARGE} == {}
+    assert {name for name, size in sizes.items() if size > MOST_LINES} == LARGE
 
 
 TAKING_APART = {
