@@ -176,8 +176,8 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
     ) -> None:
         """A message in the status bar, which goes after a while; a warning that is too long for it is a notification.
 
-        `details` stand behind it in brackets, whole or not at all. The message goes sooner, and no other with it, once `over()`
-        is true: what it says has ended, or was done.
+        `details` stand behind it in brackets, whole or not at all. The message is removed sooner if `over()` becomes true: what
+        it says has ended, or was done.
         """
         if cell_len(message) > self.size.width - 2 and severity in ("warning", "error"):
             self.tell(message, severity=cast("SeverityLevel", severity))
@@ -194,7 +194,7 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
         self.set_timer(SECONDS if len(self.screen_stack) > 1 else SAID_SECONDS, forget)
 
     def drop_message_if_over(self) -> None:
-        """Something has happened: the message goes if it was about that."""
+        """Remove the message if what it says is over."""
         if self.message_over is not None and self.message_over():
             self.message, self.message_over = ("", "information"), None
             self._show_message()

@@ -1,8 +1,8 @@
 """From the pipe to the screen: events are collected in a list and applied 20 times a second, never one message each.
 
 `take` is called for every event, synchronously and on the UI's loop, so it only appends; the timer runs only while
-something waits, so that an idle workbench does nothing at all. Where many come, it is 10 times a second, and what a key has
-changed is drawn first.
+something waits, so that an idle workbench does nothing at all. When many events come, they are applied 10 times a second, and
+what a key has changed is drawn first.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 FLUSH_SECONDS = 1 / 20
 MANY = 40
-"""So many events at once are a stream: the next ones are left for a turn of the timer."""
-MOST_TURNS = 2
-"""So many turns of the timer are left out for keys."""
+"""After more than so many events at once, one turn of the timer is skipped."""
+MOST_SKIPPED = 2
+"""At most so many turns of the timer in a row are skipped for keys."""
 Event = dict[str, Any]
 
 
@@ -28,7 +28,7 @@ class Bridge:
     def __init__(self, apply: Callable[[list[Event]], None], is_key_due: Callable[[], bool]) -> None:
         """`is_key_due` says whether what a key has changed is yet to be drawn."""
         self._apply, self._is_key_due = apply, is_key_due
-        self._turns_left = MOST_TURNS
+        self._skips_left = MOST_SKIPPED
         self._waiting: list[Event] = []
         self._timer: Timer | None = None
         self.seen = 0
@@ -49,12 +49,12 @@ class Bridge:
         self._apply = lambda _: None
 
     def flush_in_turn(self) -> None:
-        """Apply what waits, unless a key comes first or many were applied the last time; without anything, go to sleep."""
+        """Apply what waits, or skip this turn: for a key, or after many events. When nothing waits, pause the timer."""
         if not self._waiting:
             if self._timer is not None:
                 self._timer.pause()
-        elif self._turns_left > MOST_TURNS or (self._turns_left and self._is_key_due()):
-            self._turns_left -= 1
+        elif self._skips_left > MOST_SKIPPED or (self._skips_left and self._is_key_due()):
+            self._skips_left -= 1
         else:
             self.flush()
 
@@ -62,6 +62,6 @@ class Bridge:
         """Apply what has come since the last time."""
         events, self._waiting = self._waiting, []
         self.seen += len(events)
-        self._turns_left = MOST_TURNS + (len(events) > MANY)
+        self._skips_left = MOST_SKIPPED + (len(events) > MANY)
         if events:
             self._apply(events)

@@ -53,7 +53,7 @@ COMMANDS = {
     "run": ("run NUMBERS, all, failed or FILTER", "", "Run these tests: run 3, run 2 5-7, run tag:smoke."),
     "again": ("again", "run.again", ""),
     "stop": ("stop", "run.stop.all", ""),
-    "show": ("show NUMBER", "open.detail", ""),
+    "show": ("show NUMBER", "open.detail", "Show the result of the test."),
     "next": ("next", "fail.next", "Show the next failing test."),
     "problems": ("problems", "", "List what is wrong in the suites."),
     "servers": ("servers", "", "List the servers of the suites and their states."),
@@ -517,9 +517,13 @@ class PlainWorkbench:
                 chosen += rows[numbers[0] - 1 : numbers[-1]]
             return chosen
         wanted = parse_filter(text)
+        if wanted.problems:
+            self.out.put(*(one_line(problem, LONGEST) for problem in wanted.problems))
+            return None
+        if text and not wanted:
+            self.out.put(f'"{one_line(text, 60)}" is not a filter; say what to look for: words, is:failed, tag:smoke')
+            return None
         chosen = wanted.select(rows)
-        for problem in wanted.problems:
-            self.out.put(one_line(problem, LONGEST))
         if not chosen:
             self.out.put(wanted.why_empty(Known.of(rows)) or "no test matches" if rows else "no tests are open")
             return None

@@ -1,6 +1,6 @@
-"""Textual's driver for terminals, but for its thread that reads keys: it sleeps until one comes.
+"""Textual's driver for terminals, with another thread for keys: it sleeps until a key comes.
 
-Textual's own wakes up ten times a second, which is all that an idle workbench costs, and is waited for at the end.
+Textual's thread wakes up ten times a second, also in a workbench where nothing happens, and quitting waits for the next time.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from textual.drivers.linux_driver import LinuxDriver
 
 MOST_BYTES = 1 << 12
 ESCAPE_SECONDS = ESCAPE_DELAY + 0.01
-"""After so long without another byte, an escape character is the key."""
+"""An escape character that no byte follows for so long is the key Escape."""
 
 
 class TerminalDriver(LinuxDriver):
-    """Bytes that are not UTF-8 (a terminal in Latin-1, an old mouse report) are read as U+FFFD; they end Textual's own."""
+    """Reads bytes that are not UTF-8 (a terminal in Latin-1, an old mouse report) as U+FFFD; Textual's driver ends the app."""
 
     _ends: tuple[int, int] | None = None
-    """A pipe: the thread reads keys until the writing end is closed."""
+    """The ends of a pipe, to read and to write. The thread stops when the second is closed."""
 
     def start_application_mode(self) -> None:
         """As the base class."""

@@ -52,11 +52,11 @@ PAST = 20
 
 
 class Answers:
-    """What the engine has said about tests, and what it is still asked; of what is asked only the newest counts."""
+    """What the engine has answered about tests. One question is open at a time: a new one replaces the one before."""
 
-    def __init__(self, screen: WorkScreen, came: Callable[[str], None], result_came: Callable[[], None]) -> None:
-        """`came` is called with the id of a test about which something has come, `result_came` for each whole result."""
-        self._screen, self._came, self._result_came = screen, came, result_came
+    def __init__(self, screen: WorkScreen, on_answer: Callable[[str], None], on_result: Callable[[], None]) -> None:
+        """`on_answer` is called with the id of the test that an answer is about, `on_result` for each whole result."""
+        self._screen, self._on_answer, self._on_result = screen, on_answer, on_result
         self._whole: OrderedDict[tuple[str, str], dict[str, Any] | str] = OrderedDict()
         self.past: dict[str, list[dict[str, Any]] | str] = {}
         self.graphs: dict[str, list[GraphNode]] = {}
@@ -71,7 +71,7 @@ class Answers:
         self.begin(self.read_result, row.id, row.run_id)
 
     def begin(self, read: Callable[..., Coroutine[Any, Any, None]], *about: Any) -> None:
-        """Begin to read something, and give up what was begun before."""
+        """Begin to read something; what is still being read is given up."""
         # Made only once it begins: a coroutine of a worker that is given up before that would be told as forgotten.
         work = partial(read, *about)
         self._screen.run_worker(work, group="detail", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
@@ -86,8 +86,8 @@ class Answers:
         self._whole[(test, run_id)] = found
         while len(self._whole) > KEPT:
             self._whole.popitem(last=False)
-        self._result_came()
-        self._came(test)
+        self._on_result()
+        self._on_answer(test)
 
     async def read_graph(self, path: str, test: str) -> None:
         """The nodes of a composition, as its suite has them."""
@@ -96,7 +96,7 @@ class Answers:
         except EngineError:
             told = []
         self.graphs[test] = [GraphNode(one["id"], tuple(one["needs"]), one["tool"], one["server"]) for one in told]
-        self._came(test)
+        self._on_answer(test)
 
     async def read_call(self, test: str, run_id: str, path: tuple[str | int, ...]) -> None:
         """The call of a conversation at a path of its result."""
@@ -107,7 +107,7 @@ class Answers:
         self.calls[(test, run_id, path)] = found
         while len(self.calls) > KEPT:
             self.calls.popitem(last=False)
-        self._came(test)
+        self._on_answer(test)
 
     async def read_rest(self, test: str, run_id: str, known: dict[str, Any]) -> None:
         """The turns and calls that are not here yet, page by page."""
@@ -123,7 +123,7 @@ class Answers:
                 if not isinstance(more, list) or not more or len(held) > MOST_TURNS:
                     break
                 held += more
-        self._came(test)
+        self._on_answer(test)
 
     async def read_texts(self, test: str, run_id: str, known: dict[str, Any], names: list[str]) -> None:
         """The whole of what was asked and answered."""
@@ -134,7 +134,7 @@ class Answers:
             except EngineError:
                 judgement[name] = judgement[name]["text"]
         known["judgement"] = judgement
-        self._came(test)
+        self._on_answer(test)
 
     async def read_history(self, test: str) -> None:
         """What the test came to in earlier runs."""
@@ -143,7 +143,7 @@ class Answers:
             past[test] = await self.ask("history", id=test, limit=PAST)
         except EngineError as wrong:
             past[test] = wrong.message
-        self._came(test)
+        self._on_answer(test)
 
     async def ask(self, do: str, **arguments: Any) -> Any:
         """Ask the engine, once there is one."""
@@ -152,8 +152,8 @@ class Answers:
         return await bench.engine.ask(do, **arguments)
 
     def finished(self, ids: tuple[str, ...], *, ended: bool) -> None:
-        """These tests came to something. A run is among the kept ones once it has ended, so they are asked for again then."""
-        # Another table each time: what is being asked meanwhile is of the time before, and goes into the old one.
+        """Forget the history of these tests, or of all when a run has ended, which is in it from then on."""
+        # A new dict each time: an answer to an older question goes into the old one.
         self.past = {} if ended else {test: past for test, past in self.past.items() if test not in ids}
 
     def read_again(self) -> None:

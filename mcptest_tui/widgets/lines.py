@@ -137,13 +137,13 @@ class Lines(Sturdy, ScrollView, can_focus=True):
         self._reuse(drawn, round(new_value) - round(old_value))
 
     def _drawn(self) -> dict[int, Strip]:
-        """The lines that need not be drawn again, by their places in the widget."""
+        """The lines that are drawn and still right, by their places in the widget."""
         lines, first = self._styles_cache, self.gutter.top
         places = range(first, first + self.size.height)
         return {y: lines._cache[y] for y in places if y in lines._cache and not lines.is_dirty(y)}
 
     def _reuse(self, drawn: dict[int, Strip], steps: int) -> None:
-        """Have these lines further up by so many rows: Textual would draw all of them again at each step."""
+        """Move drawn lines up by `steps` rows, so that they are not drawn again: Textual draws all lines at each scroll."""
         lines, first = self._styles_cache, self.gutter.top
         places = range(first, first + self.size.height)
         moved = {y - steps: strip for y, strip in drawn.items() if y - steps in places}

@@ -115,6 +115,22 @@ def test_the_ids_of_the_registry_are_commands_too(spoken, demo):
     assert "no test has failed" in spoken("run.failed")
 
 
+def test_a_filter_with_a_mistake_runs_no_test(spoken, demo):
+    """What is ignored while one types in the workbench would be all tests here."""
+    lines = spoken("run is:faild", "run is:passed,zzz the", "run tga:smoke", "run is:", "tests slow:x")
+    assert lines[1:] == [
+        "no is:faild; did you mean `failed`?",
+        "no is:zzz; there is failed, passed, inconclusive, deferred, skipped, flaky, …",
+        "no qualifier tga:; did you mean `tag`?",
+        '"is:" is not a filter; say what to look for: words, is:failed, tag:smoke',
+        "slow: takes milliseconds, such as slow:>500",
+    ]
+
+
+def test_help_names_nothing_that_only_the_workbench_has(spoken, demo):
+    assert "show NUMBER: Show the result of the test." in spoken("help")
+
+
 def test_what_cannot_be_done_says_so(spoken, place):
     """An empty folder, an unknown word, a number that is none."""
     lines = spoken("rn all", "run all", "show 3", "watch often", "open nothing.yml", "accept", "stop")
