@@ -2,11 +2,11 @@
 
 Nothing here reads, writes, waits or looks at a clock. `Session.receive` returns an Effect, "answer this, 50 ms from
 now", and a transport carries it out; that is how calls are served concurrently over stdio without an event loop,
-whose import alone would double the time a mock takes to start. Both eras are spoken side by side: a request that names its
+whose import alone would double the time a mock takes to start. Both lifecycles are supported: a request that names its
 revision in `_meta` is of the stateless one.
 
 Source: MCP 2025-11-25, basic/lifecycle, basic/utilities, server/tools, server/resources, server/prompts, client/sampling,
-client/elicitation, client/roots; MCP 2026-07-28 (see `eras`).
+client/elicitation, client/roots; MCP 2026-07-28 (see `stateless.py`).
 """
 
 from __future__ import annotations

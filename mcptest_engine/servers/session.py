@@ -1,8 +1,8 @@
 """One live session with one server: its opening, calls in flight together, and everything that was said.
 
 `connect` is the way in. The session never sends what the suite did not ask for: beyond its calls there are only the opening
-(`eras.py`), what the suite's `client:` asks for (`asking.py`), `notifications/cancelled` for a call that nobody waits for any
-longer, and the answers that the protocol owes the server. What the server sent is kept as it was sent.
+(`opening.py`), what the suite's `client:` asks for (`subscriptions.py`), `notifications/cancelled` for a call that nobody
+waits for any longer, and the answers that the protocol owes the server. What the server sent is kept as it was sent.
 """
 
 from __future__ import annotations
