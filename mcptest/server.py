@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.servers.calls import Exchange
     from mcptest_engine.servers.session import Session
+    from mcptest_engine.suite.load import CheckedSuite
 
     P = ParamSpec("P")
     T = TypeVar("T")
@@ -126,12 +127,13 @@ class Result:
         keyword with the name that it has in suites, `_` for `-`: `exact=3`, `contains="ok"`, `between=[0, 1]`,
         `snapshot=True`. The call must have come to `outcome`: "success", "error" or "any".
         Raises: ExpectationFailed (an AssertionError) for what does not hold, CallFailed for the wrong outcome, UsageError
-        for an unknown matcher.
+        for an unknown matcher, or a value that it does not take.
         """
         from mcptest_engine.suite.assertion_checks import always_holds
         from mcptest_engine.suite.short_assertions import long_target
 
         __tracebackhide__ = True
+        _check_text("the target", target)
         self._check_outcome(outcome)
         written = {name.replace("_", "-"): value for name, value in matcher.items()}
         _check_matcher(written)
@@ -338,6 +340,9 @@ class Server:
             )
         except TargetSyntaxError as wrong:
             raise UsageError(f"the target `{target}` cannot be read: {wrong}") from None
+        except (AttributeError, TypeError, ValueError):
+            _check_operand(matcher)
+            raise
         if row.passed:
             return None
         reason = row.reason or "the expectation failed"
@@ -577,18 +582,32 @@ def _settings_of(target: object) -> tuple[dict[str, Any], bool]:
 
 def _suite_of(settings: Mapping[str, object]) -> Any:
     """A suite with this server and no test, checked as the file would be."""
-    from mcptest_engine.suite.load import LoadOptions, check_text
-
     try:
         text = json.dumps({"servers": {NAME: settings}})
     except TypeError as wrong:
         raise UsageError(f"the server's block is not JSON: {wrong}") from None
-    here = Path.cwd()
-    options = LoadOptions(environ=dict(os.environ), workspace_root=here, allow_outside=True)
-    checked = check_text(text, options, name="connect", base_dir=here)
+    checked = _checked_text(text, "connect")
     if checked.suite is None:
         raise SuiteError(checked.errors)
     return checked.suite
+
+
+def _checked_text(text: str, name: str) -> CheckedSuite:
+    """A suite that came as text, checked as its file would be."""
+    from mcptest_engine.suite.load import LoadOptions, check_text
+
+    here = Path.cwd()
+    options = LoadOptions(environ=dict(os.environ), workspace_root=here, allow_outside=True)
+    return check_text(text, options, name=name, base_dir=here)
+
+
+def _check_operand(matcher: Mapping[str, object]) -> None:
+    """Raises: UsageError for what a suite with this matcher is refused for."""
+    __tracebackhide__ = True
+    test = {"name": "t", "tool": "t", "expect": [{"target": "result", "matcher": _as_sent(matcher)}]}
+    checked = _checked_text(json.dumps({"servers": {NAME: {"command": ["x"]}}, "tools": [test]}), "expect")
+    for problem in checked.errors:
+        raise UsageError(f"`{next(iter(matcher))}`: {problem.message}", hint=problem.hint) from None
 
 
 def _refuse_in_loop() -> None:
@@ -620,6 +639,8 @@ def _as_sent(value: T) -> T:
         read: T = json.loads(json.dumps(value, allow_nan=False))
     except (TypeError, ValueError) as wrong:
         raise UsageError(f"this cannot be sent as JSON: {wrong}") from None
+    except RecursionError:
+        raise UsageError("this cannot be sent as JSON: it is nested too deeply") from None
     return read
 
 

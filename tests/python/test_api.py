@@ -274,6 +274,7 @@ def test_a_close_that_is_refused_leaves_the_connection_open() -> None:
         (lambda server: server.prompt(5), "the name of a prompt is a text, found 5"),
         (lambda server: server.prompt("x", "y"), "the arguments are a mapping, found 'y'"),
         (lambda server: server.request(None), "the method of a request is a text, found None"),
+        (lambda server: server.call("price", item="tea").expect(3, exact=3), "the target is a text, found 3"),
         (lambda server: server.request("ping", []), r"the parameters are a mapping, found \[\]"),
     ],
 )
@@ -282,6 +283,35 @@ def test_a_value_of_the_wrong_type_is_refused(make_call: Any, told: str) -> None
         with pytest.raises(TypeError, match=told) as wrong:
             make_call(server)
         assert isinstance(wrong.value, mcptest.UsageError)
+
+
+@pytest.mark.parametrize(
+    ("matcher", "told"),
+    [
+        ({"regex": 3}, "`regex`: expected text, found the number 3"),
+        ({"regex": "("}, "`regex`: the regex does not compile"),
+        ({"jq": 3}, "`jq`: expected text, found the number 3"),
+        ({"starts_with": 3}, "`starts-with`: expected text, found the number 3"),
+        ({"icontains": 3}, "`icontains`: expected text, found the number 3"),
+        ({"one_of": 3}, "`one-of`: expected a list, found the number 3"),
+        ({"not": {"nope": 1}}, '`not`: unknown matcher "nope"'),
+        ({"length": {"gte": "x"}}, '`length`: expected a number, found the text "x"'),
+    ],
+)
+def test_a_value_that_a_matcher_does_not_take_is_refused_as_in_a_suite(matcher: dict[str, Any], told: str) -> None:
+    with mcptest.connect(SHOP) as server:
+        result = server.call("price", item="tea")
+        with pytest.raises(mcptest.UsageError) as wrong:
+            result.expect("text", **matcher)
+    assert str(wrong.value).startswith(told)
+
+
+def test_arguments_that_are_nested_too_deeply_are_refused() -> None:
+    deep: list[Any] = []
+    for _ in range(5000):
+        deep = [deep]
+    with mcptest.connect(SHOP) as server, pytest.raises(mcptest.UsageError, match="nested too deeply"):
+        server.call("price", {"item": deep})
 
 
 @pytest.mark.parametrize(
