@@ -37,6 +37,8 @@ _EXIT_REASONS: dict[int, str] = {
     ExitCode.NO_TESTS: "the selection matched no test",
     ExitCode.INTERRUPTED: "the run was interrupted",
 }
+_SHARDS_MISSING = "the tests of some shards are missing"
+"""Why a suite of merged shards stops at a gate without having missed one."""
 
 
 def file_in_repository(source: Mapping[str, object], file: str) -> str:
@@ -412,6 +414,8 @@ def run_reason(record: RunRecord) -> str | None:
     elif record.exit_code == ExitCode.INVALID and record.suites:
         left_out = {suite.reason for suite in record.not_run} - {"ended"}
         words = "a folder cannot be read" if left_out == {"unreadable"} else "a suite is invalid"
+    elif record.exit_code == ExitCode.GATE and record.suites and not record.missed_gates:
+        words = _SHARDS_MISSING
     elif record.exit_code == ExitCode.NO_TESTS and record.tests:
         words = "the suite skips every test that was selected"
     return f"{words} (exit code {record.exit_code})"
@@ -460,7 +464,8 @@ def _not_run_line(suite: SuiteNotRun) -> str:
 def suite_text(run: SuiteRun) -> str:
     """What came of one suite of several."""
     totals, code = run.totals, run.exit_code
-    reason = "" if code in {ExitCode.PASSED, ExitCode.FAILED} else f"; {_EXIT_REASONS[code]} (exit code {code})"
+    words = _SHARDS_MISSING if code == ExitCode.GATE and not run.missed_gates else _EXIT_REASONS.get(code)
+    reason = "" if code in {ExitCode.PASSED, ExitCode.FAILED} else f"; {words} (exit code {code})"
     return (
         f"{totals.passed} passed, {totals.failed} failed, {totals.inconclusive} inconclusive, {totals.skipped} skipped "
         f"({duration_text(run.duration_ms)}){reason}"

@@ -15,6 +15,7 @@ from mcptest_engine.core.effects import CallDecision, DecidedBy, Effect, Effects
 from mcptest_engine.core.errors import RecordError
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.run_record import ServerRecord, SuiteInfo, SuiteNotRun
+from mcptest_engine.reporting.facts import suite_lines
 from mcptest_engine.reporting.many import join_records
 from mcptest_engine.reporting.merge import merge_records
 from mcptest_engine.reporting.registry import render
@@ -206,6 +207,7 @@ def test_shards_of_several_suites_merge_where_one_command_ended_before_its_last_
     merged = merge_records([one, other])
     assert (merged.exit_code, merged.totals.total, merged.not_run) == (1, 2, ())
     assert [(suite.path, suite.exit_code) for suite in merged.suites] == [("mcptest.yml", 1), ("other.yml", 6)]
+    assert suite_lines(merged)[1].endswith("; the tests of some shards are missing (exit code 6)")
     assert merged.warnings == ("other.yml: not every shard ran its tests, because one of the commands ended early",)
     for changed in (replace(failed.suite, sha256="c" * 64), replace(failed.suite, path="third.yml")):
         with pytest.raises(RecordError, match="different texts"):
