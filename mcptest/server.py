@@ -16,6 +16,7 @@ import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from reprlib import repr as clipped
 from typing import TYPE_CHECKING, Any
 
 from mcptest.suites import McptestWarning, WrongType
@@ -524,7 +525,7 @@ def open_server(
     from mcptest_engine.running.settings import RunSettings
 
     if not isinstance(timeout_seconds, int | float):
-        raise WrongType(f"`timeout_seconds` is a number greater than 0, found {timeout_seconds!r}")
+        raise WrongType(f"`timeout_seconds` is a number greater than 0, found {clipped(timeout_seconds)}")
     if not timeout_seconds > 0:
         raise UsageError(f"`timeout_seconds` is a number greater than 0, found {timeout_seconds!r}")
     words = {"cwd": None if cwd is None else os.fspath(cwd), "env": env, "headers": headers, "protocol": protocol}
@@ -575,7 +576,7 @@ def _settings_of(target: object) -> tuple[dict[str, Any], bool]:
     if isinstance(target, Sequence):
         odd = next((word for word in target if not isinstance(word, str | os.PathLike)), None)
         if odd is not None:
-            raise WrongType(f"a command is a list of texts, found {odd!r} in it")
+            raise WrongType(f"a command is a list of texts, found {clipped(odd)} in it")
         return {"command": [os.fspath(word) for word in target]}, False
     return {"command": [sys.executable]}, True  # not started: the object answers
 
@@ -622,14 +623,14 @@ def _refuse_in_loop() -> None:
 def _check_text(what: str, value: object) -> None:
     __tracebackhide__ = True
     if not isinstance(value, str):
-        raise WrongType(f"{what} is a text, found {value!r}")
+        raise WrongType(f"{what} is a text, found {clipped(value)}")
 
 
 def _mapping(what: str, value: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """The mapping, an empty one for None."""
     __tracebackhide__ = True
     if value is not None and not isinstance(value, Mapping):
-        raise WrongType(f"{what} are a mapping, found {value!r}", hint='such as `{"item": "tea"}`')
+        raise WrongType(f"{what} are a mapping, found {clipped(value)}", hint='such as `{"item": "tea"}`')
     return value or {}
 
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
+from reprlib import repr as clipped
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import SuiteError, UsageError
@@ -45,12 +46,12 @@ def load(
 
     file = Path(path)
     if variables is not None and not isinstance(variables, Mapping):
-        raise WrongType(f"`variables` is a mapping, found {variables!r}")
+        raise WrongType(f"`variables` is a mapping, found {clipped(variables)}")
     for name, value in (variables or {}).items():
         if not isinstance(name, str):
-            raise WrongType(f"the name of a variable is a text, found {name!r}")
+            raise WrongType(f"the name of a variable is a text, found {clipped(name)}")
         if not isinstance(value, str):
-            raise WrongType(f"the variable `{name}` is a text, found {value!r}", hint=f"write `{str(value)!r}`")
+            raise WrongType(f"the variable `{name}` is a text, found {clipped(value)}", hint=f"write `{str(value)!r}`")
     options = LoadOptions(
         variables=dict(variables or {}),
         environ=dict(os.environ),
@@ -107,9 +108,9 @@ async def run_async(
     from mcptest_engine.running.launch import launch_suites
 
     if filter is not None and not isinstance(filter, str):
-        raise WrongType(f"`filter` is a text, found {filter!r}")
+        raise WrongType(f"`filter` is a text, found {clipped(filter)}")
     if on_event is not None and not callable(on_event):
-        raise WrongType(f"`on_event` is a function that takes an event, found {on_event!r}")
+        raise WrongType(f"`on_event` is a function that takes an event, found {clipped(on_event)}")
     for name, number, least in (
         ("workers", workers, 1),
         ("retries", retries, 0),
@@ -168,7 +169,7 @@ def _texts(name: str, words: object) -> frozenset[str]:
     texts = [word for word in given if isinstance(word, str)]
     if len(texts) < len(given):
         odd = next(word for word in given if not isinstance(word, str))
-        raise WrongType(f"`{name}` is a list of texts, found {odd!r}")
+        raise WrongType(f"`{name}` is a list of texts, found {clipped(odd)}")
     return frozenset(texts)
 
 
@@ -186,7 +187,7 @@ def _load_all(
     given: list[Any] = [suite] if is_one else list(suite)  # type: ignore[arg-type] # narrowed by `is_one`
     for one in given:
         if not isinstance(one, str | os.PathLike | LoadedSuite):
-            raise WrongType(f"a suite is a path or a loaded suite, found {one!r}")
+            raise WrongType(f"a suite is a path or a loaded suite, found {clipped(one)}")
     loaded = [one for one in given if isinstance(one, LoadedSuite)]
     names = [os.fspath(one) for one in given if not isinstance(one, LoadedSuite)]
     problems: list[Problem] = []

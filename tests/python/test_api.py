@@ -550,3 +550,13 @@ def test_nothing_of_mcptest_needs_the_package_mcp_but_for_a_server_object_of_it(
     assert list(imports) == ["mcptest_engine/servers/in_process.py"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert not [needed for needed in project["dependencies"] if re.match(r"(?:mcp|fastmcp)\b", needed)]
+
+
+def test_an_error_about_a_long_value_is_short() -> None:
+    with pytest.raises(TypeError) as caught:
+        mcptest.run(["x" * 5_000, 5])  # type: ignore[list-item]
+    assert len(str(caught.value)) < 200
+    with pytest.raises(TypeError) as caught:
+        mcptest.run("suite.yml", filter=["y" * 5_000])  # type: ignore[arg-type]
+    assert str(caught.value).startswith("`filter` is a text, found ['yyy")
+    assert len(str(caught.value)) < 200
