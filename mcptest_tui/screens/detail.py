@@ -72,7 +72,7 @@ class Answers:
 
     def begin(self, read: Callable[..., Coroutine[Any, Any, None]], *about: Any) -> None:
         """Begin to read something; what is still being read is given up."""
-        # Made only once it begins: a coroutine of a worker that is given up before that would be told as forgotten.
+        # Not yet a coroutine: one that is given up before it begins would give a warning that it was never awaited.
         work = partial(read, *about)
         self._screen.run_worker(work, group="detail", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 

@@ -24,17 +24,17 @@ CHECK_SECONDS = 0.15
 
 
 class Editing(Controller):
-    """Which proposal is edited. `decide` accepts it, `leave_written` shows it again, `closed` moves the focus elsewhere."""
+    """The editor of one proposal. `decide` accepts it, `leave_written` shows it again, `on_close` moves the focus elsewhere."""
 
     def __init__(
         self,
         screen: WorkScreen,
         decide: Callable[[str, str | None], None],
         leave_written: Callable[[], object],
-        closed: Callable[[], None],
+        on_close: Callable[[], None],
     ) -> None:
         super().__init__(screen)
-        self._decide, self._leave_written, self._closed = decide, leave_written, closed
+        self._decide, self._leave_written, self._on_close = decide, leave_written, on_close
         self._id: str | None = None
         self._checking: Timer | None = None
 
@@ -91,7 +91,7 @@ class Editing(Controller):
         self._ask_check()
 
     def on_fragment_editor_typed(self, event: FragmentEditor.Typed) -> None:
-        """Look at it once the typing rests."""
+        """Check the text when typing pauses."""
         event.stop()
         item = self._edited()
         if item is not None:
@@ -102,7 +102,7 @@ class Editing(Controller):
             self._ask_check()
 
     def on_fragment_editor_restored(self, event: FragmentEditor.Restored) -> None:
-        """As it was proposed."""
+        """Put the proposed text back."""
         event.stop()
         item = self._edited()
         if item is not None:
@@ -160,4 +160,4 @@ class Editing(Controller):
     def _close_editor(self) -> None:
         self._id = None
         self.screen.remove_class("-editing")
-        self._closed()
+        self._on_close()

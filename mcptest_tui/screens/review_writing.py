@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class Writing(Controller):
-    """Asks before it writes where a person has not said so. `began` is called when something is being written."""
+    """Writes the decisions and undoes the last write. `on_begin` is called when a write begins."""
 
-    def __init__(self, screen: WorkScreen, began: Callable[[], None]) -> None:
+    def __init__(self, screen: WorkScreen, on_begin: Callable[[], None]) -> None:
         super().__init__(screen)
-        self._began = began
+        self._on_begin = on_begin
         self.is_asked = False
         """Whether it was asked if all is to be written, now that all is decided."""
 
@@ -60,7 +60,7 @@ class Writing(Controller):
     def _write(self) -> None:
         self.is_asked = False
         self.workbench.reviews.write()
-        self._began()
+        self._on_begin()
 
     def action_unwrite(self) -> None:
         """Take the last write back."""

@@ -284,15 +284,15 @@ class Hits:
         return path in self._places
 
     def index(self, path: Path | None) -> int | None:
-        """Which hit a path is, from 0; None for one that is none."""
+        """The number of the hit at a path, from 0; None where there is no hit."""
         return None if path is None else self._places.get(path)
 
     def take(self, paths: Sequence[Path]) -> None:
-        """These are the hits."""
+        """Replace the hits."""
         self.paths, self._places = list(paths), {path: at for at, path in enumerate(paths)}
 
     def clear(self) -> None:
-        """There is nothing to search in."""
+        """Remove the hits; the text that is searched for stays."""
         self.take(())
 
     def find_in(self, rows: JsonRows | None) -> None:
@@ -307,7 +307,7 @@ class Hits:
         return f'"{self.query}" {f"{at + 1} of " if at is not None else ""}{len(self.paths)}'
 
     def next_to(self, path: Path, step: int) -> int:
-        """The hit behind `path`, or before it with a negative step; from the other end after the last. There is one."""
+        """The number of the next hit after `path`, or before it if `step` is -1; it wraps around. Needs at least one hit."""
         at = self.index(path)
         if at is not None:
             return (at + step) % len(self.paths)
