@@ -554,9 +554,9 @@ def test_nothing_of_mcptest_needs_the_package_mcp_but_for_a_server_object_of_it(
 
 def test_an_error_about_a_long_value_is_short() -> None:
     with pytest.raises(TypeError) as caught:
-        mcptest.run(["x" * 5_000, 5])
+        mcptest.run(["x" * 5_000, 5])  # type: ignore[list-item]
     assert len(str(caught.value)) < 200
     with pytest.raises(TypeError) as caught:
-        mcptest.run("suite.yml", filter=["y" * 5_000])  # type: ignore[arg-type]
+        mcptest.run("suite.yml", filter=["y" * 5_000])
     assert str(caught.value).startswith("`filter` is a text, found ['yyy")
     assert len(str(caught.value)) < 200
