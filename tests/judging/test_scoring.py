@@ -94,6 +94,14 @@ def test_a_failed_score_comes_before_a_failed_metric_and_both_are_told():
     )
 
 
+def test_a_metric_of_what_was_not_judged_is_not_among_the_metrics():
+    found = scored(
+        (row(None, name="a"), row(True, name="b")),
+        metrics=[metric("half", ("a", 1), ("b", 1)), metric("of_half", ("half", 1)), metric("whole", ("b", 1))],
+    )
+    assert [(one.name, one.value) for one in found.metrics] == [("whole", 1.0)]
+
+
 def test_a_metric_of_metrics_and_of_sets():
     """Chained derivation; a set counts with its internal score."""
     inner = judged_set(1, {"name": "set", "threshold": 0.9}, rows(True, True, False, False))
