@@ -92,6 +92,7 @@ def test_the_docs_list_what_is_sent_to_the_terminal_and_each_mode_is_taken_back(
     app.wait_for("live process")
     app.press("c")
     app.wait_for("OSC 52")
+    app.wait_for("16 tests   15 ✓")
     app.press("\x11")
     assert app.wait_for_end() == 0
     modes = re.findall(r"\x1b\[\?(\d+)(h|l|\$p)", app.output.decode())
@@ -227,7 +228,7 @@ def test_where_only_ascii_is_wanted_nothing_else_is_drawn(terminal, demo):
     app = terminal(MCPTEST_ASCII="1")
     app.wait_for("16 tests")
     app.press("a")
-    app.wait_for("15 +")
+    app.wait_for("16 tests   15 +")  # the run has ended, and nobody is asked whether to end it
     app.press("\x10")
     app.wait_for("an action; > a test; @ a tool")
     app.press("\x11")
