@@ -274,8 +274,11 @@ def test_a_test_without_a_server_says_what_to_define(run: Run, pytester: pytest.
 
 
 def test_the_example_runs(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `pytest examples/pytest` in a checkout, whose own tests are run without the plugin."""
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    pytester.makepyprojecttoml('[tool.pytest.ini_options]\naddopts = ["-p", "no:mcptest"]\n')
     example = Path(__file__).parents[2] / "examples" / "pytest"
-    for file in example.glob("*.*"):
-        (pytester.path / file.name).write_bytes(file.read_bytes())
-    pytester.runpytest_subprocess("-q", "-p", "no:rerunfailures").assert_outcomes(passed=4)
+    folder = pytester.mkdir("example")
+    for file in filter(Path.is_file, example.glob("*.*")):
+        (folder / file.name).write_bytes(file.read_bytes())
+    pytester.runpytest_subprocess("-q", "-p", "no:rerunfailures", "example").assert_outcomes(passed=4)
