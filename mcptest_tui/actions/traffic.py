@@ -8,37 +8,52 @@ LIST = "traffic.list"
 NONE = "no message is shown"
 ACTIONS: tuple[Action, ...] = (
     Action("traffic.open", "Open", "choose", "open", "The whole message.", where=LIST, idle=NONE),
-    Action("traffic.filter", "Filter", "find", "filter", "Filter: method:, server:, is:error, slow:>100."),
-    Action("traffic.pause", "Follow", "follow", "pause", "Follow new messages, or stay; all are recorded."),
+    Action("traffic.filter", "Filter", "find", "listing.filter", "Filter: method:, server:, is:error, slow:>100."),
+    Action("traffic.pause", "Follow", "follow", "listing.pause", "Follow new messages, or stay; all are recorded."),
     Action(
         "traffic.again",
         "Again",
         "run",
-        "screen.again",
+        "screen.calls.again",
         "Open the call in the form again; asks first if the tool is destructive.",
         where=LIST,
         idle=NONE,
     ),
-    Action("traffic.pairs", "Pairs", "fold all", "pairs", "Show requests and responses in one row, or separately."),
-    Action("traffic.copy", "Copy", "copy", "screen.copy", "Copy the whole message.", where=LIST, idle=NONE),
+    Action(
+        "traffic.pairs", "Pairs", "fold all", "listing.pairs", "Show requests and responses in one row, or separately."
+    ),
+    Action("traffic.copy", "Copy", "copy", "screen.calls.copy", "Copy the whole message.", where=LIST, idle=NONE),
     Action(
         "traffic.headers",
         "HTTP headers",
         "details",
-        "screen.headers",
+        "screen.calls.headers",
         "Status and headers.",
         False,
         where=LIST,
         idle=NONE,
     ),
     Action(
-        "traffic.save", "Save as test", "save as test", "screen.save", "Save the call as a test.", where=LIST, idle=NONE
+        "traffic.save",
+        "Save as test",
+        "save as test",
+        "screen.calls.save",
+        "Save the call as a test.",
+        where=LIST,
+        idle=NONE,
     ),
-    Action("traffic.errors", "Errors only", "failures only", "errors", "Show only errors, or all."),
-    Action("traffic.next", "Next error", "next", "screen.error(1)", "Go to the next error.", False, where=LIST),
-    Action("traffic.previous", "Previous error", "previous", "screen.error(-1)", "One back.", False, where=LIST),
+    Action("traffic.errors", "Errors only", "failures only", "listing.errors", "Show only errors, or all."),
+    Action("traffic.next", "Next error", "next", "screen.listing.error(1)", "Go to the next error.", False, where=LIST),
     Action(
-        "traffic.other", "Other side", "other side", "other", "Go from the request to the response, or back.", idle=NONE
+        "traffic.previous", "Previous error", "previous", "screen.listing.error(-1)", "One back.", False, where=LIST
     ),
-    Action("traffic.clear", "Clear", "clear", "clear", "Delete all recorded messages.", show=False),
+    Action(
+        "traffic.other",
+        "Other side",
+        "other side",
+        "message.other",
+        "Go from the request to the response, or back.",
+        idle=NONE,
+    ),
+    Action("traffic.clear", "Clear", "clear", "listing.clear", "Delete all recorded messages.", show=False),
 )

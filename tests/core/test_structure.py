@@ -62,7 +62,6 @@ LARGE = {
     "mcptest_tui.screens.review.ReviewScreen",
     "mcptest_tui.screens.servers.ServersScreen",
     "mcptest_tui.screens.tests.TestsScreen",
-    "mcptest_tui.screens.traffic.TrafficScreen",
     "mcptest_tui.widgets.conversation_view.ConversationView",
     "mcptest_tui.widgets.json_tree.JsonTree",
     "mcptest_tui.widgets.row_list.RowList",

@@ -35,8 +35,8 @@ async def at_traffic(pilot, count=1):
 async def emptied(pilot):
     """The log of every message, without those that were made until now."""
     screen = await at_traffic(pilot, 0)
-    screen._use_filter("")
-    screen.action_clear()
+    screen.listing.put_filter("")
+    screen.listing.action_clear()
     screen.rows._follows = True
     return screen
 
@@ -80,11 +80,11 @@ async def the_messages_of_a_call(pilot):
         await pilot.press("G")
         assert screen.rows.row().method == "tools/call"
         await pilot.press("enter")
-        await until(pilot, lambda: screen.message.nodes and "result" in screen.message.nodes.value)
+        await until(pilot, lambda: screen.message.tree.nodes and "result" in screen.message.tree.nodes.value)
         await until(pilot, lambda: "shows the request" in text_of(pilot.app))
         assert '"hi"' in text_of(pilot.app)
         await pilot.press("escape", "percent_sign", "enter")
-        await until(pilot, lambda: screen.message.nodes and "params" in screen.message.nodes.value)
+        await until(pilot, lambda: screen.message.tree.nodes and "params" in screen.message.tree.nodes.value)
         await pilot.press("escape", "percent_sign")
     await pilot.press("escape")
     assert pilot.app.current_mode == "traffic"
@@ -239,7 +239,7 @@ async def test_a_search_in_an_answer_and_its_message_finds_what_was_not_loaded_y
         traffic.rows.go_to(next(one for one in traffic.traffic.shown if one.about == "list"))
         await pilot.press("enter")
         await until(pilot, lambda: "only the first part of it" in text_of(pilot.app))
-        tree = traffic.message
+        tree = traffic.message.tree
         await pilot.press("slash", *"9876", "enter")
         await until(pilot, lambda: tree.target.endswith("list[9876]"), what="an item that is kept")
 
@@ -326,7 +326,7 @@ async def hostile_messages_are_shown_and_not_obeyed(pilot):
     traffic = await at_traffic(pilot)
     await until(pilot, lambda: any(row.method == "tools/call" and row.answer for row in traffic.traffic.shown))
     await pilot.press("enter")
-    await until(pilot, lambda: traffic.message.nodes)
+    await until(pilot, lambda: traffic.message.tree.nodes)
     for key in ("t", "escape"):
         said = text_of(pilot.app)
         assert not any(char in said for char in "\x1b\x07\x9b\u202e")
