@@ -183,12 +183,12 @@ class Server:
         given = _as_sent({**_mapping("the arguments", arguments), **keywords})
         caller, session = await self._opened()
         asked = _asked("tools/call", {"name": tool, "arguments": given}, self._timeout_seconds)
-        before = len(session.notifications)
+        before = len(session.server_messages.notifications)
         exchange, odd = await caller.call_tool(
             Sessions(self._pool, asked), NAME, tool, given, timeout_seconds=self._timeout_seconds
         )
         self._warn(odd)
-        return self._result(exchange, session.notifications[before:], tool)
+        return self._result(exchange, session.server_messages.notifications[before:], tool)
 
     @_with_short_traceback
     async def tools(self) -> list[dict[str, Any]]:
@@ -280,9 +280,9 @@ class Server:
         from mcptest_engine.judging.validity import find_invalidity
 
         _, session = await self._opened()
-        before = len(session.notifications)
+        before = len(session.server_messages.notifications)
         exchange = await session.request(method, _as_sent(params), timeout_seconds=self._timeout_seconds)
-        result = self._result(exchange, session.notifications[before:], name)
+        result = self._result(exchange, session.server_messages.notifications[before:], name)
         validity = _validity_of(session)
         fault = None if validity is None else find_invalidity(method, result._envelope, validity, self._redact)
         if fault is not None:

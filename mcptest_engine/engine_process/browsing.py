@@ -159,7 +159,7 @@ class _Browsed:
         from mcptest_engine.judging.validity import find_fault
 
         session, redact = await self._session(), self._target.redactor.redact
-        heard = len(session.notifications)
+        heard = len(session.server_messages.notifications)
         seconds = session.spec.timeout_seconds if timeout_seconds is None else timeout_seconds
         try:
             exchange = await session.request(method, params, timeout_seconds=seconds)
@@ -176,8 +176,8 @@ class _Browsed:
             called["invalid"] = {"message": clipped(fault), "fails": session.spec.validity == "fail"}
         if exchange.http is not None:
             called["http"] = pruned(redact(exchange.http))
-        if len(session.notifications) > heard:
-            called["notifications"] = pruned(redact(session.notifications[heard:]))
+        if len(session.server_messages.notifications) > heard:
+            called["notifications"] = pruned(redact(session.server_messages.notifications[heard:]))
         return called
 
     async def opened(self, told: Mapping[str, object]) -> Opened:
@@ -220,10 +220,10 @@ class _Browsed:
         """Until the session ends: tell which lists have changed and which resources, at most once in `NEWS_SECONDS`."""
         told = 0
         while session.alive:
-            if told == len(session.notifications):
-                await session.next_notification(_FOREVER)
+            if told == len(session.server_messages.notifications):
+                await session.next_message(_FOREVER)
                 continue
-            fresh, told = session.notifications[told:], len(session.notifications)
+            fresh, told = session.server_messages.notifications[told:], len(session.server_messages.notifications)
             news = _news(fresh)
             if news:
                 self._send({"event": "server.news", "session": self._key, **self._target.redactor.redact(news)})
@@ -239,7 +239,7 @@ class _Browsed:
             protocol=None if protocol is None else redactor.redact_text(protocol),
             duration_ms=round(duration_ms, 1),
             transport=session.transport,
-            remarks=list(session.remarks),
+            remarks=list(session.remarks.texts),
         )
 
     async def _session(self) -> Session:

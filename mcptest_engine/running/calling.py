@@ -350,7 +350,7 @@ class Caller:
         deadline = self._clock() + SETTLING_SECONDS
         while (_misses_something(outcome) or session.transport != "stdio") and self._clock() < deadline:
             if not unasked.grown(envelope):  # else it came while it was judged
-                came = await session.next_notification(max(deadline - self._clock(), 0.0))
+                came = await session.next_message(max(deadline - self._clock(), 0.0))
                 if not came and not unasked.grown(envelope):
                     break
             unasked.into(envelope)
@@ -662,20 +662,25 @@ class Unasked:
     def __init__(self, session: Session, *, alone: bool) -> None:
         self._session = session
         self._alone = alone
-        self._notifications = len(session.notifications)
-        self._requests = len(session.server_requests)
+        self._notifications = len(session.server_messages.notifications)
+        self._requests = len(session.server_messages.requests)
 
     def into(self, envelope: dict[str, Any]) -> None:
         """Put what has come so far into the envelope."""
         session = self._session
-        envelope["notifications"] = session.notifications[self._notifications :] if self._alone else []
-        envelope["server_requests"] = session.server_requests[self._requests :] if self._alone else []
+        envelope["notifications"] = session.server_messages.notifications[self._notifications :] if self._alone else []
+        envelope["server_requests"] = session.server_messages.requests[self._requests :] if self._alone else []
 
     def grown(self, envelope: dict[str, Any]) -> bool:
         """Whether more has come than the envelope holds."""
         session = self._session
         held = len(envelope["notifications"]) + len(envelope["server_requests"])
-        here = len(session.notifications) - self._notifications + len(session.server_requests) - self._requests
+        here = (
+            len(session.server_messages.notifications)
+            - self._notifications
+            + len(session.server_messages.requests)
+            - self._requests
+        )
         return self._alone and here > held
 
 

@@ -198,7 +198,7 @@ def find_call_fault(
 
 def _list_changes(session: Session, what: str) -> int:
     """How often the server has said that its tools, or its prompts, have changed."""
-    return session.tool_list_changes if what == "tools" else session.prompt_list_changes
+    return session.server_messages.tool_list_changes if what == "tools" else session.server_messages.prompt_list_changes
 
 
 class RunCatalogs:

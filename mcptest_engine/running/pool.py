@@ -79,11 +79,11 @@ class ServerFindings:
     def add(self, name: str, session: Session) -> Iterator[str]:
         """Add what is odd about a session so far, and yield the remarks that are new."""
         told, kinds = self._remarks.setdefault(name, []), self._kinds.setdefault(name, {})
-        kinds.update(session.findings)
+        kinds.update(session.remarks.findings)
         invalid = _find_invalid_opening(session, self._redactor().redact)
         if invalid is not None:
             kinds.setdefault("invalid_opening", invalid)
-        for remark in (*session.remarks, *(() if invalid is None else (invalid,))):
+        for remark in (*session.remarks.texts, *(() if invalid is None else (invalid,))):
             text = self._redactor().redact_text(remark)
             if text not in told:
                 told.append(text)

@@ -103,7 +103,7 @@ class SuiteServers:
                 if session is None or session not in sessions:  # another one was opened in its place
                     server.session = None
                 elif session.alive and session.is_intact and server.users:
-                    session.note_noise()
+                    session.remarks.report_noise(session.transport)
                     server.used_by = self._path
                     kept.add(session)
                 else:

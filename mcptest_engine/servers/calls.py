@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.client_side import ClientSide
     from mcptest_engine.servers.failures import CallFailed
     from mcptest_engine.servers.param_headers import ParamHeaders
+    from mcptest_engine.servers.remarks import Remarks
+    from mcptest_engine.servers.server_messages import ServerMessages
     from mcptest_engine.servers.spec import ServerSpec
 
 OUR_STALL_SECONDS = 0.1
@@ -78,6 +80,13 @@ class Call:
         self.http: dict[str, Any] | None = None
         self.behind: dict[str, Any] | None = None
 
+    @property
+    def tool_or_method(self) -> dict[str, Any]:
+        """{"tool": …}, or {"method": …} of what calls none."""
+        if self.method == "tools/call" and self.params is not None:
+            return {"tool": str(self.params.get("name"))}
+        return {"method": self.method}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
@@ -102,7 +111,7 @@ class Exchange:
 
 
 class OpenSession(Protocol):
-    """The session, as its opening, its rounds, its lists and its gate see it. `Session` says what each member is."""
+    """The session, as its opening, its stateless calls, its lists and its gate see it. `Session` says what each member is."""
 
     spec: ServerSpec
     stateless: bool
@@ -110,8 +119,8 @@ class OpenSession(Protocol):
     protocol_version: str | None
     capabilities: dict[str, Any]
     instructions: str | None
-    notifications: list[dict[str, Any]]
-    tool_list_changes: int
+    remarks: Remarks
+    server_messages: ServerMessages
     request_meta: dict[str, Any]
     param_headers: ParamHeaders | None
 
@@ -141,16 +150,18 @@ class OpenSession(Protocol):
         headers: Mapping[str, str] | None = None,
     ) -> Exchange: ...
 
-    async def next_notification(self, timeout_seconds: float) -> bool: ...
+    async def next_message(self, timeout_seconds: float) -> bool: ...
     def offering(self, revision: str, *, stateless: bool) -> None: ...
-    def remarked(self, clause: str) -> None: ...
-    def keep_request(self, request: dict[str, Any], *, size: int) -> None: ...
 
 
 class Calls:
-    """Waiting calls by id. Ids count up from 1 and are never used twice in a session."""
+    """Waiting calls by id. Ids count up from 1 and are never used twice in a session.
+
+    `given_up` are those that were answered too late or never, by id: the `tool_or_method` of each.
+    """
 
     def __init__(self, on_timeout: Callable[[Call], None]) -> None:
+        self.given_up: dict[int, dict[str, Any]] = {}
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[int, Call] = {}
         self._next_id = 1

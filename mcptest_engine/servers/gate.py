@@ -58,7 +58,7 @@ class ToolLists:
     def is_current(self, session: OpenSession) -> bool:
         """Whether the list was read, and the server has announced no change since. Asks nobody."""
         known = self._listings.get(session)
-        return known is not None and known.changes == session.tool_list_changes
+        return known is not None and known.changes == session.server_messages.tool_list_changes
 
     async def read(self, session: OpenSession) -> Listing:
         """The tools as they are listed now. Raises: ServerError, also where the list changes each time that it is read."""
@@ -67,9 +67,9 @@ class ToolLists:
             if known is not None and self.is_current(session) and not may_miss_list_change(session):
                 return known
             for _ in range(MAX_LISTINGS):
-                changes = session.tool_list_changes
+                changes = session.server_messages.tool_list_changes
                 tools = await list_all(session, "tools", timeout_seconds=self._timeout_seconds)
-                if changes == session.tool_list_changes:
+                if changes == session.server_messages.tool_list_changes:
                     self._listings[session] = listing = Listing(tools, descriptors_by_name(tools), changes)
                     return listing
         raise restless_list(session.spec.name)

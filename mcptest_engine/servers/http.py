@@ -208,7 +208,7 @@ class HttpTransport:
         """Pass on what was odd on the way to a token; sessions share it, and each tells it once."""
         remarks = () if http.client.auth is None else http.client.auth.remarks
         for clause in remarks[self._told_of_auth :]:
-            http.receiver.remarked(clause)
+            http.receiver.remarks.add(clause)
         self._told_of_auth = len(remarks)
 
     def _without_call(self) -> list[asyncio.Task[None]]:
@@ -285,7 +285,7 @@ class HttpTransport:
         elif isinstance(failure, AuthFailed):
             self._notification_failure = failure
         elif isinstance(failure, CallFailed):
-            http.receiver.remarked(f"did not accept a notification: it {failure.clause}")
+            http.receiver.remarks.add(f"did not accept a notification: it {failure.clause}")
 
 
 async def _end_session(http: HttpContext, seconds: float) -> None:

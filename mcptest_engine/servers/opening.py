@@ -59,7 +59,7 @@ async def open_session(session: OpenSession) -> Opened:
     if asked is None and _is_stateless_only(exchange.answer):
         found = await _discover(session, NEWEST_STATELESS, seconds)
         if "result" in found.answer:
-            session.remarked(f'refused `initialize`; mcptest uses the stateless revision "{NEWEST_STATELESS}"')
+            session.remarks.add(f'refused `initialize`; mcptest uses the stateless revision "{NEWEST_STATELESS}"')
             return _discovered(session, found, NEWEST_STATELESS)
     return _shaken(session, exchange)
 
@@ -98,7 +98,7 @@ async def _discover(session: OpenSession, revision: str, seconds: float) -> Exch
     params = {"_meta": request_meta(session.spec.client, revision)}
     exchange = await session.ask("server/discover", params, seconds)
     if revision in _supported(exchange.answer.get("error")):
-        session.remarked(f'refused the protocol version "{revision}" although it offers it, so mcptest asked again')
+        session.remarks.add(f'refused the protocol version "{revision}" although it offers it, so mcptest asked again')
         exchange = await session.ask("server/discover", params, seconds)
     return exchange
 
@@ -178,9 +178,9 @@ def _shaken(session: OpenSession, exchange: Exchange) -> Opened:
     # A revision unknown to us is told and not refused: what its answers are worth is the suite's to judge.
     if opened.protocol_version is None:
         told = "without a `protocolVersion`" if version is None else "with a `protocolVersion` that is not a text"
-        session.remarked(f"answered `initialize` {told}")
+        session.remarks.add(f"answered `initialize` {told}")
     elif version not in HANDSHAKE_REVISIONS:
-        session.remarked(
+        session.remarks.add(
             f'answered `initialize` with the protocol version "{version}", which mcptest does not support, so that its '
             "results are not checked against the protocol"
         )

@@ -153,7 +153,7 @@ class Program:
             return
         how_far = await self._end_child(self._child)
         if how_far == "SIGKILL" and self.users:
-            self.users[-1].remarked(f"still ran {self._spec.grace_seconds:g} s after SIGTERM, and was killed")
+            self.users[-1].remarks.add(f"still ran {self._spec.grace_seconds:g} s after SIGTERM, and was killed")
 
     # --- the start
 

@@ -88,9 +88,9 @@ class _Unasked:
                 self._last.setdefault(name, []).extend(fresh)
 
     def _came(self) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-        yield "notifications", self._session.notifications
+        yield "notifications", self._session.server_messages.notifications
         if not self._session.stateless:  # there the server asks in its answers, which a replay answers anew
-            yield "server_requests", self._session.server_requests
+            yield "server_requests", self._session.server_messages.requests
 
 
 def _refused_opening(spec: ServerSpec, refusal: AuthFailed) -> Exchange:

@@ -111,7 +111,7 @@ class _Transport(ConnectionlessTransport):
         for notification in exchange.get("notifications") or ():
             receiver.received(_line(notification), now)
         for request in exchange.get("server_requests") or ():
-            receiver.keep_request(request, size=len(_line(request)))
+            receiver.server_messages.add_request(request, size=len(_line(request)))
         if exchange.get("http") is not None:
             call.http = dict(exchange["http"])
         if "refusal" in exchange:

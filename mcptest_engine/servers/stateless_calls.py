@@ -98,7 +98,7 @@ async def _answered(session: OpenSession, exchange: Exchange) -> dict[str, Any] 
             return None
         for key, request in requests.items():
             told = {"method": request.get("method"), "params": request.get("params"), "result": answers[key]}
-            session.keep_request(told, size=parsed_bytes(request))
+            session.server_messages.add_request(told, size=parsed_bytes(request))
         return {**further, "inputResponses": answers}
     if state is None:
         return None  # it asks for nothing and knows nothing: that is its answer
@@ -133,7 +133,7 @@ async def _look_up_headers(session: OpenSession, left: Callable[[], float]) -> f
         if not isinstance(cursor, str) or not cursor or cursor == params.get("cursor"):
             break
         params = {"cursor": cursor}
-    session.remarked(
+    session.remarks.add(
         "refused a call because of missing headers; its tools were listed to find out which headers it requires"
     )
     return taken_ms

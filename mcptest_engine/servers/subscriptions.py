@@ -31,7 +31,7 @@ async def subscribe_to_notifications(session: OpenSession) -> None:
         if "logging" in session.capabilities:
             await _send_request(session, "logging/setLevel", {"level": client["log_level"]})
         else:
-            session.remarked("declares no `logging` capability, so `client.log_level` has no effect")
+            session.remarks.add("declares no `logging` capability, so `client.log_level` has no effect")
     for uri in client.get("subscriptions", ()):
         await _send_request(session, "resources/subscribe", {"uri": uri})
 
@@ -40,10 +40,10 @@ async def _send_request(session: OpenSession, method: str, params: dict[str, Any
     try:
         exchange = await session.ask(method, params, session.spec.connect_timeout_seconds)
     except CallFailed as failure:
-        session.remarked(f"{failure.clause} (asked for by `client:`)")
+        session.remarks.add(f"{failure.clause} (asked for by `client:`)")
         return
     if "error" in exchange.answer:
-        session.remarked(f"refused `{method}`: {describe_error(exchange.answer['error'], session.spec.redact)}")
+        session.remarks.add(f"refused `{method}`: {describe_error(exchange.answer['error'], session.spec.redact)}")
 
 
 async def _listen(session: OpenSession) -> None:
@@ -57,15 +57,15 @@ async def _listen(session: OpenSession) -> None:
     deadline = monotonic() + session.spec.connect_timeout_seconds
     seen = 0
     while not listening.done() and monotonic() < deadline:
-        arrived = session.notifications[seen:]
+        arrived = session.server_messages.notifications[seen:]
         seen += len(arrived)
         if any(message.get("method") == ACKNOWLEDGED for message in arrived):
             return
-        waiting = asyncio.ensure_future(session.next_notification(deadline - monotonic()))
+        waiting = asyncio.ensure_future(session.next_message(deadline - monotonic()))
         await asyncio.wait((listening, waiting), return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
     if not listening.done():
-        session.remarked("did not acknowledge `subscriptions/listen`")
+        session.remarks.add("did not acknowledge `subscriptions/listen`")
 
 
 def _filter(session: OpenSession) -> dict[str, Any]:
@@ -83,9 +83,9 @@ def _filter(session: OpenSession) -> dict[str, Any]:
 def _ended(session: OpenSession, task: asyncio.Task[Any]) -> None:
     if task.cancelled() or (failure := task.exception()) is not None:
         if not task.cancelled() and isinstance(failure, CallFailed) and session.alive:
-            session.remarked(f"{failure.clause} (asked for by `client:`)")
+            session.remarks.add(f"{failure.clause} (asked for by `client:`)")
         return
     answer = task.result().answer
     if "error" in answer:
         told = describe_error(answer["error"], session.spec.redact)
-        session.remarked(f"refused `subscriptions/listen`: {told}")
+        session.remarks.add(f"refused `subscriptions/listen`: {told}")

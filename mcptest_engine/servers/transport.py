@@ -6,7 +6,7 @@ request, since over HTTP an exchange belongs to one call.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from mcptest_engine.core.errors import ServerError
     from mcptest_engine.servers.calls import Call
     from mcptest_engine.servers.failures import CallFailed, Ending
+    from mcptest_engine.servers.remarks import Remarks
+    from mcptest_engine.servers.server_messages import ServerMessages
 
 
 MAX_WAITING_REPLIES = 256
@@ -30,7 +32,10 @@ def transport_of(url: object) -> str:
 
 
 class Receiver(Protocol):
-    """The session, as its transport sees it. None of these raises, and all but the last are plain calls."""
+    """The session, as its transport sees it. None of the methods raises, and all but the last are plain calls."""
+
+    remarks: Remarks
+    server_messages: ServerMessages
 
     def received(self, line: bytes, at: float, *, cut_off: bool = False) -> None:
         """One message, or noise; `at` is the monotonic time at which its last byte came.
@@ -52,12 +57,6 @@ class Receiver(Protocol):
 
     def failed(self, call: Call, failure: CallFailed | ServerError) -> None:
         """No answer will come for `call`."""
-
-    def keep_request(self, request: dict[str, Any], *, size: int) -> None:
-        """Keep what the server asked of this client, with what it was answered; `size` is how many bytes of memory it takes."""
-
-    def remarked(self, clause: str) -> None:
-        """Something odd that fails nothing; a clause without its subject."""
 
     def expired(self, ending: Ending) -> None:
         """The server knows the session no longer: no further call goes over it, and those under way get their own answers."""

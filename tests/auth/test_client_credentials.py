@@ -301,7 +301,7 @@ async def _remarks_of_a_session(url: str, auth: dict[str, Any]) -> list[str]:
         assert all("result" in one.answer for one in answers)
     finally:
         await session.close()
-    return session.remarks
+    return session.remarks.texts
 
 
 def test_a_token_endpoint_of_another_origin_that_the_server_named_is_remarked_upon_once(make_realm: MakeRealm) -> None:

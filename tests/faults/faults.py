@@ -322,7 +322,7 @@ FAULTS = (
     # --- client
     Fault(
         "a second answer to one call is not remarked",
-        "mcptest_engine/servers/session.py",
+        "mcptest_engine/servers/receiving.py",
         "elif not self._answered_twice:",
         "elif self._answered_twice:",
         ("tests/servers_client/test_session.py",),
@@ -365,7 +365,7 @@ FAULTS = (
     Fault(
         "a tool's list is read once and never again",
         "mcptest_engine/servers/gate.py",
-        "return known is not None and known.changes == session.tool_list_changes",
+        "return known is not None and known.changes == session.server_messages.tool_list_changes",
         "return known is not None",
         ("tests/servers_client/test_gate.py",),
     ),

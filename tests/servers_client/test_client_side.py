@@ -52,7 +52,7 @@ def test_a_canned_answer_reaches_the_server_and_is_kept(script: Callable, with_s
         request = {"messages": [], "maxTokens": 10}
         answer = await called(session, "ask", method="sampling/createMessage", params=request)
         assert answer["result"]["content"] == {"type": "text", "text": "forty-two"}
-        assert session.server_requests == [{"method": "sampling/createMessage", "params": request, **answer}]
+        assert session.server_messages.requests == [{"method": "sampling/createMessage", "params": request, **answer}]
 
     with_session(script("asking", client={"sampling": "forty-two"}), use)
 
@@ -61,7 +61,7 @@ def test_what_was_not_declared_is_refused_and_kept(script: Callable, with_sessio
     async def use(session: Session) -> None:
         answer = await called(session, "ask", method="elicitation/create", params={})
         assert answer["error"]["code"] == -32601
-        assert session.server_requests[-1]["error"] == answer["error"]
+        assert session.server_messages.requests[-1]["error"] == answer["error"]
 
     with_session(script("asking", client={"sampling": "x"}), use)
 
@@ -85,7 +85,7 @@ def test_a_timeout_names_the_request_that_was_not_declared(script: Callable, wit
 def test_a_ping_is_answered_and_is_no_request_of_interest(script: Callable, with_session: Callable) -> None:
     async def use(session: Session) -> None:
         assert await called(session, "ask", method="ping") == {"result": {}}
-        assert session.server_requests == []
+        assert session.server_messages.requests == []
 
     with_session(script("asking"), use)
 
@@ -98,7 +98,7 @@ def test_resources_are_subscribed_to_and_the_log_level_is_set(script: Callable, 
             ["logging/setLevel", {"level": "debug"}],
             ["resources/subscribe", {"uri": "memo://a"}],
         ]
-        assert session.remarks == []
+        assert session.remarks.texts == []
 
     with_session(script("asking", "--logging", client={"log_level": "debug", "subscriptions": ["memo://a"]}), use)
 
@@ -106,7 +106,7 @@ def test_resources_are_subscribed_to_and_the_log_level_is_set(script: Callable, 
 def test_a_log_level_for_a_server_that_logs_nothing_is_a_remark(script: Callable, with_session: Callable) -> None:
     async def use(session: Session) -> None:
         assert await called(session, "asked_for") == []
-        assert "declares no `logging` capability" in session.remarks[0]
+        assert "declares no `logging` capability" in session.remarks.texts[0]
 
     with_session(script("asking", client={"log_level": "debug"}), use)
 
@@ -114,10 +114,10 @@ def test_a_log_level_for_a_server_that_logs_nothing_is_a_remark(script: Callable
 def test_a_notification_after_the_answer_can_be_waited_for(script: Callable, with_session: Callable) -> None:
     async def use(session: Session) -> None:
         await called(session, "later")
-        while not session.notifications:
-            assert await session.next_notification(30)
-        assert session.notifications[-1]["method"] == "notifications/tools/list_changed"
-        assert not await session.next_notification(0.01)
+        while not session.server_messages.notifications:
+            assert await session.next_message(30)
+        assert session.server_messages.notifications[-1]["method"] == "notifications/tools/list_changed"
+        assert not await session.next_message(0.01)
 
     with_session(script("asking"), use)
 
@@ -128,10 +128,10 @@ def test_a_list_that_the_server_says_has_changed_is_not_used_by_the_next_run(
     async def use(session: Session) -> None:
         session.lists = {"tools": [], "prompts": []}
         for changed, left in (("prompts", {"tools"}), ("tools", set[str]())):
-            count = len(session.notifications)
+            count = len(session.server_messages.notifications)
             await called(session, "later", list=changed)
-            while len(session.notifications) == count:
-                assert await session.next_notification(30)
+            while len(session.server_messages.notifications) == count:
+                assert await session.next_message(30)
             assert session.lists.keys() == left
 
     with_session(script("asking"), use)
@@ -141,7 +141,7 @@ def test_waiting_for_a_notification_ends_with_the_session(script: Callable, with
     async def use(session: Session) -> None:
         import asyncio
 
-        waiting = asyncio.ensure_future(session.next_notification(60))
+        waiting = asyncio.ensure_future(session.next_message(60))
         await asyncio.sleep(0)
         await session.close()
         assert await waiting is False

@@ -104,7 +104,7 @@ def test_auto_starts_a_server_again_that_ended_at_the_probe(script: Callable, wi
     async def use(session: Session) -> None:
         assert session.protocol_version == "2025-11-25"
         assert "result" in (await session.request("tools/list", None, timeout_seconds=30)).answer
-        (remark,) = session.remarks
+        (remark,) = session.remarks.texts
         assert "ended when it got `server/discover`" in remark
 
     with_session(script("stateless", "--versions", "2025-11-25", "--exits-on-discover", protocol="auto"), use)
@@ -118,7 +118,7 @@ def test_a_server_that_speaks_only_the_stateless_revision_is_found_by_default(
     async def use(session: Session) -> None:
         assert session.stateless
         assert sent(session) == ["initialize", "server/discover"]
-        assert "refused `initialize`" in session.remarks[0]
+        assert "refused `initialize`" in session.remarks.texts[0]
 
     with_session(script("stateless"), use)
 
@@ -129,7 +129,7 @@ def test_a_request_for_input_is_answered_and_the_call_made_again(script: Callabl
     async def use(session: Session) -> None:
         exchange = await called(session, "ask", {"kind": "elicitation", "rounds": 2})
         assert told(exchange) == {"a": {"action": "accept", "content": {"count": 3}}}
-        assert [request["method"] for request in session.server_requests] == ["elicitation/create"] * 2
+        assert [request["method"] for request in session.server_messages.requests] == ["elicitation/create"] * 2
         assert exchange.params == {"name": "ask", "arguments": {"kind": "elicitation", "rounds": 2}}
 
     with_session(script("stateless", protocol=STATELESS, client={"elicitation": "accept"}), use)
@@ -177,11 +177,11 @@ def test_a_stateless_server_is_asked_for_its_notifications_in_one_standing_reque
     """MCP 2026-07-28, subscriptions/listen."""
 
     async def use(session: Session) -> None:
-        before = len(session.notifications)
+        before = len(session.server_messages.notifications)
         await called(session, "hear")
-        heard = [message["method"] for message in session.notifications[before:]]
+        heard = [message["method"] for message in session.server_messages.notifications[before:]]
         assert heard == ["notifications/tools/list_changed", "notifications/resources/updated"]
-        assert session.remarks == []
+        assert session.remarks.texts == []
 
     client = {"subscriptions": ["memo://today"], "list_changed": True}
     with_session(script("stateless", protocol=STATELESS, client=client), use)
@@ -190,7 +190,7 @@ def test_a_stateless_server_is_asked_for_its_notifications_in_one_standing_reque
 def test_a_refused_subscription_is_a_remark(script: Callable, with_session: Callable) -> None:
     async def use(session: Session) -> None:
         assert told(await called(session, "seen"))
-        (remark,) = session.remarks
+        (remark,) = session.remarks.texts
         assert "refused `subscriptions/listen`: error -32601" in remark
 
     with_session(script("stateless", "--no-listening", protocol=STATELESS, client={"list_changed": True}), use)
@@ -199,7 +199,7 @@ def test_a_refused_subscription_is_a_remark(script: Callable, with_session: Call
 def test_the_log_level_goes_with_every_stateless_request(script: Callable, with_session: Callable) -> None:
     async def use(session: Session) -> None:
         await called(session, "log")
-        assert session.notifications[-1]["params"] == {"level": "warning", "data": "as you wished"}
+        assert session.server_messages.notifications[-1]["params"] == {"level": "warning", "data": "as you wished"}
 
     with_session(script("stateless", protocol=STATELESS, client={"log_level": "warning"}), use)
 

@@ -300,7 +300,7 @@ def test_the_one_revision_with_batches_reads_them(script: Callable, with_session
         params = {"name": "line", "arguments": {"line": line}}
         exchange = await session.request("tools/call", params, timeout_seconds=LONG)
         assert exchange.answer["result"] == {"a": 1}
-        assert len(session.notifications) == 1
+        assert len(session.server_messages.notifications) == 1
 
     with_session(script("bad_answers", protocol="2025-03-26"), use)
 
@@ -320,7 +320,7 @@ def test_noise_on_stdout_fails_nothing(script: Callable, with_session: Callable)
     async def use(session: Session) -> None:
         exchange = await session.request("tools/call", None, timeout_seconds=LONG)
         assert exchange.answer["result"]["content"][0]["text"] == "answered"
-        texts = [text for _at, text in session.noise]
+        texts = [text for _at, text in session.remarks.noise]
         assert texts == [
             "starting up...",
             "\ufffd\ufffd\ufffd not text",
@@ -329,7 +329,7 @@ def test_noise_on_stdout_fails_nothing(script: Callable, with_session: Callable)
             '"text"',
             '{"method":"GET","path":"/"}',
         ]
-        assert session.noise_count == 6
+        assert session.remarks.noise_count == 6
 
     with_session(script("noisy", "stdout"), use)
 

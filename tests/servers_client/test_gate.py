@@ -12,6 +12,8 @@ from mcptest_engine.core.errors import BudgetExhausted, PolicyDenied, ServerErro
 from mcptest_engine.safety.execution_policy import CallBudget, ExecutionPolicy
 from mcptest_engine.servers.calls import Exchange
 from mcptest_engine.servers.gate import Gate
+from mcptest_engine.servers.remarks import Remarks
+from mcptest_engine.servers.server_messages import ServerMessages
 from mcptest_engine.servers.spec import ServerSpec
 from tests.authoring.scripts import Scripted, tool
 
@@ -43,12 +45,12 @@ class Wire:
 
     gate = None
     stateless = False
-    tool_list_changes = 0
     capabilities: ClassVar[dict[str, Any]] = {"tools": {}}
     spec = ServerSpec(name="wire", command=("none",))
 
     def __init__(self, transport: str, clock: Clock, takes: float = 0.0) -> None:
         self.transport, self._clock, self._takes = transport, clock, takes
+        self.server_messages = ServerMessages(Remarks(self.spec))
         self.started: list[float] = []
         self.running = self.most = 0
 
@@ -278,7 +280,7 @@ def test_a_list_that_changes_whenever_it_is_read_allows_no_call() -> None:
 
     class Restless(Wire):
         async def request(self, method: str, *rest: Any, **more: Any) -> Any:
-            self.tool_list_changes += 1
+            self.server_messages.tool_list_changes += 1
             return await super().request(method, *rest, **more)
 
     wire = Restless("stdio", clock)

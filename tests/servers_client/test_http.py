@@ -103,7 +103,11 @@ def test_what_else_the_event_stream_carries_is_kept_and_answered(origin: str, wi
 
     async def use(session: Session) -> None:
         await session.request("tools/call", {}, timeout_seconds=30)
-        assert session.notifications[0] == {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"n": 1}}
+        assert session.server_messages.notifications[0] == {
+            "jsonrpc": "2.0",
+            "method": "notifications/progress",
+            "params": {"n": 1},
+        }
         sent = [entry.message for entry in session.traffic.entries() if entry.sent]
         assert {"jsonrpc": "2.0", "id": "q", "result": {}} in sent
 

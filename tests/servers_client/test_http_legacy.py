@@ -57,7 +57,7 @@ def test_a_server_that_refuses_the_post_may_be_an_old_one(path: str, origin: str
         assert exchange.http["status"] == 200
         assert exchange.http["headers"]["content-type"] == "text/event-stream"
         await session.listening(30)
-        assert session.remarks == []
+        assert session.remarks.texts == []
 
     with_session(web(origin + path, headers={"X-Team": "qa"}), use)
     seen = asked(f"{origin}/seen")

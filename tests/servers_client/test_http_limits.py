@@ -297,7 +297,7 @@ def test_the_handshake_is_repeated_too(hostile: HostileServer, with_session: Cal
     url = hostile.url({"initialize": [busy], "notifications/initialized": [busy]})
 
     async def use(session: Session) -> None:
-        assert session.remarks == []
+        assert session.remarks.texts == []
         assert (await call(session)).answer["result"]
 
     with_session(web(url), use)
@@ -366,8 +366,8 @@ def test_a_notification_that_is_not_taken_holds_no_connection_for_ever(
         transport: Any = session._transport  # opened with all its time, and with little from now on
         transport._http = transport._http._replace(spec=replace(transport._spec, connect_timeout_seconds=0.2))
         await call_fails(session, CallTimeout, seconds=0.3)
-        await until(lambda: session.remarks)
-        assert session.remarks == ['server "web" did not accept a notification: it did not answer within 200 ms']
+        await until(lambda: session.remarks.texts)
+        assert session.remarks.texts == ['server "web" did not accept a notification: it did not answer within 200 ms']
         await asyncio.to_thread(hostile.wait_for_connections, 0)
 
     with_session(web(url), use)
@@ -487,7 +487,7 @@ def test_a_cut_connection_loses_only_the_answer_of_a_stream(hostile: HostileServ
 
     async def use(session: Session) -> None:
         await call_fails(session, AnswerLost, fault=Fault("disconnect"))
-        assert [message["method"] for message in session.notifications] == ["notifications/progress"]
+        assert [message["method"] for message in session.server_messages.notifications] == ["notifications/progress"]
 
     with_session(web(hostile.calling(*stream(progress, event()))), use)
 

@@ -61,12 +61,12 @@ def test_what_the_server_sends_unasked_comes_on_its_own_stream(
 
     async def use(session: Session) -> None:
         await session.listening(30)
-        await until(lambda: session.notifications)
-        assert session.notifications[0]["method"] == "notifications/tools/list_changed"
+        await until(lambda: session.server_messages.notifications)
+        assert session.server_messages.notifications[0]["method"] == "notifications/tools/list_changed"
         reply = {"jsonrpc": "2.0", "id": "q", "result": {}}
         await until(lambda: any(entry.sent and entry.message == reply for entry in session.traffic.entries()))
         assert result(await call(session))
-        assert session.remarks == []
+        assert session.remarks.texts == []
 
     with_session(web(url), use)
     seen = hostile.seen(url)
@@ -92,7 +92,7 @@ def test_a_server_without_a_stream_of_its_own_is_told_of_by_nothing(
     async def use(session: Session) -> None:
         await session.listening(30)
         assert result(await call(session))
-        assert session.remarks == []
+        assert session.remarks.texts == []
 
     with_session(web(url), use)
     assert len(hostile.seen(url, "GET")) == 1
@@ -113,7 +113,7 @@ def test_a_get_that_is_neither_answered_nor_refused_is_remarked_upon(
 
     async def use(session: Session) -> None:
         await session.listening(30)
-        assert session.remarks == [
+        assert session.remarks.texts == [
             f'server "web" answered the GET for its own event stream with {told}, not with HTTP 405'
         ]
         assert result(await call(session))
@@ -130,7 +130,7 @@ def test_a_stream_that_ended_is_opened_again_after_its_last_event(
     )
 
     async def use(session: Session) -> None:
-        await until(lambda: len(session.notifications) == 2)
+        await until(lambda: len(session.server_messages.notifications) == 2)
 
     with_session(web(url), use)
     assert [request["headers"].get("last-event-id") for request in hostile.seen(url, "GET")] == [None, "7"]
@@ -144,7 +144,7 @@ def test_a_stream_that_brings_nothing_again_and_again_is_left_alone(
 
     async def use(session: Session) -> None:
         await until(session._transport._listener.done)  # type: ignore[attr-defined]
-        assert session.remarks == []
+        assert session.remarks.texts == []
         assert result(await call(session))
 
     with_session(web(url), use)
@@ -179,7 +179,9 @@ def test_a_stream_that_ends_before_the_answer_is_taken_up_again(hostile: Hostile
         assert result(exchange)
         assert exchange.http is not None
         assert exchange.http["status"] == 200
-        assert [message["method"] for message in session.notifications] == ["notifications/tools/list_changed"]
+        assert [message["method"] for message in session.server_messages.notifications] == [
+            "notifications/tools/list_changed"
+        ]
 
     with_session(web(url), use)
     (asked,) = hostile.seen(url, "tools/call")
@@ -209,7 +211,7 @@ def test_a_stream_that_breaks_off_is_taken_up_again(
 
     async def use(session: Session) -> None:
         assert result(await call(session))
-        assert session.noise_count == 0
+        assert session.remarks.noise_count == 0
 
     with_session(web(hostile.url({"tools/call": [broken], "GET a": [stream(event())]})), use)
 
@@ -341,6 +343,6 @@ def test_what_is_no_message_is_not_said_to_be_on_stdout(hostile: HostileServer, 
 
     with_session(web(hostile.url({"tools/call": [stream(event("hello"), event())]})), use)
     (session,) = ended
-    assert session.findings == {
+    assert session.remarks.findings == {
         "stdout_noise": f'server "{session.spec.name}" sent a line that is not a message, such as: hello'
     }

@@ -116,8 +116,8 @@ def test_a_batch_of_notifications_counts_once_as_what_it_takes(script: Callable,
     async def use(session: Session) -> None:
         params = {"name": "line", "arguments": {"line": f"[{','.join([note] * 4_000)},{GOOD}]"}}
         await session.request("tools/call", params, timeout_seconds=LONG)
-        assert len(session.notifications) == 4_000
-        assert session.remarks == []
+        assert len(session.server_messages.notifications) == 4_000
+        assert session.remarks.texts == []
 
     with_session(script("bad_answers", protocol="2025-03-26"), use)
 
@@ -130,8 +130,8 @@ def test_what_is_no_longer_kept_of_what_comes_unasked_is_remarked_upon_once(
     async def use(session: Session) -> None:
         params = {"name": "lines", "arguments": {"lines": [note, note, note, note, note, note, GOOD]}}
         await session.request("tools/call", params, timeout_seconds=LONG)
-        assert 0 < len(session.notifications) < 6
-        assert len([remark for remark in session.remarks if "64 MiB" in remark]) == 1
+        assert 0 < len(session.server_messages.notifications) < 6
+        assert len([remark for remark in session.remarks.texts if "64 MiB" in remark]) == 1
 
     with_session(script("bad_answers"), use)
 
@@ -142,7 +142,7 @@ def test_names_of_an_unreadable_line_are_not_blamed_on_the_next_message(
     async def use(session: Session) -> None:
         params = {"name": "lines", "arguments": {"lines": ['[{"a":1,"a":2}, broken', GOOD]}}
         await session.request("tools/call", params, timeout_seconds=LONG)
-        assert session.remarks == []
+        assert session.remarks.texts == []
 
     with_session(script("bad_answers"), use)
 
@@ -176,11 +176,13 @@ def test_a_member_that_comes_twice_is_remarked_upon_once_for_each_tool(
         for _ in range(3):
             await session.request("tools/call", {"name": "line", "arguments": {"line": line}}, timeout_seconds=LONG)
         start = 'server "bad_answers" sent an object with '
-        told = [remark.removeprefix(start).partition(" twice")[0] for remark in session.remarks]
+        told = [remark.removeprefix(start).partition(" twice")[0] for remark in session.remarks.texts]
         assert told == names
-        assert all('in its answer to "tools/call" of "line"' in remark for remark in session.remarks)
+        assert all('in its answer to "tools/call" of "line"' in remark for remark in session.remarks.texts)
         await session.request("tools/call", {"name": "lines", "arguments": {"lines": [line]}}, timeout_seconds=LONG)
-        of_another = [remark for remark in session.remarks if 'in its answer to "tools/call" of "lines"' in remark]
+        of_another = [
+            remark for remark in session.remarks.texts if 'in its answer to "tools/call" of "lines"' in remark
+        ]
         assert len(of_another) == len(names)
 
     with_session(script("bad_answers"), use)

@@ -79,7 +79,7 @@ def test_a_revision_that_is_not_known_is_told_and_not_refused(script: Callable, 
 
     async def use(session: Session) -> None:
         assert session.protocol_version == "2099-01-01"
-        (remark,) = session.remarks
+        (remark,) = session.remarks.texts
         assert '"2099-01-01", which mcptest does not support' in remark
 
     with_session(script("echo", "--version-answered", "2099-01-01"), use)
@@ -89,7 +89,7 @@ def test_an_empty_answer_to_initialize_is_told_and_not_refused(script: Callable,
     """The same for a server that leaves everything out."""
 
     async def use(session: Session) -> None:
-        assert session.remarks == ['server "bad_start" answered `initialize` without a `protocolVersion`']
+        assert session.remarks.texts == ['server "bad_start" answered `initialize` without a `protocolVersion`']
         assert (session.server_info, session.capabilities) == (None, {})
 
     with_session(script("bad_start", "no-version"), use)
@@ -160,7 +160,7 @@ def test_a_second_answer_counts_for_nothing_and_is_remarked_upon_once(script: Ca
     async def use(session: Session) -> None:
         for _ in range(3):  # each comes after the second answer to the one before
             assert text_of(await call(session, "x")) == "first"
-        assert session.remarks == ['server "bad_calls" answered a request twice; the first answer counts']
+        assert session.remarks.texts == ['server "bad_calls" answered a request twice; the first answer counts']
 
     with_session(script("bad_calls", "twice"), use)
 
@@ -222,8 +222,8 @@ def test_notifications_are_kept_in_order_as_sent(script: Callable, with_session:
 
     async def use(session: Session) -> None:
         await call(session, "notify", count=3)
-        assert [note["params"]["number"] for note in session.notifications] == [0, 1, 2]
-        assert session.notifications[0]["method"] == "notifications/vendor/tick"
+        assert [note["params"]["number"] for note in session.server_messages.notifications] == [0, 1, 2]
+        assert session.server_messages.notifications[0]["method"] == "notifications/vendor/tick"
 
     with_session(script("echo"), use)
 

@@ -274,15 +274,15 @@ def _report_start_failure(wrong: ServerError, session: Session, tell: Tell) -> N
     if not len(session.traffic):  # nothing was sent: it never ran
         tell(Check(layer="start", name="start", status=Status.FAILED, detail=clause, hint=wrong.hint))
         return
-    noisy = session.noise_count > 0
+    noisy = session.remarks.noise_count > 0
     if wrong.ended:
         hint = wrong.hint or _hint_for_end(wrong, session)
         tell(Check(layer="start", name="start", status=Status.FAILED, detail=clause, hint=hint, output=output))
         return
     tell(Check(layer="start", name="start", status=Status.OK, detail="runs"))
     if noisy:
-        first = session.noise[0][1]
-        detail = f"{clause}; it wrote {_lines(session.noise_count)} to stdout, such as: {first}"
+        first = session.remarks.noise[0][1]
+        detail = f"{clause}; it wrote {_lines(session.remarks.noise_count)} to stdout, such as: {first}"
         hint = _REMARK_HINT
         tell(Check(layer="stdout", name="stdout", status=Status.FAILED, detail=detail, hint=hint, output=output))
         return
@@ -295,8 +295,8 @@ def _report_start_failure(wrong: ServerError, session: Session, tell: Tell) -> N
 def _hint_for_end(wrong: ServerError, session: Session) -> str | None:
     if wrong.exit_code == 0:
         return "a server runs until its stdin is closed: check the command"
-    if session.noise_count and not wrong.stderr_tail:
-        return f"it wrote on stdout: {session.noise[0][1]}"
+    if session.remarks.noise_count and not wrong.stderr_tail:
+        return f"it wrote on stdout: {session.remarks.noise[0][1]}"
     return None
 
 
@@ -305,10 +305,10 @@ def _lines(count: int) -> str:
 
 
 def _report_stdout(session: Session, tell: Tell) -> None:
-    if not session.noise_count:
+    if not session.remarks.noise_count:
         tell(Check(layer="stdout", name="stdout", status=Status.OK, detail="only messages"))
         return
-    detail = f"{_lines(session.noise_count)}, such as: {session.noise[0][1]}"
+    detail = f"{_lines(session.remarks.noise_count)}, such as: {session.remarks.noise[0][1]}"
     tell(Check(layer="stdout", name="stdout", status=Status.WARNING, detail=detail, hint=_REMARK_HINT))
 
 
@@ -345,8 +345,8 @@ def _report_protocol(session: Session, tell: Tell) -> None:
     if version is not None and version != offered and offered != "auto":
         detail += f" (offered {offered})"
     status, hint = Status.OK, None
-    if session.remarks:
-        hint = "; ".join(session.remarks)
+    if session.remarks.texts:
+        hint = "; ".join(session.remarks.texts)
     if version is None or (version not in HANDSHAKE_REVISIONS and not session.stateless):
         status = Status.WARNING
     took = None if session.handshake is None else session.handshake.duration_ms
