@@ -27,7 +27,7 @@ def command(ctx: click.Context, headless: bool) -> None:  # noqa: ARG001 - where
     Example:
       mcptest demo
     """
-    from mcptest_engine.cli.run import run_once
+    from mcptest_engine.cli.run import run_and_report
     from mcptest_engine.cli.sinks import make_sinks
     from mcptest_engine.running.settings import RunSettings, Selection
 
@@ -39,7 +39,7 @@ def command(ctx: click.Context, headless: bool) -> None:  # noqa: ARG001 - where
     workspace = find_here()
     suite = load(suite_file, workspace, {})
     settings = RunSettings(selection=Selection(skip_tags=frozenset({LESSON_TAG})))
-    code = run_once(suite, settings, workspace, make_sinks((), None))
+    code, _ = run_and_report(suite, settings, workspace, make_sinks((), None))
     near = shlex.quote(_near(str(suite_file)))
     has_lesson = LESSON_TAG in suite_file.read_text(encoding="utf-8")
     lesson = " One test in it is wrong on purpose and was left out: correct it." if has_lesson else ""

@@ -1,17 +1,20 @@
-"""`mcptest eval`: runs what scorers and models judge in a suite, and tells each grading with its reason and its cost."""
+"""`mcptest eval`: run what scorers and models grade in a suite, and print each grading with its reason and its cost."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from mcptest_engine.cli.common import find_here, load, parse_variables, suite_options, suite_path
-from mcptest_engine.cli.run import bail_of, max_cost_option, run_once, settings_of
+from mcptest_engine.cli.run import max_cost_option, read_bail, run_and_report, settings_of
 from mcptest_engine.cli.selection import models_option, selection_options, with_last_failed
 
-_NOT_ASKED = {
+if TYPE_CHECKING:
+    from mcptest_engine.cli.run import RunFlags
+
+_DEFAULTS = {
     "repeat": 1,
     "wait_for_ready": None,
     "update_snapshots": False,
@@ -22,7 +25,7 @@ _NOT_ASKED = {
     "save_cost_baseline": None,
     "fail_on_skipped": False,
 }
-"""The flags of `run` that `eval` does not have."""
+"""The values of the flags of `run` that `eval` does not have."""
 
 
 @click.command()
@@ -69,9 +72,9 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     """
     if flags["no_color"]:
         os.environ["NO_COLOR"] = "1"
-    bail = bail_of(flags)
-    path = suite_path(flags["file"], flags["config"])
-    settings = settings_of({**_NOT_ASKED, **flags}, bail)
+    bail, files = read_bail(flags["bail"], tuple(filter(None, [flags["file"]])))
+    path = suite_path(files[0] if files else None, flags["config"])
+    settings = settings_of(cast("RunFlags", {**_DEFAULTS, **flags}), bail)
     settings = settings._replace(selection=settings.selection._replace(judged=True))
     from mcptest_engine.cli.sinks import make_sinks
 
@@ -83,4 +86,5 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
         from mcptest_engine.cli.explain import show_plan
 
         ctx.exit(show_plan(suite, settings, workspace, as_json=any(sink.format == "json" for sink in sinks)))
-    ctx.exit(run_once(suite, settings, workspace, sinks))
+    code, _ = run_and_report(suite, settings, workspace, sinks)
+    ctx.exit(code)

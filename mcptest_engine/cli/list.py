@@ -17,13 +17,25 @@ from mcptest_engine.running.cases import Check, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Unpack
 
+    from mcptest_engine.cli.selection import SelectionFlags
     from mcptest_engine.running.cases import Case, Plan
     from mcptest_engine.running.kinds.agent.plan import AgentProgram
     from mcptest_engine.running.kinds.composition.plan import Program
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
+
+    class ListFlags(SelectionFlags):
+        """The flags of `mcptest list`."""
+
+        files: tuple[str, ...]
+        config: str | None
+        variables: tuple[str, ...]
+        models: str | None
+        form: str
+        graph: str | None
 
 
 @click.command()
@@ -39,7 +51,7 @@ if TYPE_CHECKING:
     help="Draw the compositions that would run; Mermaid by default.",
 )
 @click.pass_context
-def command(ctx: click.Context, /, **flags: Any) -> None:
+def command(ctx: click.Context, /, **flags: Unpack[ListFlags]) -> None:
     """List the tests that would run, in the order of the suite, with the call of each.
 
     \b
@@ -49,32 +61,28 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     from mcptest_engine.cli.many import load_all, select_all, suite_paths
     from mcptest_engine.running.settings import RunSettings
 
-    files = flags["files"]
-    flags["file"] = files[0] if files else None
-    graph = _graph(flags)
-    path, *others = suite_paths(files or tuple(filter(None, [flags["file"]])), flags["config"])
-    workspace = find_here()
-    if others:
-        suites, broken = load_all([path, *others], workspace, parse_variables(flags["variables"]), strict=False)
+    graph, files = _read_graph(flags["graph"], flags["files"])
+    form = graph or flags["form"]
+    paths = suite_paths(files, flags["config"])
+    workspace, variables = find_here(), parse_variables(flags["variables"])
+    settings = RunSettings(selection=selection_of(flags), models=models_of(flags["models"]))
+    if len(paths) > 1:
+        suites, broken = load_all(paths, workspace, variables, strict=False)
         if not suites:
             ctx.exit(ExitCode.INVALID)
-        asked = RunSettings(selection=selection_of(flags), models=models_of(flags["models"]))
-        chosen = select_all(suites, asked, workspace, last_failed=flags["last_failed"])
-        ctx.exit(show_many(chosen, workspace, form=graph or flags["form"], broken=bool(broken)))
-    suite = load(path, workspace, parse_variables(flags["variables"]))
-    settings = RunSettings(selection=selection_of(flags), models=models_of(flags["models"]))
+        chosen = select_all(suites, settings, workspace, last_failed=flags["last_failed"])
+        ctx.exit(show_many(chosen, workspace, form=form, broken=bool(broken)))
+    suite = load(paths[0], workspace, variables)
     settings = with_last_failed(settings, suite, workspace, wanted=flags["last_failed"])
-    ctx.exit(show(suite, settings, workspace, form=graph or flags["form"]))
+    ctx.exit(show(suite, settings, workspace, form=form))
 
 
-def _graph(flags: dict[str, Any]) -> str | None:
-    """The language of the picture. `--graph suite.yml` means the suite, as whoever types it would."""
-    value: str | None = flags["graph"]
+def _read_graph(value: str | None, files: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
+    """The language of the graph, and the suites: in `--graph suite.yml`, the value is the suite. Raises: UsageError."""
     if value is None or value in {"mermaid", "dot"}:
-        return value
-    if flags["file"] is None and value.endswith((".yml", ".yaml")):
-        flags["file"] = value
-        return "mermaid"
+        return value, files
+    if not files and value.endswith((".yml", ".yaml")):
+        return "mermaid", (value,)
     raise UsageError(f"`--graph {value}` is not a known format", hint="use `mermaid` or `dot`")
 
 

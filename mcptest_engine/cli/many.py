@@ -9,18 +9,19 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.cli.common import load, note_stray, save_record, show_error, show_problems, suite_path
-from mcptest_engine.cli.selection import with_last_failed
+from mcptest_engine.cli.selection import failed_tests
 from mcptest_engine.core.errors import ExitCode, SuiteError, UsageError
 from mcptest_engine.core.lazy_patterns import lazily_compiled
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
 
+    from mcptest_engine.cli.sinks import Sink
     from mcptest_engine.core.run_record import RunRecord, SuiteNotRun
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
@@ -90,7 +91,7 @@ def _alternatives(name: str) -> list[str]:
     return alternatives(name)
 
 
-def refuse_for_many(flags: dict[str, Any]) -> None:
+def refuse_for_many(flags: Mapping[str, object]) -> None:
     """Raises: UsageError for what is possible with one suite only."""
     for name in _ONE_AT_A_TIME:
         if flags.get(name):
@@ -124,9 +125,13 @@ def select_all(
     with lazily_compiled():
         from mcptest_engine.running.plan import plan_of
 
-    chosen = [(suite, with_last_failed(settings, suite, workspace, wanted=False)) for suite in suites]
+    chosen = [(suite, settings) for suite in suites]
     if last_failed:
-        failed = [(suite, own) for suite in suites if (own := _failed_of(suite, settings, workspace)) is not None]
+        failed = [
+            (suite, settings._replace(selection=settings.selection._replace(ids=ids)))
+            for suite in suites
+            if (ids := failed_tests(suite, workspace))
+        ]
         if not failed:
             sys.stderr.write("nothing failed in the last runs: running the whole suites\n")
         chosen = failed or chosen
@@ -143,23 +148,13 @@ def select_all(
     return taken or chosen[:1]
 
 
-def _failed_of(suite: LoadedSuite, settings: RunSettings, workspace: Workspace) -> RunSettings | None:
-    """The settings for what failed in the last run of a suite; None where nothing did."""
-    from mcptest_engine.core.costs import base_id
-
-    verdicts = workspace.last_verdicts(workspace.relative(suite.path))
-    ids = frozenset(base_id(test_id) for test_id, verdict in verdicts.items() if verdict == "fail")
-    return settings._replace(selection=settings.selection._replace(ids=ids)) if ids else None
-
-
 def run_many(
     chosen: Sequence[tuple[LoadedSuite, RunSettings]],
     broken: Sequence[SuiteNotRun],
     workspace: Workspace,
-    sinks: Sequence[Any],
+    sinks: Sequence[Sink],
     *,
     execute: Callable[..., None],
-    agent_budget: int,
 ) -> int:
     """Run suites by `execute`, save the record of each, and write one report; the exit code of the worst."""
     from concurrent.futures import ThreadPoolExecutor
@@ -187,7 +182,7 @@ def run_many(
     joined = join_records(
         records, not_run=[*broken, *ended_suites((suite for suite, _ in chosen[len(records) :]), workspace)]
     )
-    lost = write_reports(joined, sinks, workspace=workspace, agent_budget=agent_budget)
+    lost = write_reports(joined, sinks, workspace=workspace)
     return joined.exit_code or (ExitCode.FAILED if lost else ExitCode.PASSED)
 
 

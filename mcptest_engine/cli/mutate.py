@@ -23,6 +23,7 @@ from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import TypedDict, Unpack
 
     from mcptest_engine.core.events import Event
     from mcptest_engine.core.redaction import Redactor
@@ -31,6 +32,22 @@ if TYPE_CHECKING:
     from mcptest_engine.mutation.replay import Mutated, Options
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
+
+    class MutateFlags(TypedDict):
+        """The flags of `mcptest mutate`."""
+
+        files: tuple[str, ...]
+        config: str | None
+        variables: tuple[str, ...]
+        cassettes: tuple[str, ...]
+        operators: str | None
+        budget: int
+        seed: int
+        threshold: float | None
+        no_proposals: bool
+        form: str
+        output: str | None
+
 
 _BAR_COLUMNS = 30
 
@@ -69,20 +86,7 @@ _BAR_COLUMNS = 30
 @click.option("--format", "form", type=click.Choice(["text", "json", "md", "html"]), default="text", show_default=True)
 @click.option("--output", metavar="FILE", help="Write to this file instead of stdout.")
 @click.pass_context
-def command(
-    ctx: click.Context,
-    files: tuple[str, ...],
-    config: str | None,
-    variables: tuple[str, ...],
-    cassettes: tuple[str, ...],
-    operators: str | None,
-    budget: int,
-    seed: int,
-    threshold: float | None,
-    no_proposals: bool,
-    form: str,
-    output: str | None,
-) -> None:
+def command(ctx: click.Context, /, **flags: Unpack[MutateFlags]) -> None:
     """Measure how many wrong answers suites notice.
 
     The suite runs first; tests that change nothing on a server run twice. Then one recorded answer at a time is made wrong,
@@ -101,17 +105,19 @@ def command(
     from mcptest_engine.mutation.replay import Options, chosen_operators
     from mcptest_engine.mutation.report import join_reports, to_json
 
-    names = tuple(name.strip() for name in (operators or "").split(",") if name.strip())
+    names = tuple(name.strip() for name in (flags["operators"] or "").split(",") if name.strip())
     chosen_operators(names)
-    paths, workspace, given = suite_paths(files, config), find_here(), parse_variables(variables)
+    paths, workspace = suite_paths(flags["files"], flags["config"]), find_here()
+    variables = parse_variables(flags["variables"])
     broken: Sequence[SuiteNotRun] = ()
     if len(paths) == 1:
-        suites = [load(paths[0], workspace, given)]
+        suites = [load(paths[0], workspace, variables)]
     else:
-        suites, broken = load_all(paths, workspace, given, strict=False)
+        suites, broken = load_all(paths, workspace, variables, strict=False)
         if not suites:
             ctx.exit(ExitCode.INVALID)
-    options, bar = Options(names, budget, seed), _Bar()
+    options, bar = Options(names, flags["budget"], flags["seed"]), _Bar()
+    cassettes = flags["cassettes"]
     reports: list[dict[str, Any]] = []
     proposals: dict[str, int] = {}
     for suite in suites:
@@ -127,19 +133,20 @@ def command(
             break
         finally:
             bar.clear()
-        made = _save(workspace, suite, mutated, options, None if no_proposals else redactor)
+        made = _save(workspace, suite, mutated, options, None if flags["no_proposals"] else redactor)
         if made:
             proposals[path] = made
         reports.append(to_json(mutated, suite=path, redact=redactor.redact))
         if mutated.is_partial:
             break
     report = reports[0] if len(paths) == 1 else join_reports(reports, broken=[one.path for one in broken])
-    write_out(_render(report, form, proposals=proposals, to_file=output is not None), output)
-    ctx.exit(_exit_code(report, reports, threshold))
+    output = flags["output"]
+    write_out(_render(report, flags["form"], proposals=proposals, to_file=output is not None), output)
+    ctx.exit(_exit_code(report, reports, flags["threshold"]))
 
 
 class _Bar:
-    """One line on a terminal's stderr that says how far it is; nothing elsewhere."""
+    """A progress bar on the stderr of a terminal; nothing elsewhere."""
 
     def __init__(self) -> None:
         self._is_shown = is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
@@ -171,7 +178,7 @@ def _record(suite: LoadedSuite, workspace: Workspace, cassettes: tuple[str, ...]
     runs = len(cassettes) or 2
     run = done = total = 0
 
-    def tell(event: Event) -> None:
+    def show_tests(event: Event) -> None:
         nonlocal run, done, total
         match event:
             case RunStarted(tests=tests):
@@ -182,7 +189,7 @@ def _record(suite: LoadedSuite, workspace: Workspace, cassettes: tuple[str, ...]
 
     async def main() -> Recording | None:
         task = asyncio.ensure_future(
-            record_answers(suite, RunSettings(), workspace=workspace, emit=tell, cassettes=cassettes)
+            record_answers(suite, RunSettings(), workspace=workspace, emit=show_tests, cassettes=cassettes)
         )
         with ending_on_signals(task):
             return await task

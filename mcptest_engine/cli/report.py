@@ -53,7 +53,7 @@ def command(
 
     if no_color:
         os.environ["NO_COLOR"] = "1"
-    sinks = make_sinks((form,), output)
+    sinks = make_sinks((form,), output, agent_budget=agent_budget)
     if gc.isenabled():  # records are read, told and done with: looking for garbage among them is a tenth of a merge
         gc.disable()
         ctx.call_on_close(gc.enable)
@@ -68,7 +68,7 @@ def command(
         raise UsageError("--allow-missing without --merge")
     if len(read) > 1:
         raise UsageError(f"{len(read)} runs are named", hint="name one, or merge them with --merge")
-    lost = write_reports(read[0], sinks, workspace=find_here(), agent_budget=agent_budget)
+    lost = write_reports(read[0], sinks, workspace=find_here())
     ctx.exit(ExitCode.FAILED if lost else code)
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -26,20 +26,60 @@ from mcptest_engine.core.lazy_patterns import lazily_compiled
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+    from typing import Unpack
 
+    from mcptest_engine.cli.selection import SelectionFlags
     from mcptest_engine.cli.sinks import Sink
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.run_record import RunRecord
+    from mcptest_engine.reporting.progress import Progress
     from mcptest_engine.running.cases import AnswerObserver
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
 
+    class RunFlags(SelectionFlags):
+        """The flags of `mcptest run`. Only for the type checker: to make a class of them at each start takes a millisecond."""
+
+        files: tuple[str, ...]
+        config: str | None
+        variables: tuple[str, ...]
+        models: str | None
+        max_cost: float | None
+        reporters: tuple[str, ...]
+        output: str | None
+        workers: int | None
+        retries: int | None
+        repeat: int
+        bail: str | None
+        server_command: str | None
+        protocol: str | None
+        wait_for_ready: str | None
+        record: str | None
+        replay: str | None
+        cache: bool
+        cache_dir: str | None
+        strict: bool
+        fail_on_inconclusive: bool
+        fail_on_skipped: bool
+        dry_run: bool
+        estimate_cost: bool
+        cost_baseline: str | None
+        cost_tolerance: float | None
+        save_cost_baseline: str | None
+        executor: str
+        scheduler: str | None
+        watch: bool
+        update_snapshots: bool
+        allow_update_in_ci: bool
+        agent_budget: int
+        no_color: bool
+
 
 T = TypeVar("T")
-_WALKED = 5
-"""Beside more suites than so many, compiling the schema costs less than walking through each."""
+_MOST_INTERPRETED = 5
+"""For more suites than this, compiling the schema costs less than interpreting it for each."""
 
 
 def _no_nan(_ctx: click.Context, _option: click.Parameter, value: float | None) -> float | None:
@@ -144,7 +184,7 @@ max_cost_option = click.option(
 )
 @click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
 @click.pass_context
-def command(ctx: click.Context, /, **flags: Any) -> None:
+def command(ctx: click.Context, /, **flags: Unpack[RunFlags]) -> None:
     """Run suites: start the servers, make the calls, check the answers and report the verdicts.
 
     FILE may be a suite, a folder or a pattern such as 'servers/**/*.yml'; there may be several. One report
@@ -156,50 +196,44 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     """
     if flags["no_color"]:
         os.environ["NO_COLOR"] = "1"
-    from mcptest_engine.cli.many import load_all, refuse_for_many, run_many, select_all, suite_paths
+    from mcptest_engine.cli.many import refuse_for_many, suite_paths
+    from mcptest_engine.cli.sinks import default_format, make_sinks
 
-    files = flags["files"]
-    flags["file"] = files[0] if files else None
-    bail = bail_of(flags)
-    named = files or tuple(filter(None, [flags["file"]]))  # `--bail` may have taken the file for its number
-    path, *others = suite_paths(named, flags["config"])
-    if others:
+    bail, files = read_bail(flags["bail"], flags["files"])
+    paths = suite_paths(files, flags["config"])
+    if len(paths) > 1:
         refuse_for_many(flags)
     variables = parse_variables(flags["variables"])
     settings = settings_of(flags, bail)
     _check_executor(flags)
     if flags["estimate_cost"] and not flags["dry_run"]:
         raise UsageError("--estimate-cost calls nothing", hint="add --dry-run")
-    from mcptest_engine.cli.sinks import annotate_invalid, default_format, make_sinks
-
     default = default_format(models=flags["models"], output=flags["output"], watch=flags["watch"])
-    sinks = make_sinks(flags["reporters"], flags["output"], default=default)
+    sinks = make_sinks(flags["reporters"], flags["output"], default=default, agent_budget=flags["agent_budget"])
     workspace = find_here()
     if flags["watch"]:
         from mcptest_engine.cli.watch import watch
 
         _refuse_machine_reporters(sinks)
-        ctx.exit(watch(path, settings, workspace, variables, flags=flags))
-    if others:
-        if len(others) > _WALKED:
-            from mcptest_engine.suite.problems import expect_many
+        ctx.exit(watch(paths[0], settings, workspace, sinks, flags))
+    if len(paths) > 1:
+        ctx.exit(_run_suites(paths, settings, workspace, sinks, variables, flags))
+    ctx.exit(_run_suite(paths[0], settings, workspace, sinks, variables, flags))
 
-            expect_many()
-        suites, broken = load_all([path, *others], workspace, variables, strict=flags["strict"])
-        if not suites:
-            annotate_invalid(broken, sinks, workspace)
-            ctx.exit(ExitCode.INVALID)
-        chosen = select_all(suites, settings, workspace, last_failed=flags["last_failed"])
-        if flags["dry_run"]:
-            from mcptest_engine.cli.list import show_many
 
-            ctx.exit(show_many(chosen, workspace, form="table", broken=bool(broken)))
-        ctx.exit(
-            run_many(chosen, broken, workspace, sinks, execute=_execute_suites, agent_budget=flags["agent_budget"])
-        )
+def _run_suite(
+    path: Path,
+    settings: RunSettings,
+    workspace: Workspace,
+    sinks: Sequence[Sink],
+    variables: dict[str, str],
+    flags: RunFlags,
+) -> int:
+    """Load one suite, run it or show its plan, and return the exit code. Raises: SuiteError."""
     try:
         suite = load(path, workspace, variables, strict=flags["strict"])
     except SuiteError as wrong:
+        from mcptest_engine.cli.sinks import annotate_invalid
         from mcptest_engine.reporting.many import invalid_suite
 
         annotate_invalid([invalid_suite(path, wrong.problems, workspace)], sinks, workspace)
@@ -210,33 +244,50 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
         if flags["estimate_cost"]:
             from mcptest_engine.cli.estimate import show_estimate
 
-            ctx.exit(show_estimate(suite, settings, workspace, as_json=as_json))
+            return show_estimate(suite, settings, workspace, as_json=as_json)
         from mcptest_engine.cli.list import show
 
-        ctx.exit(show(suite, settings, workspace, form="json" if as_json else "table"))
+        return show(suite, settings, workspace, form="json" if as_json else "table")
     saved_costs = flags["save_cost_baseline"]
-    if flags["executor"] == "dask":
-        record = _on_a_cluster(suite, settings, workspace, sinks, scheduler=flags["scheduler"], variables=variables)
-        ctx.exit(
-            _report_run(record, settings, workspace, sinks, agent_budget=flags["agent_budget"], saved_costs=saved_costs)
-        )
-    ctx.exit(run_once(suite, settings, workspace, sinks, agent_budget=flags["agent_budget"], saved_costs=saved_costs))
+    if (scheduler := flags["scheduler"]) is not None:
+        from mcptest_engine.cli.cluster.dask import run_on_cluster
+
+        with _live_progress(sinks) as progress:
+            record = run_on_cluster(
+                suite, settings, workspace, scheduler=scheduler, variables=variables, progress=progress
+            )
+        return _report_run(record, settings, workspace, sinks, saved_costs=saved_costs)
+    code, _ = run_and_report(suite, settings, workspace, sinks, saved_costs=saved_costs)
+    return code
 
 
-def run_once(
-    suite: LoadedSuite,
+def _run_suites(
+    paths: Sequence[Path],
     settings: RunSettings,
     workspace: Workspace,
     sinks: Sequence[Sink],
-    *,
-    agent_budget: int = 1024,
-    saved_costs: str | None = None,
+    variables: dict[str, str],
+    flags: RunFlags,
 ) -> int:
-    """One run from start to report, and its exit code. The record is saved and every report written also after Ctrl-C.
+    """Load several suites, run them or show their plans, and return the exit code of the worst."""
+    from mcptest_engine.cli.many import load_all, run_many, select_all
 
-    `saved_costs` is the file that what it cost is kept in.
-    """
-    return run_and_report(suite, settings, workspace, sinks, agent_budget=agent_budget, saved_costs=saved_costs)[0]
+    if len(paths) > _MOST_INTERPRETED:
+        from mcptest_engine.suite.problems import expect_many
+
+        expect_many()
+    suites, broken = load_all(paths, workspace, variables, strict=flags["strict"])
+    if not suites:
+        from mcptest_engine.cli.sinks import annotate_invalid
+
+        annotate_invalid(broken, sinks, workspace)
+        return ExitCode.INVALID
+    chosen = select_all(suites, settings, workspace, last_failed=flags["last_failed"])
+    if flags["dry_run"]:
+        from mcptest_engine.cli.list import show_many
+
+        return show_many(chosen, workspace, form="table", broken=bool(broken))
+    return run_many(chosen, broken, workspace, sinks, execute=_execute_suites)
 
 
 def run_and_report(
@@ -245,25 +296,27 @@ def run_and_report(
     workspace: Workspace,
     sinks: Sequence[Sink],
     *,
-    agent_budget: int = 1024,
     saved_costs: str | None = None,
     observer: AnswerObserver | None = None,
 ) -> tuple[int, RunRecord]:
-    """`run_once` with the record of the run. `observer` is given every answer that is judged."""
-    record = execute_suite(suite, settings, workspace, sinks, observer)
-    code = _report_run(record, settings, workspace, sinks, agent_budget=agent_budget, saved_costs=saved_costs)
+    """Run one suite, save its record and write the reports, also after Ctrl-C. Return the exit code and the record.
+
+    `saved_costs` is the file in which the cost of the run is saved. `observer` gets every answer that is judged.
+    """
+    record = _execute_suite(suite, settings, workspace, sinks, observer)
+    code = _report_run(record, settings, workspace, sinks, saved_costs=saved_costs)
     refresh_schema(suite)  # again: the first run of a workspace has made its `.mcptest` only now
     return code, record
 
 
-def execute_suite(
+def _execute_suite(
     suite: LoadedSuite,
     settings: RunSettings,
     workspace: Workspace,
     sinks: Sequence[Sink],
-    observer: AnswerObserver | None = None,
+    observer: AnswerObserver | None,
 ) -> RunRecord:
-    """The record of one run, which is neither saved nor reported yet. Its progress is shown where a person waits."""
+    """Run one suite and return its record, neither saved nor reported. A terminal shows the progress."""
     with lazily_compiled():
         from mcptest_engine.running.launch import launch
 
@@ -286,33 +339,20 @@ def _execute_suites(
 
 @contextmanager
 def _listening(sinks: Sequence[Sink]) -> Iterator[Emit]:
-    """Who hears of a run while it goes on: its progress, where a person waits."""
-    from mcptest_engine.cli.sinks import live_progress
+    """The listeners of one run: the progress, if a terminal shows it."""
     from mcptest_engine.running.listening import Listeners
 
-    progress = live_progress(sinks)
-    try:
+    with _live_progress(sinks) as progress:
         yield Listeners([] if progress is None else [progress.on_event])
-    finally:
-        if progress is not None:
-            progress.close()
 
 
-def _on_a_cluster(
-    suite: LoadedSuite,
-    settings: RunSettings,
-    workspace: Workspace,
-    sinks: Sequence[Sink],
-    *,
-    scheduler: str,
-    variables: dict[str, str],
-) -> RunRecord:
-    from mcptest_engine.cli.cluster.dask import run_on_cluster
+@contextmanager
+def _live_progress(sinks: Sequence[Sink]) -> Iterator[Progress | None]:
     from mcptest_engine.cli.sinks import live_progress
 
     progress = live_progress(sinks)
     try:
-        return run_on_cluster(suite, settings, workspace, scheduler=scheduler, variables=variables, progress=progress)
+        yield progress
     finally:
         if progress is not None:
             progress.close()
@@ -324,14 +364,13 @@ def _report_run(
     workspace: Workspace,
     sinks: Sequence[Sink],
     *,
-    agent_budget: int,
     saved_costs: str | None,
 ) -> int:
-    """Save the record, write the reports, and give the exit code of the whole."""
+    """Save the record, write the reports, and return the exit code."""
     from mcptest_engine.cli.sinks import write_reports
 
     save_record(workspace, record)
-    lost = write_reports(record, sinks, workspace=workspace, agent_budget=agent_budget)
+    lost = write_reports(record, sinks, workspace=workspace)
     if saved_costs is not None:
         from mcptest_engine.cli.cost_baseline import save_baseline
 
@@ -369,21 +408,19 @@ def _run_loop(work: Coroutine[object, object, T], sinks: Sequence[Sink]) -> T:
         raise KeyboardInterrupt from None
 
 
-def bail_of(flags: dict[str, Any]) -> int | None:
-    """The number of failures to stop at. `--bail suite.yml` means the suite, as whoever types it would."""
-    value = flags["bail"]
+def read_bail(value: str | None, files: tuple[str, ...]) -> tuple[int | None, tuple[str, ...]]:
+    """The number of failures to stop at, and the suites: in `--bail suite.yml`, the value is the suite. Raises: UsageError."""
     if value is None:
-        return None
+        return None, files
     if value.isdigit() and int(value) > 0:
-        return int(value)
-    if flags["file"] is None and not value.lstrip("-").isdigit():
-        flags["file"] = value
-        return 1
+        return int(value), files
+    if not files and not value.lstrip("-").isdigit():
+        return 1, (value,)
     raise UsageError(f"`--bail {value}` is not a number of failures", hint="for example: --bail 3")
 
 
-def settings_of(flags: dict[str, Any], bail: int | None) -> RunSettings:
-    """What the flags say. Raises: UsageError for flags that do not go together, PolicyDenied for snapshots under CI."""
+def settings_of(flags: RunFlags, bail: int | None) -> RunSettings:
+    """The settings that the flags name. Raises: UsageError for flags that exclude each other, PolicyDenied under CI."""
     from mcptest_engine.running.settings import RunSettings
 
     settings = RunSettings(
@@ -427,7 +464,7 @@ def settings_of(flags: dict[str, Any], bail: int | None) -> RunSettings:
     return settings
 
 
-def _check_executor(flags: dict[str, Any]) -> None:
+def _check_executor(flags: RunFlags) -> None:
     """Raises: UsageError for flags that do not go together."""
     if flags["executor"] != "dask":
         if flags["scheduler"] is not None:
@@ -441,7 +478,7 @@ def _check_executor(flags: dict[str, Any]) -> None:
         raise UsageError("--watch and --executor dask do not go together")
 
 
-def _with_cost_gate(settings: RunSettings, flags: dict[str, Any]) -> RunSettings:
+def _with_cost_gate(settings: RunSettings, flags: RunFlags) -> RunSettings:
     """Raises: UsageError for a baseline that cannot be read, and for flags that do not go together."""
     if flags["save_cost_baseline"] is not None and flags["watch"]:
         raise UsageError("--save-cost-baseline and --watch do not go together")
@@ -457,7 +494,7 @@ def _with_cost_gate(settings: RunSettings, flags: dict[str, Any]) -> RunSettings
     return settings._replace(cost_gate=gate)
 
 
-def _check_cassette_options(flags: dict[str, Any]) -> None:
+def _check_cassette_options(flags: Mapping[str, object]) -> None:
     """Raises: UsageError for what recording and replaying do not go with."""
     if flags["record"] is not None and flags["replay"] is not None:
         raise UsageError("--record and --replay are given", hint="use one of them")
@@ -475,10 +512,10 @@ _NOT_CACHED = {
 }
 
 
-def _check_cache(flags: dict[str, Any]) -> None:
-    """Raises: UsageError for what kept results do not go with."""
+def _check_cache(flags: Mapping[str, object]) -> None:
+    """Raises: UsageError for flags that do not go with saved results."""
     for name, why in _NOT_CACHED.items():
-        if (flags[name] > 1) if name == "repeat" else flags[name]:
+        if flags[name] and (name, flags[name]) != ("repeat", 1):
             raise UsageError(f"--cache and --{name.replace('_', '-')} do not go together", hint=why)
 
 
@@ -493,12 +530,13 @@ def _duration(text: str | None) -> float | None:
         raise UsageError(f"--wait-for-ready: {wrong}") from None
 
 
-def _repeated_flags(flags: dict[str, Any]) -> tuple[str, ...]:
-    """What a `repro` line must say again: without it, the test that it runs would be another one."""
+def _repeated_flags(flags: RunFlags) -> tuple[str, ...]:
+    """The flags that a `repro` line repeats: without them, it would run the test differently."""
     words = [word for pair in flags["variables"] for word in ("--var", pair)]
     for name in ("server_command", "protocol", "replay", "models"):
-        if flags[name] is not None:
-            words += [f"--{name.replace('_', '-')}", flags[name]]
+        value = flags[name]
+        if value is not None:
+            words += [f"--{name.replace('_', '-')}", value]
     return tuple(words)
 
 

@@ -11,10 +11,22 @@ from mcptest_engine.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypedDict
 
     from mcptest_engine.running.settings import RunSettings, Selection
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
+
+    class SelectionFlags(TypedDict):
+        """The flags of `selection_options`."""
+
+        name_filter: str | None
+        rows: tuple[str, ...]
+        tags: tuple[str, ...]
+        skip_tags: tuple[str, ...]
+        servers: tuple[str, ...]
+        shard: str | None
+        last_failed: bool
 
 
 def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,8 +71,8 @@ def models_of(text: str | None) -> tuple[str, ...]:
     return models
 
 
-def selection_of(flags: dict[str, Any]) -> Selection:
-    """What the selection flags say. Raises UsageError for a shard that is not I/N."""
+def selection_of(flags: SelectionFlags) -> Selection:
+    """The tests that the flags select. Raises UsageError for a shard that is not I/N."""
     from mcptest_engine.running.settings import Selection
 
     return Selection(
@@ -77,15 +89,21 @@ def with_last_failed(settings: RunSettings, suite: LoadedSuite, workspace: Works
     """The settings narrowed to what failed in the suite's last run; unchanged when not `wanted`."""
     if not wanted:
         return settings
-    from mcptest_engine.core.costs import base_id
-
-    verdicts = workspace.last_verdicts(workspace.relative(suite.path))
-    ids = frozenset(base_id(test_id) for test_id, verdict in verdicts.items() if verdict == "fail")
+    ids = failed_tests(suite, workspace)
     if not ids:
-        why = "nothing failed in the last run" if verdicts else "no earlier run of this suite is saved here"
+        why = "no earlier run of this suite is saved here" if ids is None else "nothing failed in the last run"
         sys.stderr.write(f"{why}: running the whole suite\n")
         return settings
     return settings._replace(selection=settings.selection._replace(ids=ids))
+
+
+def failed_tests(suite: LoadedSuite, workspace: Workspace) -> frozenset[str] | None:
+    """The ids of the tests whose latest result is a failure; None if no run of the suite is saved."""
+    from mcptest_engine.core.costs import base_id
+
+    verdicts = workspace.last_verdicts(workspace.relative(suite.path))
+    failed = frozenset(base_id(test_id) for test_id, verdict in verdicts.items() if verdict == "fail")
+    return failed if verdicts else None
 
 
 def _shard(text: str | None) -> tuple[int, int] | None:

@@ -28,10 +28,11 @@ SUMMARISED = "github"
 
 
 class Sink(NamedTuple):
-    """One report: its format, and the file it goes to, or None for stdout."""
+    """One report: its format, the file it goes to (None: stdout), and the most tokens of an `agent` report."""
 
     format: str
     path: Path | None = None
+    agent_budget: int = 1024
 
     @property
     def is_page(self) -> bool:
@@ -42,18 +43,21 @@ class Sink(NamedTuple):
         return found is not None and found.is_page
 
 
-def make_sinks(reporters: Sequence[str], output: str | None, *, default: str = DEFAULT_FORMAT) -> tuple[Sink, ...]:
-    """The reports asked for with `--reporter FMT[=PATH]` and `--output`; `default` is the format where none is asked for.
+def make_sinks(
+    reporters: Sequence[str], output: str | None, *, default: str = DEFAULT_FORMAT, agent_budget: int = 1024
+) -> tuple[Sink, ...]:
+    """The reports that `--reporter FMT[=PATH]` and `--output` name; without a `--reporter`, one in the `default` format.
 
     Raises UsageError for an unknown format, two reports on stdout, or an `--output` that no report is left to go to.
     """
-    sinks = [_sink(text) for text in reporters] or [Sink(format=default)]
+    named = [_sink(text) for text in reporters] or [Sink(format=default)]
+    sinks = [sink._replace(agent_budget=agent_budget) for sink in named]
     open_ended = [sink for sink in sinks if sink.path is None]
     if output is not None:
         if not open_ended:
             raise UsageError("--output has no effect: each --reporter names its own file")
         last = open_ended.pop()
-        sinks[sinks.index(last)] = Sink(format=last.format, path=Path(output))
+        sinks[sinks.index(last)] = last._replace(path=Path(output))
     page = next((sink.format for sink in open_ended if sink.is_page), None)
     if page is not None and is_terminal(sys.stdout):
         raise UsageError(f"the report `{page}` is a page of HTML", hint=f"give it a file: --reporter {page}=run.html")
@@ -98,15 +102,15 @@ def live_progress(sinks: Sequence[Sink]) -> Progress | None:
     return Progress(sys.stderr, color=supports_colour(sys.stderr))
 
 
-def render_options(path: Path | None, *, config: str, default_config: bool, agent_budget: int) -> RenderOptions:
-    """How a report for `path` (None: stdout) is rendered; a file gets neither colour nor a terminal's width."""
+def render_options(sink: Sink, *, config: str, default_config: bool) -> RenderOptions:
+    """How a report is rendered; a file gets neither colour nor a terminal's width."""
     from mcptest_engine.reporting.registry import RenderOptions
 
-    terminal = path is None and is_terminal(sys.stdout)
+    terminal = sink.path is None and is_terminal(sys.stdout)
     return RenderOptions(
-        color=path is None and supports_colour(sys.stdout),
+        color=sink.path is None and supports_colour(sys.stdout),
         width=_columns() if terminal else 0,
-        agent_budget=agent_budget,
+        agent_budget=sink.agent_budget,
         config=config,
         default_config=default_config,
     )
@@ -141,13 +145,7 @@ def _write(stream: TextIO, text: str) -> None:
     stream.flush()
 
 
-def write_reports(
-    record: RunRecord,
-    sinks: Sequence[Sink],
-    *,
-    workspace: Workspace,
-    agent_budget: int,
-) -> bool:
+def write_reports(record: RunRecord, sinks: Sequence[Sink], *, workspace: Workspace) -> bool:
     """Render and write every report; true when one was lost. A file that cannot be written does not keep back the others."""
     from mcptest_engine.reporting.registry import render
     from mcptest_engine.workspace.suite_file import write_suite
@@ -155,8 +153,7 @@ def write_reports(
     config, default_config = config_of(record, workspace)
     lost = []
     for sink in sinks:
-        options = render_options(sink.path, config=config, default_config=default_config, agent_budget=agent_budget)
-        rendered = render(sink.format, record, options)
+        rendered = render(sink.format, record, render_options(sink, config=config, default_config=default_config))
         if sink.format == SUMMARISED:
             _summarise(record, config=config, default_config=default_config)
         if sink.path is None:
@@ -168,10 +165,8 @@ def write_reports(
         except OSError as wrong:
             lost.append(f"the {sink.format} report was not written to `{sink.path}`: {wrong.strerror or wrong}")
     if all(sink.path is not None or sink.is_page for sink in sinks):  # people and logs want to know how it went
-        told = render(
-            "minimal", record, render_options(None, config=config, default_config=default_config, agent_budget=0)
-        )
-        _write(sys.stderr, told.text)
+        options = render_options(Sink("minimal"), config=config, default_config=default_config)
+        _write(sys.stderr, render("minimal", record, options).text)
     for line in lost:
         _write(sys.stderr, f"error: {one_line(line)}\n")
     return bool(lost)

@@ -10,10 +10,10 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.cli.common import check, colours, save_record, show_error, show_problems
+from mcptest_engine.cli.common import check, colours, parse_variables, save_record, show_error, show_problems
 from mcptest_engine.cli.ending import ending_on_signals
 from mcptest_engine.cli.selection import with_last_failed
-from mcptest_engine.cli.sinks import live_progress, make_sinks, write_reports
+from mcptest_engine.cli.sinks import live_progress, write_reports
 from mcptest_engine.cli.streams import has_reader
 from mcptest_engine.core.errors import ExitCode, McptestError
 from mcptest_engine.running.launch import launch, needed_servers, open_pool
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from mcptest_engine.cli.sinks import Sink
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.settings import RunSettings
@@ -43,16 +44,14 @@ def watch(
     path: Path,
     settings: RunSettings,
     workspace: Workspace,
-    variables: Mapping[str, str],
-    *,
-    flags: Mapping[str, object],
+    sinks: Sequence[Sink],
+    flags: Mapping[str, Any],
 ) -> int:
     """Watch until Ctrl-C, or until nobody reads the output.
 
     The exit code is 130 when a run was cut short, else that of the last run.
     """
-    loop = _Loop(path, settings, workspace, variables, flags)
-    return asyncio.run(loop.run())
+    return asyncio.run(_Loop(path, settings, workspace, sinks, flags).run())
 
 
 class _Warm(NamedTuple):
@@ -71,15 +70,15 @@ class _Loop:
         path: Path,
         settings: RunSettings,
         workspace: Workspace,
-        variables: Mapping[str, str],
+        sinks: Sequence[Sink],
         flags: Mapping[str, Any],
     ) -> None:
         self._path = path
         self._settings = settings
         self._workspace = workspace
-        self._variables = variables
+        self._variables = parse_variables(flags["variables"])
         self._flags = flags
-        self._sinks = make_sinks(flags["reporters"], flags["output"])
+        self._sinks = sinks
         self._before: dict[str, str] = {}
         self._warm: _Warm | None = None
         self._code = int(ExitCode.PASSED)
@@ -151,7 +150,7 @@ class _Loop:
             self._code = ExitCode.INVALID
             return
         save_record(self._workspace, record)
-        write_reports(record, self._sinks, workspace=self._workspace, agent_budget=self._flags["agent_budget"])
+        write_reports(record, self._sinks, workspace=self._workspace)
         self._compare(record)
         self._code = record.exit_code
         if not self._stop.is_set() and not settings.cache:  # which may spare the servers
