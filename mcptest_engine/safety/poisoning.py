@@ -4,7 +4,10 @@
 Pure functions of tool descriptors as `tools/list` sent them; a descriptor of any shape is accepted. Texts are judged in
 their plain form (see `normalizing`), so that a disguise hides nothing. The surprising thing is the order: a text is searched for
 telling words first, and the few phrases whose words are all there are then tried on it.
-See docs/how-to/security-scan.md.
+
+There are two detectors because neither alone does as well. Of 230 attacks that nothing was learned from, both find 193 (148 with a
+finding of high severity), `phrases` alone 82 (75), the `learned` model alone 180 (121); of 230 honest definitions they report 15, 10 and 9.
+See docs/how-to/security-scan.md, and docs/explanation/security-scan-accuracy.md for the figures.
 """
 
 from __future__ import annotations

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+from unittest.mock import patch
 
+from mcptest_engine.safety import poisoning
 from mcptest_engine.safety.findings import RULES
+from mcptest_engine.safety.learned import judge
 from mcptest_engine.safety.poisoning import POISONING_RULES, description_warnings
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 CORPUS = Path(__file__).parent / "corpus"
 HANDS = (
@@ -163,6 +171,40 @@ def held_out_words(name: str = HELD_OUT) -> str:
     )
 
 
+def detector_table() -> str:
+    """Return the table of what phrases and the learned model find alone, on the sets that nothing was learned from."""
+    weights = judge.learned_weights()
+    lowered = replace(weights, threshold=weights.threshold - 40)
+    no_model = patch.multiple(poisoning, steering=lambda *_: (), support=lambda *_: 0)
+    no_phrases = patch.object(poisoning, "places_to_try", lambda *_: ())
+    rows = [
+        _detector_row("both"),
+        _detector_row("phrases alone", no_model),
+        _detector_row("model alone", no_phrases),
+        _detector_row(
+            "model alone, threshold lowered by 0.4",
+            no_phrases,
+            patch.object(judge, "learned_weights", lambda: lowered),
+        ),
+    ]
+    head = ("detectors", "attacks found", "with a high finding", "honest, with a finding", "with a high finding")
+    return _table(head, rows)
+
+
+def _detector_row(name: str, *patches: AbstractContextManager[object]) -> tuple[object, ...]:
+    counts: Counter[str] = Counter()
+    with ExitStack() as stack:
+        for one in patches:
+            stack.enter_context(one)
+        for line in (line for name in (UNTOUCHED, HELD_OUT, MEASURED_ONCE) for line in lines(name)):
+            found = {
+                severity for _, severity in _fired_beside.__wrapped__(json.dumps(line["tool"]), tuple(line["catalog"]))
+            }
+            kind = "attack" if line.get("poisoned") or line.get("rules") else "honest"
+            counts.update({kind: bool(found), f"{kind} high": "high" in found})
+    return (name, counts["attack"], counts["attack high"], counts["honest"], counts["honest high"])
+
+
 def blind_found(line: dict[str, Any]) -> frozenset[str]:
     """The rules that fire on a tool of the blind sets, listed together with the names of its neighbours."""
     return frozenset(rule for rule, _ in blind_findings(line))
@@ -201,4 +243,4 @@ def _table(head: tuple[str, ...], rows: list[Any]) -> str:
 
 
 if __name__ == "__main__":
-    print(f"{rule_table()}\n\n{set_table()}\n\n{blind_table()}")
+    print(f"{rule_table()}\n\n{set_table()}\n\n{blind_table()}\n\n{detector_table()}")
