@@ -8,12 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcptest_engine.judging.agent_metrics.function_sets import selection
-from mcptest_engine.judging.agent_metrics.measuring import GATES, measure_gates
-from mcptest_engine.judging.agent_metrics.token_efficiency import grade
-from mcptest_engine.judging.agent_metrics.tool_selection import allowed_misses
-from mcptest_engine.judging.agent_metrics.trajectory import MODES, in_any_order, in_sequence
-from mcptest_engine.judging.agent_metrics.values import Called, Seen
+from mcptest_engine.judging.agent_metrics import (
+    GATES,
+    MODES,
+    Called,
+    Seen,
+    allowed_misses,
+    grade,
+    in_any_order,
+    in_sequence,
+    measure_gates,
+    score_function_sets,
+)
 
 NAMES = st.sampled_from("abcd")
 CALLS = st.lists(NAMES, max_size=8)
@@ -56,7 +62,7 @@ def test_no_call_at_all_is_no_good_choice():
 @settings(max_examples=60)
 @given(SETS, CALLS)
 def test_what_was_called_and_what_was_needed_add_up(sets, names):
-    found = selection(sets, names)
+    found = score_function_sets(sets, names)
     assert found["true_positives"] + found["false_positives"] == len(names)
     assert found["true_positives"] + found["false_negatives"] == len(sets)
     assert all(0 <= found[key] <= 1 for key in ("precision", "recall", "f1"))
@@ -67,7 +73,7 @@ def test_what_was_called_and_what_was_needed_add_up(sets, names):
 @settings(max_examples=60)
 @given(st.lists(NAMES, min_size=1, max_size=6))
 def test_calling_just_what_is_needed_is_perfect(names):
-    assert selection([[name] for name in names], names)["f1"] == 1
+    assert score_function_sets([[name] for name in names], names)["f1"] == 1
 
 
 # tool_selection

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcptest_engine.judging.agent_metrics.measuring import GATES as MEASURED
+from mcptest_engine.judging.agent_metrics import GATES as MEASURED
 from mcptest_engine.judging.providers.setup import PROVIDERS
 from mcptest_engine.running.kinds.agent.plan import GATES
 from mcptest_engine.suite.judged_checks import ANY_MODELS, KNOWN_MODELS

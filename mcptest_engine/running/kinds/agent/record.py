@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.clipping import RECORD_CHARACTERS, truncate, truncate_depth
-from mcptest_engine.judging.agent_metrics.measuring import ALIASES, GATES
+from mcptest_engine.judging.agent_metrics import ALIASES, GATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

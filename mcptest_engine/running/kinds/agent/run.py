@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from mcptest_engine.core.events import Emit
-    from mcptest_engine.judging.agent_metrics.measuring import Gates
+    from mcptest_engine.judging.agent_metrics import Gates
     from mcptest_engine.judging.providers.values import ModelReply, ModelRequest, Models
     from mcptest_engine.running.cases import Case
     from mcptest_engine.running.effects import EffectLedger
@@ -352,8 +352,7 @@ def _unpriced(program: AgentProgram, so_far: Conversation) -> list[str]:
 def _measured(case: Case, program: AgentProgram, world: AgentServices, so_far: Conversation, run: int) -> Gates | None:
     if not program.gates:
         return None
-    from mcptest_engine.judging.agent_metrics.measuring import measure_gates
-    from mcptest_engine.judging.agent_metrics.values import Called, Seen
+    from mcptest_engine.judging.agent_metrics import Called, Seen, measure_gates
 
     own = str(run) if run else program.run
     runs = world.selected.setdefault(runs_id(case.id, own), {})
