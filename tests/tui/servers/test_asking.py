@@ -43,6 +43,7 @@ async def test_a_server_that_is_not_connected_is_not_asked(workbench, place):
         screen = await at_servers(pilot, "talks")
         screen.requests.action_ping()
         await until(pilot, lambda: "no server is connected here" in text_of(pilot.app))
+        assert not pilot.app.processes
 
 
 async def test_what_a_server_cannot_do_is_not_asked_of_it(workbench, place):
@@ -51,6 +52,10 @@ async def test_what_a_server_cannot_do_is_not_asked_of_it(workbench, place):
         screen = await connected(pilot, "slow")
         screen.requests.action_log_level()
         await until(pilot, lambda: "no capability `logging`" in text_of(pilot.app))
+        pilot.app.go("traffic")
+        await until(pilot, lambda: pilot.app.current_mode == "traffic")
+        await until(pilot, lambda: any(row.method == "tools/list" for row in pilot.app.screen.traffic.rows))
+        assert not any(row.method == "logging/setLevel" for row in pilot.app.screen.traffic.rows)
 
 
 async def test_the_log_level_is_chosen_from_a_list(workbench, place):

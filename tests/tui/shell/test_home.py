@@ -86,7 +86,8 @@ async def test_the_servers_of_agents_on_this_machine_are_counted(workbench, plac
         await at_home(pilot)
         await until(pilot, lambda: "2 from the settings of coding agents" in text_of(pilot.app))
         await pilot.press("3")
-        await until(pilot, lambda: pilot.app.current_mode == "servers")
+        await until(pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.browser.servers.searched)
+        assert not pilot.app.processes
 
 
 async def test_the_demo_is_written_here_once_asked_for_opened_and_run(workbench, place):

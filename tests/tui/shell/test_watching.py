@@ -9,6 +9,7 @@ import pytest
 
 from mcptest_tui.keymap import keymap_file
 from mcptest_tui.places import user_themes_dir
+from mcptest_tui.screens.help_panel import rows_of
 from tests.tui.pictures import text_of
 from tests.tui.waiting import hold_threads, until
 
@@ -220,7 +221,9 @@ async def test_keys_are_read_again_at_every_save(workbench, demo):
     keymap_file().write_text("# none\n", encoding="utf-8")
     async with workbench() as pilot:
         save(keymap_file(), "app.mode.4: ctrl+b\n")
-        await until(pilot, lambda: pilot.app._keymap.get("app.mode.4") == "ctrl+b")
+        await until(pilot, lambda: "ctrl+b" in {row.keys[0] for row in rows_of(pilot.app.screen).values()})
+        await pilot.press("ctrl+b")
+        await until(pilot, lambda: pilot.app.current_mode == "review")
 
 
 async def test_the_engine_may_die_and_comes_back(workbench, demo):

@@ -50,7 +50,9 @@ async def test_enter_on_a_problem_opens_the_editor_there(workbench, mixed):
         await pilot.press("g", "j")
         await until(pilot, lambda: "this suite does not run" in text_of(pilot.app))
         await pilot.press("enter")
-        await until(pilot, lambda: pilot.app.current_mode == "edit")
+        await until(pilot, lambda: pilot.app.current_mode == "edit" and pilot.app.screen.current is not None)
+        area = pilot.app.screen.current.area
+        await until(pilot, lambda: "tol: echo" in area.lines[area.cursor_location[0]], what="the line of the problem")
 
 
 async def test_a_server_that_does_not_start_is_told_with_its_last_words(workbench, mixed):
