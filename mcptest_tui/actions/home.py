@@ -13,7 +13,9 @@ ACTIONS: tuple[Action, ...] = (
         "Write the demo suite into this folder, and run it.",
         palette=False,
     ),
-    Action("home.new", "New suite", "add", "new_suite", "A suite from a server's command or URL.", palette=False),
+    Action(
+        "home.new", "New suite", "add", "making.new_suite", "A suite from a server's command or URL.", palette=False
+    ),
     Action("home.servers", "Servers", "go to Servers", "servers", "Servers found on this machine.", palette=False),
     Action("home.open", "Open a file", "open a file", "open_file", "A suite in another folder.", palette=False),
 )

@@ -80,7 +80,6 @@ class AddAssertion(Modal[str]):
 
     def on_mount(self) -> None:
         """The first matcher."""
-        super().on_mount()
         self.query_one(OptionList).focus()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:

@@ -15,11 +15,11 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 
 from mcptest_engine.core.text import counted
+from mcptest_tui.debounce import Debounce
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.screens.base import WorkScreen
-from mcptest_tui.screens.working import in_background
+from mcptest_tui.screens.base import Controller, WorkScreen, in_background
 from mcptest_tui.state.agent_rows import detail_lines, repro_of, whole_repro
 from mcptest_tui.state.agents import INLINE, PROPOSAL, RUN
 from mcptest_tui.widgets.agent_list import HELP, AgentDetail, AgentList
@@ -33,14 +33,13 @@ if TYPE_CHECKING:
 
     from textual.binding import BindingType
     from textual.events import DescendantFocus
-    from textual.timer import Timer
     from textual.widget import Widget
 
     from mcptest_tui.state.agents import AgentRow, AgentsView
     from mcptest_tui.widgets.lines import Lines
 
 FOLLOW_SECONDS = 0.06
-KEPT = 30
+MOST_RECORDS = 30
 EMPTY_TITLE = "No coding agent has used mcptest here yet"
 EMPTY_LINE = (
     "This list shows what coding agents do here with `mcptest mcp-server`: their runs and results, the suites "
@@ -63,54 +62,29 @@ class AgentsScreen(WorkScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._told: OrderedDict[str, dict[str, Any] | str] = OrderedDict()
-        self._settling: Timer | None = None
-        self._shown: str | None = None
+        self.view = self.workbench.agents.view
+        self.listed = AgentList(self.view, id="agents-list")
+        self.detail = RowDetail(self, self.view)
+        self.row = RowActions(self, self.view, self.listed, self.detail)
 
     def compose_body(self) -> Iterable[Widget]:
         """Two panes, and what stands there when nothing was done yet."""
         yield Empty(EMPTY_TITLE, (EMPTY_LINE,), EMPTY_HINTS, id="agents-empty")
         with Horizontal(id="agents"):
             with Vertical(id="agents-list-pane", classes="pane"):
-                yield AgentList(self.view, id="agents-list")
+                yield self.listed
             yield Splitter(id="agents-detail", percent=50)
             with Vertical(id="agents-detail-pane", classes="pane"):
-                yield AgentDetail(id="agents-item")
+                yield self.detail.pane
 
     def on_mount(self) -> None:
-        """What is known; and ask again."""
-        super().on_mount()
-        self._settling = self.set_interval(FOLLOW_SECONDS, self._settle, pause=True)
+        """Show what is known, and read it again."""
         self.set_class(not self.view.rows, "-empty")
         self.workbench.agents.read()
 
     def on_screen_resume(self) -> None:
-        """Shown: it is seen."""
+        """Count what is shown as seen."""
         self.workbench.agents.seen()
-        super().on_screen_resume()
-        self.show_all()
-
-    # The parts
-
-    @property
-    def view(self) -> AgentsView:
-        """The rows."""
-        return self.workbench.agents.view
-
-    @property
-    def listed(self) -> AgentList:
-        """The list."""
-        return self.query_one(AgentList)
-
-    @property
-    def detail(self) -> AgentDetail:
-        """The pane beside it."""
-        return self.query_one(AgentDetail)
-
-    @property
-    def is_detail_open(self) -> bool:
-        """Whether it is on the screen."""
-        return not self.has_class("-narrow") or self.has_class("-detail")
 
     # What comes from the app
 
@@ -121,7 +95,7 @@ class AgentsScreen(WorkScreen):
     def engine_changed(self, state: str, message: str) -> None:  # noqa: ARG002
         """Another engine: what could not be read can be asked for again."""
         if state == "ready":
-            self._told = OrderedDict((key, told) for key, told in self._told.items() if not isinstance(told, str))
+            self.detail.forget_errors()
             self.workbench.agents.read()
 
     def back(self) -> bool:
@@ -159,72 +133,139 @@ class AgentsScreen(WorkScreen):
         pane = self.query_one("#agents-list-pane")
         show_titles(pane, Content("Agents  failures only" if view.failures_only else "Agents"))
         self.listed.rebuilt()
-        self._settle()
+        self.detail.show()
         if moved or self.focused is None or not self.focused.display:
             self.query_one("#agents-empty").focus() if empty else self.listed.focus()
 
-    def _settle(self) -> None:
-        """The detail of the row under the cursor, and ask for what is not known of it."""
-        if self._settling is not None:
-            self._settling.pause()
-        row = self.view.current
-        pane = self.query_one("#agents-detail-pane")
+    def action_failures(self) -> None:
+        """Show only what failed, or all again."""
+        self.view.turn()
+        self.show_all()
+
+    def action_older(self) -> None:
+        """Show older rows too."""
+        if self.view.more:
+            self.workbench.agents.read_older()
+        else:
+            self.workbench.say("there are no older ones")
+
+    def action_look_again(self) -> None:
+        """Read the workspace again."""
+        self.workbench.agents.read()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Where there are no rows, none can be left out."""
+        return bool(self.view.rows) if action == "failures" else super().check_action(action, parameters)
+
+
+class RowDetail(Controller):
+    """The pane about the row under the cursor. The record of a run is read from the engine, once."""
+
+    def __init__(self, screen: WorkScreen, view: AgentsView) -> None:
+        super().__init__(screen)
+        self._view = view
+        self.pane = AgentDetail(id="agents-item")
+        self.records: OrderedDict[str, dict[str, Any] | str] = OrderedDict()
+        """What was read of runs, by their ids; of those that could not be read, why."""
+        self._shown: str | None = None
+        self._show_soon = Debounce(screen, FOLLOW_SECONDS, self.show)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the pane is on the screen."""
+        return not self.screen.has_class("-narrow") or self.screen.has_class("-detail")
+
+    def open(self) -> None:
+        """Show the pane, and go to it."""
+        self.screen.add_class("-detail")
+        self.show()
+        self.screen.call_after_refresh(self.pane.focus)
+
+    def show(self) -> None:
+        """Show the row under the cursor; read the record of a run that is not known."""
+        row = self._view.current
+        frame = self.screen.query_one("#agents-detail-pane")
         if row is None:
-            self.detail.show([])
-            show_titles(pane, Content(""))
+            self.pane.show([])
+            show_titles(frame, Content(""))
             self._shown = None
         else:
-            told = self._told.get(row.id)
-            show_titles(pane, shown(one_line(row.what, 60)))
-            self.detail.show(detail_lines(row, told), keep=row.id == self._shown)
+            record = self.records.get(row.id)
+            show_titles(frame, shown(one_line(row.what, 60)))
+            self.pane.show(detail_lines(row, record), keep=row.id == self._shown)
             self._shown = row.id
-            if told is None and row.kind == RUN and self.is_detail_open:
-                in_background(self, partial(self._fetch, row.id), "agents.run")
-        self.refresh_bindings()
+            if record is None and row.kind == RUN and self.is_shown:
+                in_background(self.screen, partial(self._fetch, row.id), "agents.run")
+        self.screen.refresh_bindings()
 
     async def _fetch(self, run_id: str) -> None:
         await self.workbench.engine_ready.wait()
         try:
-            self._told[run_id] = await self.workbench.engine.ask("agents_run", run_id=run_id)
+            self.records[run_id] = await self.workbench.engine.ask("agents_run", run_id=run_id)
         except EngineError as wrong:
-            self._told[run_id] = wrong.message
-        while len(self._told) > KEPT:
-            self._told.popitem(last=False)
-        if self.view.current is not None and self.view.current.id == run_id:
-            self._settle()
+            self.records[run_id] = wrong.message
+        while len(self.records) > MOST_RECORDS:
+            self.records.popitem(last=False)
+        if self._view.current is not None and self._view.current.id == run_id:
+            self.show()
+
+    def forget_errors(self) -> None:
+        """Read again what could not be read."""
+        known = ((key, record) for key, record in self.records.items() if not isinstance(record, str))
+        self.records = OrderedDict(known)
+
+    def failed_tests(self, row: AgentRow) -> list[dict[str, Any]]:
+        """The tests of a run that did not pass, as far as they are known."""
+        record = self.records.get(row.id)
+        tests = record.get("tests") if isinstance(record, dict) else None
+        return [test for test in tests or () if isinstance(test, dict)]
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """Reading the detail, or back in the list."""
-        self.view.is_read_on = event.widget is self.detail
+        """Let the row stay under the cursor for as long as its detail is read."""
+        self._view.is_read_on = event.widget is self.pane
 
     def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
-        """A little later, so that running over many costs nothing."""
+        """Show the row a little later, so that running over many costs nothing."""
         event.stop()
-        if event.lines is self.listed and self.view.go(event.at) and self._settling is not None:
-            self._settling.reset()
-            self._settling.resume()
+        if isinstance(event.lines, AgentList) and self._view.go(event.at):
+            self._show_soon()
+
+
+class RowActions(Controller):
+    """Goes where the row under the cursor belongs, and copies the command that repeats it."""
+
+    def __init__(self, screen: WorkScreen, view: AgentsView, listed: AgentList, detail: RowDetail) -> None:
+        super().__init__(screen)
+        self._view, self._listed, self._detail = view, listed, detail
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        """Leave out of the footer what there is nothing to do for."""
+        row = self._row()
+        if action == "in_tests":
+            return row is not None and row.kind == RUN and not row.inline
+        if action == "edit":
+            return self._suite(row) is not None
+        if action == "copy_repro":
+            return row is not None and bool(whole_repro(row))
+        return action == "review" or bool(self._view.rows)
 
     def on_lines_chosen(self, event: Lines.Chosen) -> None:
-        """Two clicks."""
+        """Open the row that was clicked twice."""
         event.stop()
         self.action_open()
-
-    # Doing
 
     def action_open(self) -> None:
         """What it came to, where it is decided, or the suite."""
         row = self._row()
         if row is None:
-            if self.view.more:
-                self.action_older()
+            if self._view.more:
+                self.workbench.agents.read_older()
         elif row.kind == PROPOSAL:
             self.action_review()
         elif row.kind == INLINE:
             self.action_edit()
         else:
-            self.add_class("-detail")
-            self._settle()
-            self.call_after_refresh(self.detail.focus)
+            self._detail.open()
 
     def action_edit(self) -> None:
         """The suite in the editor."""
@@ -243,13 +284,14 @@ class AgentsScreen(WorkScreen):
         if row is None or not whole_repro(row):
             self.workbench.say("there is nothing here to run again")
             return
-        commands = [whole_repro(row), *(repro_of(row, str(test.get("name"))) for test in self._bad(row))]
+        failed = [str(test.get("name")) for test in self._detail.failed_tests(row)]
+        commands = [whole_repro(row), *(repro_of(row, name) for name in failed)]
         if len(commands) == 1:
             self.workbench.copy(commands[0], "the command that runs it again")
             return
         from mcptest_tui.screens.picker import Choice, Picker
 
-        names = ["all of it", *(one_line(str(test.get("name")), 60) for test in self._bad(row))]
+        names = ["all of it", *(one_line(name, 60) for name in failed)]
         choices = [Choice(str(at), name, "", commands[at]) for at, name in enumerate(names)]
 
         def answered(chosen: str | None) -> None:
@@ -257,7 +299,7 @@ class AgentsScreen(WorkScreen):
                 self.workbench.copy(commands[int(chosen)], "the command")
 
         picker = Picker("Copy the command that runs", lambda typed: (choices, typed), start="1", verb="copy")
-        self.app.push_screen(picker, answered)
+        self.workbench.push_screen(picker, answered)
 
     def action_in_tests(self) -> None:
         """The first test that failed, or the first of the suite, where that is open."""
@@ -266,7 +308,7 @@ class AgentsScreen(WorkScreen):
             self.workbench.say("this row is not a run")
             return
         suite = str(self._suite(row))
-        failed = (str(test.get("id")) for test in self._bad(row))
+        failed = (str(test.get("id")) for test in self._detail.failed_tests(row))
         found = next((name for name in failed if name in rows), None)
         found = found or next((test.id for test in rows.values() if test.path == suite), None)
         if found is None:
@@ -281,42 +323,12 @@ class AgentsScreen(WorkScreen):
         if row is None or suite is None:
             self.workbench.go("review")
             return
-        test = row.name if row.kind == PROPOSAL else next((str(test.get("name")) for test in self._bad(row)), "")
+        failed = (str(test.get("name")) for test in self._detail.failed_tests(row))
+        test = row.name if row.kind == PROPOSAL else next(failed, "")
         self.workbench.go("review", **({"suite": str(suite), "test": test} if test else {}))
 
-    def action_failures(self) -> None:
-        """Only what failed, and back."""
-        self.view.turn()
-        self.show_all()
-
-    def action_older(self) -> None:
-        """Further back."""
-        if self.view.more:
-            self.workbench.agents.read_older()
-        else:
-            self.workbench.say("there are no older ones")
-
-    def action_look_again(self) -> None:
-        """Ask."""
-        self.workbench.agents.read()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What there is nothing to do for is left out of the footer."""
-        if action in ("open", "copy_repro", "edit", "in_tests", "failures") and not self.view.rows:
-            return False
-        row = self._row()
-        if action == "in_tests":
-            return row is not None and row.kind == RUN and not row.inline
-        if action == "edit":
-            return self._suite(row) is not None
-        if action == "copy_repro":
-            return row is not None and bool(whole_repro(row))
-        return super().check_action(action, parameters)
-
-    # The row under the cursor
-
     def _row(self) -> AgentRow | None:
-        return self.view.current if self.listed.cursor < len(self.view.shown) else None
+        return self._view.current if self._listed.cursor < len(self._view.shown) else None
 
     def _suite(self, row: AgentRow | None) -> Path | None:
         """Its file; None where it has none, or one outside of the workspace."""
@@ -327,9 +339,3 @@ class AgentsScreen(WorkScreen):
         root = self.workbench.workspace.root
         path = Path(root, row.suite) if row.suite else None
         return path if path is not None and ".." not in Path(row.suite).parts and path.is_relative_to(root) else None
-
-    def _bad(self, row: AgentRow) -> list[dict[str, Any]]:
-        """The tests of a run that did not pass, as far as they are known."""
-        told = self._told.get(row.id)
-        tests = told.get("tests") if isinstance(told, dict) else None
-        return [test for test in tests or () if isinstance(test, dict)]

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.safe import one_line
-from mcptest_tui.screens.base import Controller, WorkScreen
-from mcptest_tui.screens.working import in_background
+from mcptest_tui.screens.base import Controller, WorkScreen, in_background
 from mcptest_tui.state.forms import completion_of, completion_values
 from mcptest_tui.words import key_of, took_shown
 

@@ -21,18 +21,30 @@ from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.widgets.status_bar import Status, StatusBar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Coroutine, Iterable, Iterator
 
     from textual.app import ComposeResult
     from textual.dom import DOMNode
     from textual.message import Message
+    from textual.screen import Screen
     from textual.widget import Widget
 
     from mcptest_tui.interface import AppInterface
 
 
+def in_background(screen: Screen[Any], make: Callable[[], Coroutine[Any, Any, object]], group: str) -> None:
+    """Run a coroutine as a worker of a screen, in place of the one of this group that is still running.
+
+    The coroutine is made only when its turn comes, so that one that is cancelled before leaves nothing.
+    """
+    screen.run_worker(make, group=group, exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+
+
 class WorkScreen(ModeScreen):
-    """One mode. Subclasses set `MODE`, `BINDINGS = bindings_for(MODE)`, and yield their panes in `compose_body`."""
+    """One mode. Subclasses set `MODE`, `BINDINGS = bindings_for(MODE)`, and yield their panes in `compose_body`.
+
+    Textual calls `on_mount`, `on_resize` and the like of every base class itself: they do not call `super()`.
+    """
 
     HELP: ClassVar[str | None] = None
     controllers: tuple[Controller, ...] = ()

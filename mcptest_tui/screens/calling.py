@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.screens.base import Controller, WorkScreen
+from mcptest_tui.screens.base import Controller, WorkScreen, in_background
 from mcptest_tui.screens.tree_values import TreeValues
-from mcptest_tui.screens.working import in_background
 from mcptest_tui.state.about import answer_line
 from mcptest_tui.state.catalog import VERBS, unlisted
 from mcptest_tui.state.forms import as_json, completion_of, form_of

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from textual.widgets import Input, TextArea
 
 from mcptest_tui.engine_client import EngineError
-from mcptest_tui.screens.base import Controller, WorkScreen
-from mcptest_tui.screens.working import in_background
+from mcptest_tui.screens.base import Controller, WorkScreen, in_background
 from mcptest_tui.state.about import consent_lines
 from mcptest_tui.state.catalog import Catalog
 from mcptest_tui.state.new_suite import free_path, target_problem

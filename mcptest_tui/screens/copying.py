@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.places import path_here
-from mcptest_tui.screens.base import Controller, WorkScreen
+from mcptest_tui.screens.base import Controller, WorkScreen, in_background
 from mcptest_tui.screens.detail import place_of
 from mcptest_tui.state.run_view import repro_command
 from mcptest_tui.state.store import TestRow
@@ -70,8 +70,7 @@ class Copying(Controller):
     def _copy(self, what: str, row: TestRow) -> None:
         copy = self.workbench.copy
         if what in MEMBERS:
-            work = partial(self._copy_member, what, row)
-            self.screen.run_worker(work, group="value", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+            in_background(self.screen, partial(self._copy_member, what, row), "value")
         elif what == "command":
             copy(repro_command(path_here(row.path), row.name), "the command that runs this test")
         elif what == "yaml":

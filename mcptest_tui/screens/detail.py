@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.text import counted
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.places import path_here
-from mcptest_tui.screens.base import Controller
+from mcptest_tui.screens.base import Controller, in_background
 from mcptest_tui.state.conversation_rows import entries_of, live_entries, missing_parts
 from mcptest_tui.state.diff_rows import diff_of
 from mcptest_tui.state.graph_rows import GraphNode, first_to_see, looked_into, nodes_of_trace, running_nodes
@@ -72,9 +72,7 @@ class Answers:
 
     def begin(self, read: Callable[..., Coroutine[Any, Any, None]], *about: Any) -> None:
         """Begin to read something; what is still being read is given up."""
-        # Not yet a coroutine: one that is given up before it begins would give a warning that it was never awaited.
-        work = partial(read, *about)
-        self._screen.run_worker(work, group="detail", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+        in_background(self._screen, partial(read, *about), "detail")
 
     async def read_result(self, test: str, run_id: str) -> None:
         """The whole result of a test in a run."""
@@ -493,8 +491,7 @@ class DetailFeed(Controller):
             self.call = entry.path
             self._detail.use_tab("request")
         elif entry.kind == "say" and entry.path and isinstance(row, TestRow):
-            work = partial(self._ask_text, row, entry, show)
-            self.screen.run_worker(work, group="value", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+            in_background(self.screen, partial(self._ask_text, row, entry, show), "value")
 
     async def _ask_text(self, row: TestRow, entry: SaidEntry, show: Callable[[str, str], None]) -> None:
         try:

@@ -49,7 +49,6 @@ class Difference(Modal[None]):
 
     def on_mount(self) -> None:
         """The rows have the keys, and begin above the first change."""
-        super().on_mount()
         view = self.query_one(TextView)
         view.show(self._lines)
         view.focus()

@@ -121,7 +121,6 @@ class EditScreen(WorkScreen):
 
     def on_mount(self) -> None:
         """The files of the last session, else the first suite."""
-        super().on_mount()
         self.query_one("#edit-side-pane").border_title = Content("Outline")
         self.query_one("#edit-empty").focus()
         self.call_after_refresh(self._open_something)
@@ -212,7 +211,6 @@ class EditScreen(WorkScreen):
 
     def on_resize(self) -> None:
         """Outline and help may be there now."""
-        super().on_resize()
         self._settle_soon()
 
     def _settle(self) -> None:

@@ -15,6 +15,7 @@ from mcptest_tui.actions import by_id
 from mcptest_tui.config import config_file, diagnose_config
 from mcptest_tui.debounce import Debounce
 from mcptest_tui.keymap import diagnose_keymap, keymap_file
+from mcptest_tui.screens.base import in_background
 from mcptest_tui.screens.edit_files import FileController, OpenFiles
 from mcptest_tui.screens.palette import keys_of
 from mcptest_tui.state.verdict_notes import note_of
@@ -70,8 +71,7 @@ class Diagnostics(FileController):
 
     def _begin_check(self) -> None:
         if self._to_check is not None:
-            work = partial(self.check_now, self._to_check)
-            self.screen.run_worker(work, group="validate", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+            in_background(self.screen, partial(self.check_now, self._to_check), "validate")
 
     async def check_now(self, doc: OpenDoc) -> None:
         """Look at the text as it stands; if it changes meanwhile, the look after that counts. One look at a time."""

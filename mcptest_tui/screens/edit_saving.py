@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.text import counted
 from mcptest_tui.places import path_here
+from mcptest_tui.screens.base import in_background
 from mcptest_tui.screens.edit_files import FileController, OpenFiles
 from mcptest_tui.state.editor_model import CannotSave, EditorFile, digest_of, look, open_file, reason
 from mcptest_tui.words import key_of
@@ -148,8 +149,7 @@ class Saving(FileController):
         """`$EDITOR` at the line, with everything saved first, and read again after."""
         doc = self.files.current
         if doc is not None:
-            work = partial(self._external, doc)
-            self.screen.run_worker(work, group="editor.external", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+            in_background(self.screen, partial(self._external, doc), "editor.external")
 
     async def _external(self, doc: OpenDoc) -> None:
         from mcptest_tui.outside import edit_outside

@@ -16,12 +16,12 @@ from mcptest_tui.actions import id_of
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import shown
-from mcptest_tui.screens.base import WorkScreen
+from mcptest_tui.screens.base import Controller, WorkScreen, in_background
 from mcptest_tui.state.new_suite import free_path, server_name, shown_target, target_of, target_problem
 from mcptest_tui.words import MARKS, key_of, key_shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from textual.binding import BindingType
     from textual.widget import Widget
@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 
 WAYS = {
     "demo": ("Try the demo", "the example suite, embedded server"),
-    "new_suite": ("Make a suite from a server", "type its command or its URL"),
+    "making.new_suite": ("Make a suite from a server", "type its command or its URL"),
     "servers": ("Servers found on this machine", "from the settings of coding agents"),
     "open_file": ("Open a file", "a suite in another folder"),
 }
 SESSION = "home"
+GROUP = "home"
+"""Of the workers that a person may cancel."""
 STDERR_SHOWN = 5
 
 
@@ -42,9 +44,11 @@ class HomeScreen(WorkScreen):
 
     MODE = "home"
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("home")
-    typed = ""
-    """The command or URL that was typed last."""
     HELP = f"There is no suite in this folder. Choose how to begin: its key, or the arrows and {key_shown('enter')}."
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.making = SuiteMaking(self, self._note)
 
     def compose_body(self) -> Iterable[Widget]:
         """The sentence and the list."""
@@ -61,7 +65,6 @@ class HomeScreen(WorkScreen):
 
     def on_mount(self) -> None:
         """Say how many servers there are, once the engine has looked."""
-        super().on_mount()
         self.run_worker(self._count(), group="home.count", exit_on_error=False)
 
     async def _count(self) -> None:
@@ -75,7 +78,7 @@ class HomeScreen(WorkScreen):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Enter or the mouse."""
-        self.run_worker(self.run_action(event.option.id or "noop"), group="home", exit_on_error=False)
+        self.run_worker(self.run_action(event.option.id or "noop"), group=GROUP, exit_on_error=False)
 
     def action_demo(self) -> None:
         """Ask before the demo suite is written here; then open and run it."""
@@ -108,15 +111,53 @@ class HomeScreen(WorkScreen):
         """The same as everywhere."""
         await self.workbench.run_action("windows.open_file")
 
+    def hints_first(self) -> dict[str, str]:
+        """Cancel what is waited for; the ways to begin; the way out."""
+        asked = {"app.back": "cancel"} if self.making.is_asking else {}
+        return {**asked, "home.demo": "", "home.new": "", "home.servers": "", "home.open": "", "app.quit": ""}
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:  # noqa: ARG002 - Textual's
+        """The footer names the key that cancels for as long as there is something to cancel."""
+        self.refresh_bindings()
+
+    def back(self) -> bool:
+        """Give up the server that is being asked."""
+        return self.making.cancel()
+
+    def _note(self, text: str, *, error: bool = False) -> None:
+        self.query_one("#home-note", Static).update(shown(text, style="$verdict-fail" if error else "$muted"))
+
+
+class SuiteMaking(Controller):
+    """Asks for a server, connects to it, and shows what a suite for it would be. `note` is called with what happens."""
+
+    def __init__(self, screen: WorkScreen, note: Callable[..., None]) -> None:
+        super().__init__(screen)
+        self._note = note
+        self._typed = ""
+        """The command or URL that was typed last."""
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether a server is being connected to."""
+        return any(worker.group == GROUP and not worker.is_finished for worker in self.screen.workers)
+
+    def cancel(self) -> bool:
+        """Give up the server that is being asked; False when there is none."""
+        asked = self.workbench.workers.cancel_group(self.screen, GROUP)
+        if asked:
+            self._note("cancelled; nothing was written")
+        return bool(asked)
+
     def action_new_suite(self) -> None:
         """Ask for the server."""
         from mcptest_tui.widgets.modals import Ask
 
-        self.app.push_screen(
+        self.workbench.push_screen(
             Ask(
                 "The server's command or URL",
                 "for example  python server.py  or  http://localhost:8000/mcp",
-                value=self.typed,
+                value=self._typed,
                 check=target_problem,
                 entered=self.workbench.entered_servers,
             ),
@@ -126,9 +167,9 @@ class HomeScreen(WorkScreen):
     def _on_server_typed(self, typed: str | None) -> None:
         target = target_of(typed) if typed else None
         if target is not None:
-            self.typed = typed or ""
+            self._typed = typed or ""
             self._note(f"asking the server for its tools ({key_of('app.back')} cancels): {shown_target(target)}")
-            self.run_worker(partial(self._make, target), group="home", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+            in_background(self.screen, partial(self._make, target), GROUP)
 
     async def _make(self, target: dict[str, Any]) -> None:
         """Connect, and show what a suite for it would be; its session ends with the window."""
@@ -154,30 +195,7 @@ class HomeScreen(WorkScreen):
         self._note("")
         state = Scaffolding(places_for((), "", str(free_path(self.workbench.folder))))
         scaffold = ScaffoldScreen(name, SESSION, state, mode="tests")
-        self.app.push_screen(scaffold, lambda _: engine.tell("disconnect", session=SESSION))
-
-    def hints_first(self) -> dict[str, str]:
-        """Cancel what is waited for; the ways to begin; the way out."""
-        asked = {"app.back": "cancel"} if self._is_asking else {}
-        return {**asked, "home.demo": "", "home.new": "", "home.servers": "", "home.open": "", "app.quit": ""}
-
-    @property
-    def _is_asking(self) -> bool:
-        return any(worker.group == "home" and not worker.is_finished for worker in self.workers)
-
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:  # noqa: ARG002 - Textual's
-        """The footer names the key that cancels for as long as there is something to cancel."""
-        self.refresh_bindings()
-
-    def back(self) -> bool:
-        """Give up the server that is being asked."""
-        asked = self.app.workers.cancel_group(self, "home")
-        if asked:
-            self._note("cancelled; nothing was written")
-        return bool(asked)
-
-    def _note(self, text: str, *, error: bool = False) -> None:
-        self.query_one("#home-note", Static).update(shown(text, style="$verdict-fail" if error else "$muted"))
+        self.workbench.push_screen(scaffold, lambda _: engine.tell("disconnect", session=SESSION))
 
 
 def _way(name: str, told: str = "") -> Content:

@@ -84,7 +84,6 @@ class MatrixWindow(Modal[str]):
 
     def on_mount(self) -> None:
         """Filled, and looked at again as long as it is open."""
-        super().on_mount()
         self.view.styles.height = "1fr"
         self._look()
         self.view.focus()
@@ -97,7 +96,6 @@ class MatrixWindow(Modal[str]):
 
     def on_resize(self) -> None:
         """The head is as wide as the grid."""
-        super().on_resize()
         self.call_after_refresh(self._around)
 
     def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:

@@ -124,12 +124,10 @@ class Picker(Modal[str]):
 
     def on_mount(self) -> None:
         """The whole list."""
-        super().on_mount()
         self.call_after_refresh(self._fill, "")
 
     def on_resize(self) -> None:
         """The right column moves."""
-        super().on_resize()
         for field in self.query(Input):  # none before it is composed, and after it is closed
             self.call_after_refresh(self._fill, field.value, keep=True)
 

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.screens.working import in_background
+from mcptest_tui.screens.base import in_background
 from mcptest_tui.state.about import size_shown
 from mcptest_tui.state.processes import ABOUT, OURS, RESTARTED, Process, processes_of, uptime_shown
 from mcptest_tui.widgets.lines import Lines
@@ -152,7 +152,6 @@ class ProcessesWindow(Modal[None]):
 
     def on_mount(self) -> None:
         """What is known at once, then what the engine measures."""
-        super().on_mount()
         self.show(self._bench.processes)
         self.list.focus()
         self.look()

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.text import counted
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.safe import one_line
-from mcptest_tui.screens.base import Controller, WorkScreen
-from mcptest_tui.screens.working import in_background
+from mcptest_tui.screens.base import Controller, WorkScreen, in_background
 from mcptest_tui.state.forms import form_of
 from mcptest_tui.state.saving import proposed_saving, saving_of
 from mcptest_tui.words import key_of

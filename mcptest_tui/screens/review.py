@@ -17,12 +17,11 @@ from mcptest_engine.core.text import counted
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import name_among, one_line, shown
-from mcptest_tui.screens.base import WorkScreen
+from mcptest_tui.screens.base import Controller, WorkScreen, in_background
 from mcptest_tui.screens.review_editing import Editing
-from mcptest_tui.screens.review_writing import Writing
-from mcptest_tui.screens.working import in_background
+from mcptest_tui.screens.review_writing import Deciding, Writing
 from mcptest_tui.state.review_rows import decision_pieces, item_lines, written_lines
-from mcptest_tui.state.reviewing import ACCEPT, REJECT, RISK_MARKS, SKIP, file_names_text, rest_question
+from mcptest_tui.state.reviewing import ACCEPT, REJECT, RISK_MARKS, SKIP
 from mcptest_tui.state.text_lines import BLANK, line, safe
 from mcptest_tui.widgets.empty import Empty
 from mcptest_tui.widgets.frame import show_titles
@@ -31,28 +30,15 @@ from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from textual.binding import BindingType
     from textual.widget import Widget
 
+    from mcptest_tui.reviews import Reviews
     from mcptest_tui.state.reviewing import Item, Reviewing
     from mcptest_tui.widgets.lines import Lines
 
-OF_A_PROPOSAL = (
-    "accept",
-    "reject",
-    "skip",
-    "editing.edit",
-    "whole",
-    "open",
-    "source",
-    "info",
-    "rest",
-    "rest('accept')",
-    "alike",
-)
-"""What is done with the proposal that is shown."""
 INKS = {"pass": "$verdict-pass", "fail": "$verdict-fail", "skip": "$verdict-skip"}
 EMPTY_TITLE = "Nothing to review"
 EMPTY_LINES = (
@@ -88,15 +74,6 @@ def empty_text(failed: int, problem: str) -> tuple[tuple[str, ...], tuple[tuple[
     return (*EMPTY_LINES, told), empty_hints(failed=True)
 
 
-class _ItemPane(Vertical):
-    """The pane of the proposal. Its title is cut to its width, which is known only once it is laid out."""
-
-    def on_resize(self) -> None:
-        """Another width, another title."""
-        if isinstance(self.screen, ReviewScreen):
-            self.screen.show_item(keep=True)
-
-
 class ReviewScreen(WorkScreen):
     """The list at the left, the proposal beside it; at narrow sizes the proposal alone."""
 
@@ -107,10 +84,12 @@ class ReviewScreen(WorkScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self.info = False
-        self._shown: str | None = None
-        self.editing = Editing(self, self._decide, self._leave_written, self._focus)
-        self.writing = Writing(self, self._show_counts)
+        self.state = self.workbench.reviews.state
+        self.listed = ReviewList(self.state, id="review-list")
+        self.proposal = ProposalPane(self, self.leave_written, self.show_counts)
+        self.writing = Writing(self, self.show_counts)
+        self.deciding = Deciding(self, self.writing, self._moved, self.leave_written)
+        self.editing = Editing(self, self.deciding.decide, self.leave_written, self._focus)
         self._arriving: tuple[str, str] | None = None
 
     def compose_body(self) -> Iterable[Widget]:
@@ -118,41 +97,21 @@ class ReviewScreen(WorkScreen):
         yield Empty(EMPTY_TITLE, EMPTY_LINES, empty_hints(), id="review-empty")
         with Horizontal(id="review"):
             with Vertical(id="review-list-pane", classes="pane"):
-                yield ReviewList(self.state, id="review-list")
+                yield self.listed
             yield Splitter(id="list-item", percent=38)
-            with _ItemPane(id="review-pane", classes="pane"):
-                yield ReviewView(id="review-item")
+            with _ItemPane(self.proposal.show):
+                yield self.proposal.view
                 yield FragmentEditor(id="review-editor")
         yield Static("", id="review-counts")
 
     def on_mount(self) -> None:
-        """What is known; and ask again."""
-        super().on_mount()
+        """Show what is known."""
         show_titles(self.query_one("#review-list-pane"), Content("Proposals"))
         self.set_class(not self.state.items, "-empty")
-        self.workbench.reviews.read()
 
     def on_screen_resume(self) -> None:
-        """Shown: something may have been proposed meanwhile."""
-        super().on_screen_resume()
+        """Read what may have been proposed meanwhile."""
         self.workbench.reviews.read()
-
-    # The parts
-
-    @property
-    def state(self) -> Reviewing:
-        """The list and the decisions."""
-        return self.workbench.reviews.state
-
-    @property
-    def view(self) -> ReviewView:
-        """The proposal."""
-        return self.query_one(ReviewView)
-
-    @property
-    def listed(self) -> ReviewList:
-        """All of them."""
-        return self.query_one(ReviewList)
 
     # What comes from the app
 
@@ -189,16 +148,12 @@ class ReviewScreen(WorkScreen):
         if self.editing.back():
             self.show_all()
             return True
-        if self._leave_written():
-            return True
-        if self.info:
-            self.action_info()
-            return True
-        return False
+        return self.leave_written() or self.proposal.back()
 
     def key_title(self, action: str) -> str | None:
         """Leave out of the footer what is done with a proposal, while what was written is shown in its place."""
-        return None if self.workbench.reviews.written and action in OF_A_PROPOSAL else super().key_title(action)
+        of_a_proposal = action.startswith(("deciding.", "proposal.", "editing.")) and action != "deciding.undo"
+        return None if self.workbench.reviews.written and of_a_proposal else super().key_title(action)
 
     def hints_first(self) -> dict[str, str]:
         """What works while that is shown."""
@@ -232,86 +187,25 @@ class ReviewScreen(WorkScreen):
         show_titles(self.query_one("#review-list-pane"), Content("Proposals"), marks)
         self.listed.changed(cursor=self.state.at)
         self.listed.show_row(self.state.at)
-        self.show_item(keep=True)
+        self.proposal.show(keep=True)
         if moved or self.focused is None or not self.focused.display:
             self._focus()
 
-    def show_item(self, *, keep: bool = False) -> None:
-        """The proposal under the cursor, from its top unless it is the one that was shown."""
-        item = self.state.current
-        pane = self.query_one("#review-pane")
-        if written := self.workbench.reviews.written:
-            item = None
-            self.view.show(written_lines(written), keep=True)
-            show_titles(pane, Content("Written"), Content(""))
-        elif item is None:
-            self.view.show([])
-            show_titles(pane, Content(""), Content(""))
-        else:
-            narrow = self.has_class("-narrow")
-            lines = item_lines(item, self.state.decision(item), info=self.info, stability=narrow)
-            title = self._title(item)
-            if (name := safe(item.title)) not in title.plain:
-                lines = [line((name, "bold")), BLANK, *lines]
-            self.view.show(lines, keep=keep and item.id == self._shown)
-            show_titles(pane, title, Content("") if narrow else shown(one_line(item.stability, 40)))
-        self._shown = item.id if item is not None else None
-        self._show_counts()
-        self.refresh_bindings()
-
-    def _title(self, item: Item) -> Content:
-        width = max(self.query_one("#review-pane").size.width - 2, 30)
-        told, ink = decision_pieces(self.state.decision(item), draft=item.id in self.state.drafts)
-        number = f"Review {self.state.at + 1}/{len(self.state.items)}"
-        room = width - cell_len(number) - cell_len(told) - 8
-        wanted = cell_len(one_line(item.title, room)) if room > 0 else 0
-        place = one_line(item.place, max(room // 2, room - wanted, 10))
-        near = self.state.items[max(self.state.at - NEARBY, 0) : self.state.at + NEARBY + 1]
-        title = name_among(item.title, [*dict.fromkeys(one.title for one in near)], max(room - cell_len(place), 8))
-        parts = [Content(number), Content.styled(told, INKS.get(ink, "")), shown(place), shown(title, style="bold")]
-        return Content("  ").join([part for part in parts if part.cell_length])
-
-    def _show_counts(self) -> None:
-        counts = self.state.counts
-        pieces = [
-            Content.styled(f"{counts[ACCEPT]} accepted", INKS["pass"]),
-            Content.styled(f"{counts[REJECT]} rejected", INKS["fail"]),
-            *([Content.styled(f"{counts[SKIP]} skipped", INKS["skip"])] if counts[SKIP] else []),
-            Content(f"{counts['left']} left"),
-        ]
-        left = Content("  ").join(pieces)
-        files = self.state.files()
-        why = ""
-        if self.workbench.reviews.is_writing:
-            told = "writing …"
-        elif files:
-            why, told = "nothing written yet: ", f"{key_of('review.write')} writes {counted(len(files), 'file')}"
-        elif self.state.unwritten:
-            why, told = "nothing written yet: ", f"{key_of('review.write')} forgets what was rejected"
-        else:
-            told = (
-                f"{key_of('review.unwrite')} takes the last write back"
-                if self.workbench.reviews.can_undo
-                else f"nothing is written before {key_of('review.write')}"
-            )
-        width = max(self.app.size.width - 2, 20)
-        room = width - left.cell_length - 3
-        right = f"{why}{told}" if cell_len(f"{why}{told}") <= room else one_line(told, room) if room >= 12 else ""
-        gap = max(width - left.cell_length - cell_len(right), 0)
-        self.query_one("#review-counts", Static).update(
-            left + Content(" " * gap) + shown(right, style="$foreground 65%")
-        )
+    def show_counts(self) -> None:
+        """Show how many are decided, and what writing would do."""
+        text = counts_text(self.workbench.reviews, max(self.app.size.width - 2, 20))
+        self.query_one("#review-counts", Static).update(text)
 
     def _focus(self) -> None:
         if self.has_class("-empty"):
             self.query_one("#review-empty").focus()
         elif not self.editing.is_open:
-            (self.view if self.has_class("-narrow") or self.has_class("-alone") else self.listed).focus()
+            (self.proposal.view if self.has_class("-narrow") or self.has_class("-alone") else self.listed).focus()
 
     def fit(self) -> None:
         super().fit()
         if self.is_mounted and self.state.items and self.focused is self.listed and self.has_class("-narrow"):
-            self.view.focus()
+            self.proposal.view.focus()
 
     # Moving
 
@@ -320,19 +214,19 @@ class ReviewScreen(WorkScreen):
         event.stop()
         if event.lines is self.listed and self.state.go(event.at):
             self.workbench.reviews.written = []
-            self.show_item()
+            self.proposal.show()
 
     def on_lines_chosen(self, event: Lines.Chosen) -> None:
         """Two clicks open the test."""
         event.stop()
-        self.action_open()
+        self.proposal.action_open()
 
     def action_step(self, steps: int) -> None:
         """Another one, without deciding."""
         if self.state.move(steps) or self.workbench.reviews.written:
             self._moved()
 
-    def _leave_written(self) -> bool:
+    def leave_written(self) -> bool:
         """From what was written back to the proposal, which nobody decides about unseen; False where that is shown."""
         if not self.workbench.reviews.written:
             return False
@@ -344,101 +238,79 @@ class ReviewScreen(WorkScreen):
         self.workbench.reviews.written = []
         self.listed.changed(cursor=self.state.at)
         self.listed.show_row(self.state.at)
-        self.show_item()
+        self.proposal.show()
 
-    # Deciding
+    def action_look_again(self) -> None:
+        """Read the proposals again."""
+        self.workbench.reviews.read()
 
-    def action_accept(self) -> None:
-        """Take it."""
-        if self._leave_written():
-            return
-        item = self.state.current
-        before = self.state.decision(item) if item is not None else None
-        text = before.text if before is not None else None
-        if item is not None and not self._refuse(item, text):
-            self._decide(ACCEPT, text)
 
-    def _refuse(self, item: Item, text: str | None) -> bool:
-        """Say why a proposal cannot be accepted with this text; False when it can."""
-        if item.stale:
-            told = f"it can only be rejected: {item.stale}"
-        elif item.is_missing_arguments(text):
-            told = f"it needs arguments that the server accepts: {key_of('review.edit')} gives them, then it can be accepted"
+class _ItemPane(Vertical):
+    """The pane of the proposal. Its title is cut to its width, which is known only once it is laid out."""
+
+    def __init__(self, show: Callable[..., None]) -> None:
+        super().__init__(id="review-pane", classes="pane")
+        self._show = show
+
+    def on_resize(self) -> None:
+        """Another width, another title."""
+        self._show(keep=True)
+
+
+class ProposalPane(Controller):
+    """Shows the proposal under the cursor, or what was written last. `on_show` is called afterwards."""
+
+    def __init__(self, screen: WorkScreen, leave_written: Callable[[], bool], on_show: Callable[[], None]) -> None:
+        super().__init__(screen)
+        self._reviews, self._leave_written, self._on_show = self.workbench.reviews, leave_written, on_show
+        self._state = self._reviews.state
+        self.view = ReviewView(id="review-item")
+        self._has_details = False
+        self._shown: str | None = None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        """There is a proposal, and it isn't edited."""
+        return self._state.current is not None and not self.screen.has_class("-editing")
+
+    def show(self, *, keep: bool = False) -> None:
+        """The proposal under the cursor, from its top unless it is the one that was shown."""
+        item = self._state.current
+        pane = self.screen.query_one("#review-pane")
+        if written := self._reviews.written:
+            item = None
+            self.view.show(written_lines(written), keep=True)
+            show_titles(pane, Content("Written"), Content(""))
+        elif item is None:
+            self.view.show([])
+            show_titles(pane, Content(""), Content(""))
         else:
-            return False
-        self.workbench.say(told, "warning")
-        return True
+            narrow = self.screen.has_class("-narrow")
+            lines = item_lines(item, self._state.decision(item), info=self._has_details, stability=narrow)
+            title = title_of(self._state, item, max(pane.size.width - 2, 30))
+            if (name := safe(item.title)) not in title.plain:
+                lines = [line((name, "bold")), BLANK, *lines]
+            self.view.show(lines, keep=keep and item.id == self._shown)
+            show_titles(pane, title, Content("") if narrow else shown(one_line(item.stability, 40)))
+        self._shown = item.id if item is not None else None
+        self._on_show()
+        self.screen.refresh_bindings()
 
-    def action_reject(self) -> None:
-        """Do not take it."""
-        self._decide(REJECT)
-
-    def action_skip(self) -> None:
-        """Another time."""
-        self._decide(SKIP)
-
-    def _decide(self, choice: str, text: str | None = None) -> None:
-        if self.state.current is None or self._leave_written():
-            return
-        self.state.decide(choice, text)
-        self._moved()
-        self.writing.ask_when_complete()
-
-    def action_undo(self) -> None:
-        """Take the last decision back."""
-        if self.state.undo() is None:
-            self.workbench.say(
-                "nothing was decided yet"
-                + (f"; {key_of('review.unwrite')} takes the last write back" if self.workbench.reviews.can_undo else "")
-            )
-            return
-        self.writing.is_asked = False
-        self._moved()
-
-    def action_rest(self, choice: str) -> None:
-        """All that are left, after one question."""
-        chosen, title, lines, left = rest_question(self.state, choice)
-        if not chosen:
-            told = "; ".join(left)
-            self.workbench.say(f"nothing is left to {choice} at once{': ' + told if told else ''}")
-            return
-        self._decide_many(chosen, choice, title, lines)
-
-    def action_alike(self) -> None:
-        """All that change the same."""
-        item = self.state.current
-        if item is None or self._refuse(item, None):
-            return
-        chosen = self.state.alike(item)
-        if len(chosen) < 2:
-            self.workbench.say("no other undecided proposal makes the same change")
-            return
-        lines = [f"They make the same change in other tests, in {file_names_text(self.state.files(chosen))}."]
-        self._decide_many(chosen, ACCEPT, f"Accept {counted(len(chosen), 'proposal')} that are alike?", lines)
-
-    def _decide_many(self, items: Sequence[Item], choice: str, title: str, lines: Sequence[str]) -> None:
-        from mcptest_tui.widgets.modals import Question
-
-        def answered(answer: str | None) -> None:
-            if answer == "y":
-                there = {item.id for item in self.state.items}
-                self.state.decide_all([item for item in items if item.id in there], choice)
-                self._moved()
-                self.writing.ask_when_complete()
-
-        self.app.push_screen(Question(title, lines, [("y", f"yes, {choice}"), ("n", "no")]), answered)
-
-    # Looking closer
+    def back(self) -> bool:
+        """Out of the details; False when they are not shown."""
+        if self._has_details:
+            self.action_info()
+            return True
+        return False
 
     def action_info(self) -> None:
-        """More, or less."""
+        """Show all details, or fewer."""
         self._leave_written()
-        self.info = not self.info
-        self.show_item(keep=True)
+        self._has_details = not self._has_details
+        self.show(keep=True)
 
     def action_open(self) -> None:
-        """The result of the test; of one that has none, the suite."""
-        item, rows = self.state.current, self.workbench.store.rows.values()
+        """Show the result of the test; of one that has none, open the suite."""
+        item, rows = self._state.current, self.workbench.store.rows.values()
         tests = [row.id for row in rows if item is not None and item.is_about(row.path, row.name)]
         if tests:
             self.workbench.go("tests", id=tests[0], result=True)
@@ -446,44 +318,73 @@ class ReviewScreen(WorkScreen):
             self.action_source()
 
     def action_source(self) -> None:
-        """The test in the editor."""
-        item = self.state.current
+        """Open the test in the editor."""
+        item = self._state.current
         if item is not None:
             self.workbench.go("edit", path=item.file, line=item.line or 1)
 
-    def action_look_again(self) -> None:
-        """Ask."""
-        self.workbench.reviews.read()
-
     def action_whole(self) -> None:
-        """The whole file."""
-        item = self.state.current
+        """Show the whole file, as it is and as it would be."""
+        item = self._state.current
         if item is not None:
-            in_background(self, partial(self._whole, item), "review.whole")
+            in_background(self.screen, partial(self._show_whole, item), "review.whole")
 
-    async def _whole(self, item: Item) -> None:
+    async def _show_whole(self, item: Item) -> None:
         from mcptest_tui.screens.difference import Difference
 
-        decision = self.state.decision(item)
+        decision = self._state.decision(item)
         text = decision.text if decision is not None else None
         try:
             found = await self.workbench.engine.ask("review_whole", id=item.id, text=text)
         except EngineError as wrong:
             self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
             return
-        self.app.push_screen(
+        self.workbench.push_screen(
             Difference(
                 one_line(found["path"], 60), found["before"], found["after"], "as it is", "as it would be", whole=True
             )
         )
 
-    # What applies
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What there is nothing to do for is left out of the footer."""
-        reviews = self.workbench.reviews
-        if action.partition("(")[0] in OF_A_PROPOSAL:
-            return reviews.state.current is not None and not self.editing.is_open
-        if action == "undo":
-            return bool(reviews.state.decisions) and not self.editing.is_open
-        return super().check_action(action, parameters)
+def title_of(state: Reviewing, item: Item, width: int) -> Content:
+    """Number, decision, place and name of a proposal, as much of them as there is room for."""
+    decision, ink = decision_pieces(state.decision(item), draft=item.id in state.drafts)
+    number = f"Review {state.at + 1}/{len(state.items)}"
+    room = width - cell_len(number) - cell_len(decision) - 8
+    wanted = cell_len(one_line(item.title, room)) if room > 0 else 0
+    place = one_line(item.place, max(room // 2, room - wanted, 10))
+    near = state.items[max(state.at - NEARBY, 0) : state.at + NEARBY + 1]
+    title = name_among(item.title, [*dict.fromkeys(one.title for one in near)], max(room - cell_len(place), 8))
+    parts = [Content(number), Content.styled(decision, INKS.get(ink, "")), shown(place), shown(title, style="bold")]
+    return Content("  ").join([part for part in parts if part.cell_length])
+
+
+def counts_text(reviews: Reviews, width: int) -> Content:
+    """How many proposals are decided; at the right what writing would do, if there is room for it."""
+    state = reviews.state
+    counts = state.counts
+    pieces = [
+        Content.styled(f"{counts[ACCEPT]} accepted", INKS["pass"]),
+        Content.styled(f"{counts[REJECT]} rejected", INKS["fail"]),
+        *([Content.styled(f"{counts[SKIP]} skipped", INKS["skip"])] if counts[SKIP] else []),
+        Content(f"{counts['left']} left"),
+    ]
+    left = Content("  ").join(pieces)
+    files = state.files()
+    why = ""
+    if reviews.is_writing:
+        then = "writing …"
+    elif files:
+        why, then = "nothing written yet: ", f"{key_of('review.write')} writes {counted(len(files), 'file')}"
+    elif state.unwritten:
+        why, then = "nothing written yet: ", f"{key_of('review.write')} forgets what was rejected"
+    else:
+        then = (
+            f"{key_of('review.unwrite')} takes the last write back"
+            if reviews.can_undo
+            else f"nothing is written before {key_of('review.write')}"
+        )
+    room = width - left.cell_length - 3
+    right = f"{why}{then}" if cell_len(f"{why}{then}") <= room else one_line(then, room) if room >= 12 else ""
+    gap = max(width - left.cell_length - cell_len(right), 0)
+    return left + Content(" " * gap) + shown(right, style="$foreground 65%")

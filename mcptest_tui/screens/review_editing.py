@@ -6,8 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mcptest_tui.engine_client import EngineError
-from mcptest_tui.screens.base import Controller
-from mcptest_tui.screens.working import in_background
+from mcptest_tui.screens.base import Controller, in_background
 from mcptest_tui.state.reviewing import ACCEPT
 from mcptest_tui.widgets.review_view import FragmentEditor
 from mcptest_tui.words import key_of

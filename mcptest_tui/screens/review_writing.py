@@ -1,18 +1,20 @@
-"""Writing what was decided in Review, and taking it back."""
+"""Deciding about proposals in Review, writing what was decided, and taking both back."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.text import counted
 from mcptest_tui.places import path_here
-from mcptest_tui.screens.base import Controller
-from mcptest_tui.state.reviewing import ACCEPT, REJECT, SKIP, file_names_text
+from mcptest_tui.screens.base import Controller, in_background
+from mcptest_tui.state.reviewing import ACCEPT, REJECT, SKIP, file_names_text, rest_question
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from mcptest_tui.screens.base import WorkScreen
-    from mcptest_tui.state.reviewing import Reviewing
+    from mcptest_tui.state.reviewing import Item, Reviewing
 
 
 class Writing(Controller):
@@ -85,9 +87,107 @@ class Writing(Controller):
 
         def answered(answer: str | None) -> None:
             if answer == "s":
-                self.screen.run_worker(save, group="review.save", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+                in_background(self.screen, save, "review.save")
 
         names = ", ".join(map(path_here, unsaved))
         lines = ["Edit has text of it that is not saved yet. Saved first, the file has both."]
         choices = [("s", f"save, then {words}"), ("n", "not now")]
         self.workbench.push_screen(Question(f"Save {names} first?", lines, choices), answered)
+
+
+class Deciding(Controller):
+    """Decides about the proposal under the cursor, or about several. `on_decision` is called after each decision."""
+
+    def __init__(
+        self, screen: WorkScreen, writing: Writing, on_decision: Callable[[], None], leave_written: Callable[[], bool]
+    ) -> None:
+        super().__init__(screen)
+        self._state = self.workbench.reviews.state
+        self._writing, self._on_decision, self._leave_written = writing, on_decision, leave_written
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        """There is something to decide, or to undo, and no proposal is edited."""
+        there = bool(self._state.decisions) if action == "undo" else self._state.current is not None
+        return there and not self.screen.has_class("-editing")
+
+    def action_accept(self) -> None:
+        """Accept the proposal."""
+        if self._leave_written():
+            return
+        item = self._state.current
+        before = self._state.decision(item) if item is not None else None
+        text = before.text if before is not None else None
+        if item is not None and not self._refuse(item, text):
+            self.decide(ACCEPT, text)
+
+    def _refuse(self, item: Item, text: str | None) -> bool:
+        """Say why a proposal cannot be accepted with this text; False when it can."""
+        if item.stale:
+            told = f"it can only be rejected: {item.stale}"
+        elif item.is_missing_arguments(text):
+            told = f"it needs arguments that the server accepts: {key_of('review.edit')} gives them, then it can be accepted"
+        else:
+            return False
+        self.workbench.say(told, "warning")
+        return True
+
+    def action_reject(self) -> None:
+        """Reject the proposal."""
+        self.decide(REJECT)
+
+    def action_skip(self) -> None:
+        """Leave the proposal for another time."""
+        self.decide(SKIP)
+
+    def decide(self, choice: str, text: str | None = None) -> None:
+        """Decide about the proposal under the cursor, with a text of its own if it was changed."""
+        if self._state.current is None or self._leave_written():
+            return
+        self._state.decide(choice, text)
+        self._on_decision()
+        self._writing.ask_when_complete()
+
+    def action_undo(self) -> None:
+        """Undo the last decision."""
+        if self._state.undo() is None:
+            self.workbench.say(
+                "nothing was decided yet"
+                + (f"; {key_of('review.unwrite')} takes the last write back" if self.workbench.reviews.can_undo else "")
+            )
+            return
+        self._writing.is_asked = False
+        self._on_decision()
+
+    def action_rest(self, choice: str) -> None:
+        """Decide about all that are left, after one question."""
+        chosen, title, lines, left = rest_question(self._state, choice)
+        if not chosen:
+            told = "; ".join(left)
+            self.workbench.say(f"nothing is left to {choice} at once{': ' + told if told else ''}")
+            return
+        self._decide_many(chosen, choice, title, lines)
+
+    def action_alike(self) -> None:
+        """Accept all that make the same change, after one question."""
+        item = self._state.current
+        if item is None or self._refuse(item, None):
+            return
+        chosen = self._state.alike(item)
+        if len(chosen) < 2:
+            self.workbench.say("no other undecided proposal makes the same change")
+            return
+        lines = [f"They make the same change in other tests, in {file_names_text(self._state.files(chosen))}."]
+        self._decide_many(chosen, ACCEPT, f"Accept {counted(len(chosen), 'proposal')} that are alike?", lines)
+
+    def _decide_many(self, items: Sequence[Item], choice: str, title: str, lines: Sequence[str]) -> None:
+        def answered(answer: str | None) -> None:
+            if answer == "y":
+                there = {item.id for item in self._state.items}
+                self._state.decide_all([item for item in items if item.id in there], choice)
+                self._on_decision()
+                self._writing.ask_when_complete()
+
+        from mcptest_tui.widgets.modals import Question
+
+        choices = [("y", f"yes, {choice}"), ("n", "no")]
+        self.workbench.push_screen(Question(title, lines, choices), answered)

@@ -10,7 +10,7 @@ from mcptest_tui.screens.base import Controller, WorkScreen
 from mcptest_tui.screens.detail import place_of
 from mcptest_tui.state.matrix_rows import Several
 from mcptest_tui.state.result_rows import failures_by_cause
-from mcptest_tui.state.store import BUSY, TestRow
+from mcptest_tui.state.store import TestRow
 from mcptest_tui.state.tree_rows import Group, Note, TreeRows
 from mcptest_tui.words import MARKS, key_of
 
@@ -33,15 +33,7 @@ class Running(Controller):
         """There is nothing to stop while nothing runs, and nothing to repeat while nothing failed."""
         if action in ("stop", "stop_all"):
             return self.workbench.runs.progress.busy
-        return self.has_any("fail") if action == "failed" else super().check_action(action, parameters)
-
-    def has_any(self, *verdicts: str) -> bool:
-        """Whether a test has one of these verdicts, or had it before the run that it is in."""
-        store = self.workbench.store
-        return any(store.counts[verdict] for verdict in verdicts) or (
-            any(store.counts[status] for status in BUSY)
-            and any(row.busy and row.verdict in verdicts for row in store.rows.values())
-        )
+        return self.workbench.store.has_any("fail") if action == "failed" else super().check_action(action, parameters)
 
     def action_this(self) -> None:
         """What is marked, else what is under the cursor."""

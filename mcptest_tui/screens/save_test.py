@@ -131,7 +131,6 @@ class SaveTest(Modal[str]):
 
     def on_mount(self) -> None:
         """The first preview."""
-        super().on_mount()
         self.query_one(AssertionList).focus()
         self.call_after_refresh(self._preview)
 

@@ -17,6 +17,7 @@ from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
+from mcptest_tui.screens.base import in_background
 from mcptest_tui.state.scaffolding import DESTRUCTIVE, MUTATING, OPTIONS, Row
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.widgets.modals import Modal
@@ -173,7 +174,6 @@ class ScaffoldScreen(Modal[str]):
 
     def on_mount(self) -> None:
         """Ask at once."""
-        super().on_mount()
         self.preview.soft_wrap = True
         self._ask()
 
@@ -207,7 +207,7 @@ class ScaffoldScreen(Modal[str]):
 
     def _ask(self) -> None:
         self.asking = True
-        self.run_worker(self._fetch, group="scaffold", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+        in_background(self, self._fetch, "scaffold")
 
     async def _fetch(self) -> None:
         place = self.state.destination

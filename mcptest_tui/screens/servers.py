@@ -13,12 +13,11 @@ from textual.content import Content
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.screens.asking import Requests
-from mcptest_tui.screens.base import WorkScreen
+from mcptest_tui.screens.base import WorkScreen, in_background
 from mcptest_tui.screens.browser import Browser
 from mcptest_tui.screens.calling import Calls
 from mcptest_tui.screens.connecting import Connections
 from mcptest_tui.screens.proposing import Proposing
-from mcptest_tui.screens.working import in_background
 from mcptest_tui.widgets.frame import show_titles
 from mcptest_tui.widgets.server_list import ServerList
 from mcptest_tui.widgets.splitter import Splitter

@@ -13,9 +13,8 @@ from textual.content import Content
 from mcptest_engine.core.text import counted
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.screens.base import Controller, WorkScreen
+from mcptest_tui.screens.base import Controller, WorkScreen, in_background
 from mcptest_tui.screens.traffic_message import MessageActions, OpenMessage
-from mcptest_tui.screens.working import in_background
 from mcptest_tui.state.traffic import Traffic
 from mcptest_tui.widgets.filter_line import FilterLine
 from mcptest_tui.widgets.frame import show_titles

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from mcptest_tui.debounce import Debounce
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.screens.base import Controller
+from mcptest_tui.screens.base import Controller, in_background
 from mcptest_tui.screens.tree_values import TreeValues
-from mcptest_tui.screens.working import in_background
 from mcptest_tui.state.about import size_shown
 from mcptest_tui.state.json_rows import whole
 from mcptest_tui.state.saving import BLOCKS, saving_of

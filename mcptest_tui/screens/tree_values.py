@@ -6,12 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcptest_tui.engine_client import EngineError
-from mcptest_tui.screens.base import Controller
+from mcptest_tui.screens.base import Controller, in_background
 from mcptest_tui.state.json_rows import value_at, whole
 from mcptest_tui.widgets.json_tree import JsonTree, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable
 
     from mcptest_tui.state.json_rows import Path
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class TreeValues(Controller):
-    """Shows and copies values of trees; what a tree has only a part of is asked of the engine."""
+    """Shows and copies values of trees; what a tree has only a part of is read from the engine.
+
+    Each kind of request has a group of its own: going to a hit of fewer letters must not end the search for more.
+    """
 
     def take(self, event: JsonTree.NodeAction, ask: Ask | None = None) -> None:
         """Do what a tree wants; without `ask` it holds all of its value."""
@@ -30,15 +33,15 @@ class TreeValues(Controller):
         elif event.what in ("copy", "value") and tree.is_whole():
             self._use(event, text_of(tree.value()))
         elif ask is not None and event.what == "reach":
-            self._later(partial(self._reach, event, ask), "value.reach")
+            in_background(self.screen, partial(self._reach, event, ask), "value.reach")
         elif ask is not None and event.what in ("copy", "value", "more", "text"):
-            self._later(partial(self._fetch, event, ask), "value")
+            in_background(self.screen, partial(self._fetch, event, ask), "value")
 
     def find(self, tree: JsonTree, text: str, ask: Ask, then: Callable[[], None]) -> None:
         """Search a tree, and all of its value where it has only a part of that; `then` is called when more was found."""
         tree.search(text)
         if text and tree.nodes is not None and not whole(tree.nodes.value):
-            self._later(partial(self._find, tree, text, ask, then), "value.find")
+            in_background(self.screen, partial(self._find, tree, text, ask, then), "value.find")
 
     def show(self, title: str, text: str, what: str = "the value") -> None:
         """A text in a window, where it can be copied."""
@@ -78,10 +81,6 @@ class TreeValues(Controller):
             await fetch_up_to(event.tree, event.path, ask)
         except EngineError as wrong:
             self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
-
-    def _later(self, asking: Callable[[], Coroutine[Any, Any, None]], group: str) -> None:
-        """What is asked last counts, in each group: going to a hit of fewer letters must not end the search for more."""
-        self.screen.run_worker(asking, group=group, exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
 
 async def fetch_up_to(tree: JsonTree, path: Path, ask: Ask) -> None:

@@ -34,7 +34,6 @@ class ValueWindow(Modal[str]):
 
     def on_mount(self) -> None:
         """Made safe only now: it may be long."""
-        super().on_mount()
         view = self.query_one(TextView)
         view.styles.height = "1fr"
         view.show([line(part) for part in safe_text(self._text).split("\n")])

@@ -225,6 +225,13 @@ class Store:
         self._drop([row.id for row in self.rows.values() if row.path == path])
         self._sort()
 
+    def has_any(self, *verdicts: str) -> bool:
+        """Whether a test has one of these verdicts, or had it before the run that it is in."""
+        return any(self.counts[verdict] for verdict in verdicts) or (
+            any(self.counts[status] for status in BUSY)
+            and any(row.busy and row.verdict in verdicts for row in self.rows.values())
+        )
+
     def _take(self, document: Document, *, known: bool) -> None:
         gone = {row.id for row in self.rows.values() if row.path == document.path}
         for item in document.tests:

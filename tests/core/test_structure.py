@@ -56,9 +56,7 @@ MOST_LINES = 450
 LARGE = {
     "mcptest_tui.app.Workbench",
     "mcptest_tui.interface.AppInterface",
-    "mcptest_tui.screens.agents.AgentsScreen",
     "mcptest_tui.screens.edit.EditScreen",
-    "mcptest_tui.screens.review.ReviewScreen",
     "mcptest_tui.screens.servers.ServersScreen",
     "mcptest_tui.screens.tests.TestsScreen",
     "mcptest_tui.widgets.conversation_view.ConversationView",

@@ -35,7 +35,7 @@ async def listed(pilot):
 
 async def told(pilot, screen):
     """What a run came to is on the screen."""
-    await until(pilot, lambda: screen.view.current is not None and screen.view.current.id in screen._told)
+    await until(pilot, lambda: screen.view.current is not None and screen.view.current.id in screen.detail.records)
     await pilot.pause()
     return text_of(pilot.app)
 

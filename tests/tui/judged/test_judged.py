@@ -47,7 +47,7 @@ async def pictured(pilot):
     app.screen.remove_class("-detail")
     app.screen.test_list.focus()
     await pilot.press("g")
-    if app.screen.one_pane:
+    if app.screen.has_class("-narrow"):
         await until(pilot, lambda: "deferred: " not in text_of(app), what="the title, of the suite and no test")
         assert_picture(app, "suite", folder="judged")
     else:
@@ -108,12 +108,12 @@ async def test_every_kind_of_judgement_tells_its_reasons_and_its_costs(workbench
 
         assert row(pilot, "told [gpt-5.4]").deferred
         assert not row(pilot, "told [claude").deferred
-        screen.apply_filter("is:deferred")
+        screen.listing.put_filter("is:deferred")
         assert {one.name for one in screen.rows.shown_tests(pilot.app.store)} == {
             "the weather is told [gpt-5.4]",
             "the weather is told [gpt-5.4]: mcp_task_completion",
         }
-        screen.apply_filter("")
+        screen.listing.put_filter("")
         assert screen.run_view.summary.deferred == 2
         assert screen.run_view.summary.counts["inconclusive"] == 2
         assert {one["model"] for one in screen.run_view.summary.models} >= {"claude-sonnet-4-5", "claude-unknown-9"}

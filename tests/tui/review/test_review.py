@@ -44,7 +44,7 @@ async def test_a_failed_test_leads_to_its_proposal(workbench, place):
         app = pilot.app
         await failed(pilot)
         assert "Review •2" in rows_of(app)[0]
-        app.screen.show_test(next(row for row in app.store.rows.values() if row.name == "record"))
+        app.screen.listing.show_test(next(row for row in app.store.rows.values() if row.name == "record"))
         await pilot.press("v")
         await until(pilot, lambda: app.current_mode == "review" and "Review 2/2" in text_of(app))
         await pilot.press("k")
@@ -633,7 +633,7 @@ async def test_differences_of_one_value_are_rows_that_name_their_place_and_are_d
         rows = [" ".join(row.split(" │ ")[0].split()) for row in rows_of(app)[2:5]]
         assert rows[0].endswith(("city", "city :5", "city mcptest.yml:5")) and "unit" in rows[1]
         assert "…cold" in rows[0] and "…dark" in rows[2]
-        assert app.screen.view.lines[0].pieces[0][0] == LONG.format("cold")  # whole, above the change
+        assert app.screen.proposal.view.lines[0].pieces[0][0] == LONG.format("cold")  # whole, above the change
         await pilot.press("r", "a")
         await until(pilot, lambda: "1 accepted  1 rejected  1 left" in text_of(app))
         await pilot.press("ctrl+s")

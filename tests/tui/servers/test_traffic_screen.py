@@ -12,8 +12,8 @@ import threading
 
 import pytest
 
+from mcptest_tui.screens.base import in_background
 from mcptest_tui.screens.save_test import SaveTest
-from mcptest_tui.screens.working import in_background
 from tests.conftest import SERVERS
 from tests.tui.pictures import assert_picture, text_of
 from tests.tui.servers.driving import at_list, at_servers, connected, connected_anew, form_of, odd, sent, suite_of

@@ -107,7 +107,7 @@ async def graph(pilot, library):
     """A composition that has run, with its times."""
     app = pilot.app
     test = await until(pilot, lambda: next(iter(app.store.rows.values()), None))
-    app.screen.show_test(test)
+    app.screen.listing.show_test(test)
     app.screen.detail.use_tab("graph")
     app.run_tests(None)
     await until(pilot, lambda: app.store.counts["pass"] == 1 and not app.runs.progress.busy)

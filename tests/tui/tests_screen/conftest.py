@@ -85,9 +85,9 @@ def row(pilot: Any, part: str) -> Any:
 async def on(pilot: Any, part: str) -> Any:
     """The cursor on a test, with the detail about it."""
     screen, wanted = pilot.app.screen, row(pilot, part)
-    screen.show_test(wanted)
+    screen.listing.show_test(wanted)
     await until(pilot, lambda: screen.test_list.current == wanted.id)
-    if screen.detail_open:
+    if screen.detail_pane.is_shown:
         await until(pilot, lambda: screen.feed.entry is wanted)
     return wanted
 

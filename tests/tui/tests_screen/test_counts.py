@@ -89,7 +89,7 @@ async def test_the_key_of_the_next_failure_stops_at_what_was_stopped(
             await pilot.pause()
             seen.append(screen.test_list.test().name)
         assert seen == ["it differs", "it hangs", "it waits", "it waits too", "it differs"]
-        screen.apply_filter("is:passed")
+        screen.listing.put_filter("is:passed")
         await pilot.press("n")
         await until(pilot, lambda: "no test that is shown has failed, is inconclusive" in text_of(pilot.app))
 

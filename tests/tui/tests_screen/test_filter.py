@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.screen import Screen
 
-from mcptest_tui.screens.tests import FAILURES
+from mcptest_tui.screens.tests_list import FAILURES
 from mcptest_tui.state.tree_rows import TO_SEE
 from tests.tui.pictures import assert_picture, text_of
 from tests.tui.tests_screen.conftest import ran
@@ -50,14 +50,14 @@ async def test_letters_that_come_while_the_list_is_filtered_are_kept(workbench, 
             lay_out(*args, **rest)
 
         monkeypatch.setattr(Screen, "_refresh_layout", count_layout)
-        field = pilot.app.screen.filter_bar.query_one("FilterInput")
+        field = pilot.app.screen.listing.filter_bar.query_one("FilterInput")
         seen: list[str] = []
         pilot.app.screen.watch(field, "value", lambda value: seen.append(value), init=False)  # noqa: PLW0108 - Textual wants a function
         for letter in "weather":
             field.insert_text_at_cursor(letter)
         await until(pilot, lambda: shown(pilot) == ["the weather is another"])
         await pilot.pause()
-        assert pilot.app.screen.filter_bar.text == "weather"
+        assert pilot.app.screen.listing.filter_bar.text == "weather"
         assert seen == sorted(seen, key=len), "what is typed is never taken back"
         assert not layouts
 
@@ -70,7 +70,7 @@ async def test_a_filter_that_is_longer_than_its_line_is_seen_also_in_another_siz
             await pilot.resize_terminal(*size)
             await pilot.press("E")
             await until(pilot, lambda: "efghi ENDE" in text_of(pilot.app), what="the end of the filter")
-        pilot.app.screen.filter_bar.put("is:f")
+        pilot.app.screen.listing.filter_bar.put("is:f")
         pilot.app.screen.test_list.focus()
         await pilot.pause()
         await pilot.click("FilterInput")
@@ -85,7 +85,7 @@ async def test_words_that_fit_are_offered_and_tab_takes_one(workbench, mixed, si
         await until(pilot, lambda: "tab failed  flaky" in text_of(pilot.app), what="the words that fit")
         assert_picture(pilot.app, "filter", folder="tests_screen", masks=((r"│ │.*", "│ │"),))
         await pilot.press("tab")
-        assert pilot.app.screen.filter_bar.text == "is:failed "
+        assert pilot.app.screen.listing.filter_bar.text == "is:failed "
         assert len(shown(pilot)) == 2
 
 
@@ -119,9 +119,9 @@ async def test_failures_only_is_a_filter_that_one_sees(workbench, mixed):
         assert screen.rows.shown_tests(store) == to_see
         await pilot.press("n")
         await until(pilot, lambda: str(screen.detail.border_title) != "Tests", what="the detail of a test")
-        screen.apply_filter("is:failed is:passed")
+        screen.listing.put_filter("is:failed is:passed")
         assert str(screen.detail.border_title) == "Tests"
-        screen.apply_filter(FAILURES)
+        screen.listing.put_filter(FAILURES)
         await pilot.press("exclamation_mark")
         assert len(shown(pilot)) == 6
 
@@ -139,17 +139,17 @@ async def test_a_filter_stays_over_a_run_and_a_restart(workbench, mixed):
         await pilot.press("escape")
         assert len(shown(pilot)) == 6
         screen = pilot.app.screen
-        screen.apply_filter("is:stopped")
+        screen.listing.put_filter("is:stopped")
         assert shown(pilot) == []
         pilot.app.save_session()
     async with workbench() as pilot:
         await until(pilot, lambda: len(shown(pilot)) == 6)
         screen = pilot.app.screen
-        assert (screen.rows.filter.text, screen.filter_bar.text) == ("", "")
+        assert (screen.rows.filter.text, screen.listing.filter_bar.text) == ("", "")
         test = next(row for row in pilot.app.store.rows.values() if row.name.startswith("echo"))
-        screen.show_test(test)
+        screen.listing.show_test(test)
         await ran(pilot, "a")
         await until(pilot, lambda: screen.test_list.test() is None and "6 tests" in text_of(pilot.app))
-        screen.show_test(test)
+        screen.listing.show_test(test)
         await ran(pilot, "r")
         assert screen.test_list.test() is test  # only a run of all has a summary to show

@@ -176,9 +176,9 @@ async def a_click_selects_and_two_open_the_detail(pilot):
     at = next(number for number, text in enumerate(rows_of(pilot.app)) if "echo gives" in text)
     await pilot.click(offset=(20, at))
     assert pilot.app.screen.test_list.test().name.startswith("echo")
-    assert not pilot.app.screen.detail_open
+    assert not pilot.app.screen.detail_pane.is_shown
     await pilot.click(offset=(20, at), times=2)
-    await until(pilot, lambda: pilot.app.screen.detail_open)
+    await until(pilot, lambda: pilot.app.screen.detail_pane.is_shown)
 
 
 async def slowest_first_is_another_order_and_back(pilot):
