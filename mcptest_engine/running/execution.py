@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine import __version__
 from mcptest_engine.core.ci import is_ci
@@ -18,7 +18,7 @@ from mcptest_engine.judging.snapshots import SnapshotStore
 from mcptest_engine.judging.validity import preload as preload_validity
 from mcptest_engine.running.active_run import ActiveRunListener
 from mcptest_engine.running.conclude import WORDS, concluded
-from mcptest_engine.running.coverage_extension import coverage_extension_for
+from mcptest_engine.running.coverage_extension import CoverageExtension, coverage_extension_for
 from mcptest_engine.running.extensions import Extension, with_warnings
 from mcptest_engine.running.ledger import LedgerExtension
 from mcptest_engine.running.mutation_scores import read_mutation_scores
@@ -66,8 +66,8 @@ async def execute(
     source = source or Source(workspace.root)
     plan = plan_of(suite, settings, relative=workspace.relative)
     pool.restart = plan.restart
-    blank = blank_record(suite, workspace, settings.environ, started=started, warnings=plan.warnings)
     redactor = pool.redactor
+    blank = blank_record(suite, workspace, settings.environ, started=started, warnings=plan.warnings)
     blank = replace(
         blank,
         run_id=settings.run_id or blank.run_id,
@@ -80,38 +80,18 @@ async def execute(
         flags=tuple(redactor.redact_text(word) for word in settings.flags),
     )
     files = RunFiles(SideFiles(workspace, blank.run_id), source)
-    expectations = [expect for case in plan.cases for expect in case.expectations()]
-    preload(key for expect in expectations for row in assertions_of(expect["assertions"]) for key in row["matcher"])
-    for spec in pool.specs.values():
-        if spec.validity != "off":
-            preload_validity(spec.protocol)
-    matchers = matchers_in(expectations)
-    snapshots = Snapshots(suite, settings, workspace, redactor.redact, is_used="snapshot" in matchers)
-    cache = _open_cache(plan, suite, settings, workspace, pool)
-    freezer = _open_freezer(plan, suite, settings, workspace, pool)
-    judged = _open_judged(plan, suite, settings, workspace, pool, has_judge_matcher="llm-judge" in matchers)
-    cassette = _open_cassette(suite, settings, workspace, pool, judged)
-    survey = coverage_extension_for(plan, suite.coverage, tuple(suite.servers), settings.selection.shard, pool)
-    ledger = (
-        None
-        if observer is not None
-        else LedgerExtension(suite, settings, workspace, redactor.redact_text, source.programs)
-    )
-    wrapping = (ledger, snapshots, files, cache, freezer, cassette, judged, survey)
-    extensions: list[Extension] = [extension for extension in wrapping if extension is not None]
-    for extension in extensions:
-        plan = extension.before(plan)
+    extensions = _open_extensions(plan, suite, settings, workspace, pool, files, has_ledger=observer is None)
+    plan = extensions.before(plan)
     hooks = None
     if suite.hooks:
         from mcptest_engine.running.hooks import hooks_of  # few suites have any
 
         hooks = hooks_of(suite, settings.environ, emit=emit, redactor=redactor)
+    snapshots, judged = extensions.snapshots, extensions.judged
 
     def conclude(record: RunRecord) -> RunRecord:
-        for extension in reversed(extensions):
-            record = extension.finish(record)
         return concluded(
-            record,
+            extensions.finish(record),
             performance=suite.performance,
             empty_is_fine=settings.selection.shard is not None and plan.selected > 0,
             missed=plan.missed,
@@ -132,11 +112,11 @@ async def execute(
         storage=ResultStorage(redactor, files.side_files),
         blank=blank,
         snapshots=snapshots.store if snapshots.is_used else None,
-        survey=survey,
+        survey=extensions.coverage,
         limits=suite.effects or None,
         mutation_scores=read_mutation_scores(suite, workspace),
-        cache=cache,
-        freezer=freezer,
+        cache=extensions.cache,
+        freezer=extensions.freezer,
         judged=judged,
         observer=observer,
         admit=admit,
@@ -150,6 +130,78 @@ async def execute(
             await judged.aclose()
         if hooks is not None:
             await hooks.close()
+
+
+class _Extensions(NamedTuple):
+    """What wraps a run, the outermost first; None where this run has no use for it."""
+
+    ledger: LedgerExtension | None
+    snapshots: Snapshots
+    files: RunFiles
+    cache: Caching | None
+    freezer: Freezer | None
+    cassette: CassetteWriter | None
+    judged: Judged | None
+    coverage: CoverageExtension | None
+
+    def before(self, plan: Plan) -> Plan:
+        for extension in self:
+            if extension is not None:
+                plan = extension.before(plan)
+        return plan
+
+    def finish(self, record: RunRecord) -> RunRecord:
+        for extension in reversed(self):
+            if extension is not None:
+                record = extension.finish(record)
+        return record
+
+
+def _open_extensions(
+    plan: Plan,
+    suite: LoadedSuite,
+    settings: RunSettings,
+    workspace: Workspace,
+    pool: Pool,
+    files: RunFiles,
+    *,
+    has_ledger: bool,
+) -> _Extensions:
+    """The extensions of a run, and what its matchers and checks need imported. Most runs need few of them."""
+    redactor = pool.redactor
+    expectations = [expect for case in plan.cases for expect in case.expectations()]
+    preload(key for expect in expectations for row in assertions_of(expect["assertions"]) for key in row["matcher"])
+    for spec in pool.specs.values():
+        if spec.validity != "off":
+            preload_validity(spec.protocol)
+    matchers = matchers_in(expectations)
+    cache = judged = cassette = ledger = None
+    if settings.cache:
+        from mcptest_engine.running.caching import caching_for
+
+        cache = caching_for(suite, plan, settings, pool, workspace)
+    kinds = {case.kind for case in plan.cases}  # an LLM judge's grading of another test is an eval too
+    if "llm-judge" in matchers or not kinds.isdisjoint({TestKind.AGENT, TestKind.EVAL}):
+        from mcptest_engine.running.judged import Judged
+
+        judged = Judged(suite, settings, workspace, redactor)
+    if settings.record is not None:
+        from mcptest_engine.running.cassettes import CassetteWriter
+
+        recorded_answers = None if judged is None else judged.recorded_answers
+        cassette = CassetteWriter(pool, suite, settings.record, workspace, recorded_answers)
+    if has_ledger:
+        ledger = LedgerExtension(suite, settings, workspace, redactor.redact_text, files.source.programs)
+    return _Extensions(
+        ledger=ledger,
+        snapshots=Snapshots(suite, settings, workspace, redactor.redact, is_used="snapshot" in matchers),
+        files=files,
+        cache=cache,
+        freezer=_open_freezer(plan, suite, settings, workspace, pool),
+        cassette=cassette,
+        judged=judged,
+        coverage=coverage_extension_for(plan, suite.coverage, tuple(suite.servers), settings.selection.shard, pool),
+    )
 
 
 class Snapshots(Extension):
@@ -199,13 +251,13 @@ class Snapshots(Extension):
     def _alone_if_it_takes_snapshots(self, case: Case) -> Case:
         """The case as one that runs alone where it may store a new value: nothing would show that it was another call's."""
         calls: tuple[JudgedRequest, ...] = (case, *case.request.verify)
-        for asked in calls:
-            for row in assertions_of(asked.expect["assertions"]):
+        for request in calls:
+            for row in assertions_of(request.expect["assertions"]):
                 if not uses_matcher({"assertions": [row]}, "snapshot"):
                     continue
                 options = row["matcher"].get("snapshot")
                 named = options.get("name") if isinstance(options, dict) else None
-                if self.store.takes(named or Context(None, asked.snapshot_name, row["target"]).snapshot_name):
+                if self.store.takes(named or Context(None, request.snapshot_name, row["target"]).snapshot_name):
                     return case._replace(serial=True)
         return case
 
@@ -214,40 +266,17 @@ class RunFiles(Extension):
     """The side files of a run, and the state of the repository that it ran in, which is read in the background."""
 
     def __init__(self, side_files: SideFiles, source: Source) -> None:
-        self.side_files = side_files
-        self._source = source
+        self.side_files, self.source = side_files, source
 
     def finish(self, record: RunRecord) -> RunRecord:
         problem = self.side_files.problem
-        return replace(with_warnings(record, [] if problem is None else [problem]), source=self._source.read())
-
-
-def _open_cache(
-    plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, pool: Pool
-) -> Caching | None:
-    """The result cache, with what it holds of the plan's tests."""
-    if not settings.cache:
-        return None
-    from mcptest_engine.running.caching import caching_for
-
-    return caching_for(suite, plan, settings, pool, workspace)
-
-
-def _open_cassette(
-    suite: LoadedSuite, settings: RunSettings, workspace: Workspace, pool: Pool, judged: Judged | None
-) -> CassetteWriter | None:
-    """The cassette of the run, where one is recorded."""
-    if settings.record is None:
-        return None
-    from mcptest_engine.running.cassettes import CassetteWriter
-
-    return CassetteWriter(pool, suite, settings.record, workspace, None if judged is None else judged.recorded_answers)
+        return replace(with_warnings(record, [] if problem is None else [problem]), source=self.source.read())
 
 
 def _open_freezer(
     plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, pool: Pool
 ) -> Freezer | None:
-    """The stored results of nodes, where one asks for it."""
+    """The stored results of composition nodes, where a node has `freeze:`."""
     if not any(case.kind is TestKind.COMPOSITION for case in plan.cases):
         return None
     from mcptest_engine.running.kinds.composition.plan import Row
@@ -267,24 +296,6 @@ def _failing(suite: LoadedSuite, settings: RunSettings) -> dict[Verdict, str]:
     if suite.run_options.get("inconclusive", {}).get("treat_as") == "fail":
         failing[Verdict.INCONCLUSIVE] = "run_options.inconclusive.treat_as: fail"
     return failing
-
-
-def _open_judged(
-    plan: Plan,
-    suite: LoadedSuite,
-    settings: RunSettings,
-    workspace: Workspace,
-    pool: Pool,
-    *,
-    has_judge_matcher: bool,
-) -> Judged | None:
-    """The models and scorers of the run, where something is asked or graded; few suites have any."""
-    kinds = {case.kind for case in plan.cases}  # what a model judges of another test is an eval too
-    if not has_judge_matcher and kinds.isdisjoint({TestKind.AGENT, TestKind.EVAL}):
-        return None
-    from mcptest_engine.running.judged import Judged
-
-    return Judged(suite, settings, workspace, pool.redactor)
 
 
 def blank_record(

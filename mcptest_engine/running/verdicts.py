@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from mcptest_engine.core.errors import ServerError
     from mcptest_engine.core.results import DerivedMetric, NotRun, TestResult, VerifyResult
     from mcptest_engine.judging.opinions import Opinions
-    from mcptest_engine.judging.scoring import Scored
     from mcptest_engine.judging.snapshots import SnapshotStore
     from mcptest_engine.judging.validity import Validity
     from mcptest_engine.running.cases import JudgedRequest
@@ -148,11 +147,9 @@ def judge(
     assertions = expect.get("assertions", ())
     came = what_came(envelope)
     if asked.guess is not None and came is not None:
-        from mcptest_engine.running.guesses import refused_guess  # few suites have one
-
-        told = refused_guess(asked, envelope, redact)
-        if told is not None:
-            return _undecided(asked, envelope, came, told)
+        undecided = _judge_guess(asked, envelope, came, redact)
+        if undecided is not None:
+            return undecided
     rows: tuple[AssertionResult, ...] = ()
     if assertions:
         rows = judge_assertions(
@@ -164,7 +161,11 @@ def judge(
             opinions=opinions,
             line_of=asked.line_of,
         )
-    scored = _scored(asked, rows) if rows and (asked.threshold is not None or asked.metrics) else None
+    scored = None
+    if rows and (asked.threshold is not None or asked.metrics):
+        from mcptest_engine.judging.scoring import score_test  # it brings exact fractions, which few suites need
+
+        scored = score_test(rows, threshold=asked.threshold, metrics=asked.metrics)
     implicit, failure, warnings = _judge_unasked(asked, envelope, rows, validity, redact)
     rows = (*rows, *implicit)
     if failure is None and (asked.threshold is None or not assertions):
@@ -173,14 +174,14 @@ def judge(
         failure = scored.failure
     if failure is None:
         failure = _unanswered_failure(envelope, rows)
-    budgets = None
     if len(expect) > ("assertions" in expect):
         from mcptest_engine.judging.budgets import judge_budgets  # many suites have none
 
         budgets = judge_budgets(expect, envelope)
-    if budgets is not None and budgets.failure is not None:
-        own, failure = failure, budgets.failure
-        failure = failure if own is None else own.with_part(Part.ALSO, failure.message)
+        warnings = (*warnings, *budgets.warnings)
+        if budgets.failure is not None:
+            also = budgets.failure.message
+            failure = budgets.failure if failure is None else failure.with_part(Part.ALSO, also)
     deferred = failure is None and any(row.passed is None for row in rows)
     verdict = Verdict.FAIL if failure is not None else Verdict.INCONCLUSIVE if deferred else Verdict.PASS
     outcome = Outcome(
@@ -190,7 +191,7 @@ def judge(
         failure=failure,
         assertions=rows,
         output=_output(envelope),
-        warnings=warnings if budgets is None else (*warnings, *budgets.warnings),
+        warnings=warnings,
     )
     if scored is None:
         return outcome
@@ -199,6 +200,27 @@ def judge(
         threshold=scored.threshold,
         metrics=scored.metrics,
         warnings=(*outcome.warnings, *(text for metric in scored.metrics for text in metric.missing_texts())),
+    )
+
+
+def _judge_guess(
+    asked: JudgedRequest, envelope: Mapping[str, Any], came: str, redact: Callable[[Any], Any]
+) -> Outcome | None:
+    """The outcome of refused made-up arguments: nobody knows whether the server or they are to blame, so nothing is judged.
+
+    None where they were not refused.
+    """
+    from mcptest_engine.running.guesses import refused_guess  # few suites have one
+
+    message = refused_guess(asked, envelope, redact)
+    if message is None:
+        return None
+    return Outcome(
+        verdict=Verdict.INCONCLUSIVE,
+        duration_ms=envelope["duration_ms"],
+        message=message,
+        assertions=(replace(_outcome_row(0, asked.outcome, came), passed=None, message=message),),
+        output=_output(envelope),
     )
 
 
@@ -232,12 +254,6 @@ def _judge_unasked(
     return made, failure, ()
 
 
-def _scored(asked: JudgedRequest, rows: tuple[AssertionResult, ...]) -> Scored:
-    from mcptest_engine.judging.scoring import score_test  # it brings exact fractions, which few suites need
-
-    return score_test(rows, threshold=asked.threshold, metrics=asked.metrics)
-
-
 def _assertion_failure(row: AssertionResult, asked: JudgedRequest) -> Failure:
     line = None if asked.line_of is None or row.implicit is not None else asked.line_of(row.index, None)
     return Failure(kind=FailureKind.ASSERTION, message=row.message or f"assertion {row.index + 1} failed", line=line)
@@ -269,18 +285,6 @@ def what_came(envelope: Mapping[str, object]) -> str | None:
         return None
     result = envelope["result"]
     return FailureKind.TOOL_ERROR.value if isinstance(result, dict) and result.get("isError") is True else SUCCESS
-
-
-def _undecided(asked: JudgedRequest, envelope: Mapping[str, Any], came: str, message: str) -> Outcome:
-    """An answer of which nobody knows whether the server or the made-up arguments are to blame. No assertion is judged."""
-    row = replace(_outcome_row(0, asked.outcome, came), passed=None, message=message)
-    return Outcome(
-        verdict=Verdict.INCONCLUSIVE,
-        duration_ms=envelope["duration_ms"],
-        message=message,
-        assertions=(row,),
-        output=_output(envelope),
-    )
 
 
 def doubted(outcome: Outcome, message: str) -> Outcome:

@@ -365,62 +365,9 @@ def _bundle(
     if not isinstance(config.get("args") or [], list):
         raise ValueError(f"`{place}.args` is not a list")
     values = _Values(environ, inputs)
-    asked = {
-        name: _object(field, f"user_config.{name}")
-        for name, field in _object(manifest.get("user_config"), "user_config").items()
-    }
-
-    def texts(text: str) -> list[str]:
-        """The text with what stands in it replaced; several where it is a value of `user_config` with `multiple`."""
-        whole = _DOLLAR.fullmatch(text)
-        if whole is not None and whole[1].startswith("user_config."):
-            field = asked.get(whole[1].removeprefix("user_config."), {})
-            if field.get("multiple"):
-                name = whole[1].removeprefix("user_config.")
-                given = values.given(name, in_environment=True)
-                default = field.get("default") or []
-                many = given.split(",") if given is not None else default if isinstance(default, list) else [default]
-                if not many and field.get("required"):
-                    values.missing[name] = None
-                return [filled(str(one)) for one in many]
-        return [filled(text)]
-
-    def filled(text: str) -> str:
-        return _DOLLAR.sub(value, text)
-
-    def value(found: re.Match[str]) -> str:
-        name, home = found[1], Path(environ.get("HOME", "~"))
-        places = {
-            "__dirname": folder,
-            "HOME": home,
-            **{one.upper(): home / one for one in ("Desktop", "Documents", "Downloads")},
-        }
-        if name in places:
-            return str(places[name])
-        if name in ("/", "pathSeparator"):
-            return "/"
-        if not name.startswith("user_config."):
-            return found[0]
-        key = name.removeprefix("user_config.")
-        field = asked.get(key, {})
-        default = field.get("default")
-        told = values.of(
-            {
-                "default": _DOLLAR.sub(value, default)
-                if isinstance(default, str)
-                else None
-                if default is None
-                else _plain(default),
-                "isRequired": field.get("required"),
-                "isSecret": field.get("sensitive"),
-            },
-            key,
-            in_environment=True,
-        )
-        return told or ""
-
-    words = [word for written in (config["command"], *(config.get("args") or ())) for word in texts(str(written))]
-    given = {str(key): filled(str(text)) for key, text in config["env"].items()}
+    variables = _BundleVariables(manifest, folder, Path(environ.get("HOME", "~")), values)
+    words = [word for text in (config["command"], *(config.get("args") or ())) for word in variables.texts(str(text))]
+    given = {str(key): variables.fill(str(text)) for key, text in config["env"].items()}
     target: dict[str, Any] = {"command": words, "env": {key: text for key, text in given.items() if text}}
     found = _found(str(manifest.get("name") or path.stem), path, target, values)
     if is_temporary:
@@ -431,8 +378,55 @@ def _bundle(
     )
 
 
-def _plain(value: object) -> str:
-    return json.dumps(value) if isinstance(value, bool) else str(value)
+class _BundleVariables:
+    """The variables of a manifest: folders of this machine, and what its `user_config` asks of the user."""
+
+    def __init__(self, manifest: Mapping[str, Any], folder: Path, home: Path, values: _Values) -> None:
+        self._values = values
+        self._fields = {
+            name: _object(field, f"user_config.{name}")
+            for name, field in _object(manifest.get("user_config"), "user_config").items()
+        }
+        self._places = {
+            "__dirname": str(folder),
+            "HOME": str(home),
+            **{name.upper(): str(home / name) for name in ("Desktop", "Documents", "Downloads")},
+            "/": "/",
+            "pathSeparator": "/",
+        }
+
+    def texts(self, text: str) -> list[str]:
+        """The text with its variables replaced; several where it is a value of `user_config` with `multiple`."""
+        whole = _DOLLAR.fullmatch(text)
+        name = whole[1].removeprefix("user_config.") if whole is not None else ""
+        field = self._fields.get(name, {})
+        if whole is None or name == whole[1] or not field.get("multiple"):
+            return [self.fill(text)]
+        given = self._values.given(name, in_environment=True)
+        default = field.get("default") or []
+        many = given.split(",") if given is not None else default if isinstance(default, list) else [default]
+        if not many and field.get("required"):
+            self._values.missing[name] = None
+        return [self.fill(str(one)) for one in many]
+
+    def fill(self, text: str) -> str:
+        """The text with its variables replaced."""
+        return _DOLLAR.sub(self._value, text)
+
+    def _value(self, found: re.Match[str]) -> str:
+        if found[1] in self._places:
+            return self._places[found[1]]
+        if not found[1].startswith("user_config."):
+            return found[0]
+        name = found[1].removeprefix("user_config.")
+        field = self._fields.get(name, {})
+        default = field.get("default")
+        if isinstance(default, bool):
+            default = json.dumps(default)
+        elif default is not None:
+            default = self.fill(default) if isinstance(default, str) else str(default)
+        asked = {"default": default, "isRequired": field.get("required"), "isSecret": field.get("sensitive")}
+        return self._values.of(asked, name, in_environment=True) or ""
 
 
 def _found(name: str, path: Path, target: Mapping[str, Any], values: _Values) -> FoundServer:

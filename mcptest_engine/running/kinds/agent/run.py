@@ -184,7 +184,7 @@ async def run_agent(
     await world.models.prepare(model)
     if program.trials is None:
         return await _one_run(case, program, sessions, world, model, number=number, run=0)
-    return await _all_trials(case, program, sessions, world, model, program.trials, number=number)
+    return await _run_trials(case, program, sessions, world, model, number=number)
 
 
 async def _one_run(
@@ -371,40 +371,43 @@ def _measured(case: Case, program: AgentProgram, world: AgentServices, so_far: C
     return gates
 
 
-async def _all_trials(
-    case: Case,
-    program: AgentProgram,
-    sessions: Sessions,
-    world: AgentServices,
-    model: str,
-    trials: Trials,
-    *,
-    number: int,
+async def _run_trials(
+    case: Case, program: AgentProgram, sessions: Sessions, world: AgentServices, model: str, *, number: int
 ) -> Outcome:
     """The runs of a test that their share of passes decides, a few at once."""
-    from mcptest_engine.judging.intervals import decide_runs
-
+    trials = program.trials
+    assert trials is not None
     room = asyncio.Semaphore(TRIALS_AT_ONCE)
     began = world.clock()
-
     ended: list[Outcome] = []
     cut: list[Mapping[str, Any]] = []
     of_trial = replace(world, cut_short=lambda _, trace: cut.append(trace))
 
-    async def one(run: int) -> Outcome:
+    async def run_trial(run: int) -> Outcome:
         async with room:
             ended.append(await _one_run(case, program, sessions, of_trial, model, number=number, run=run))
             return ended[-1]
 
     try:
-        outcomes = await run_together(one(run) for run in range(1, trials.runs + 1))
+        outcomes = await run_together(run_trial(run) for run in range(1, trials.runs + 1))
     except asyncio.CancelledError:
-        _leave(case, world, ended, cut)
+        # Interrupted among trials: the last of their traces is stored, with what all of them cost.
+        traces = [*(outcome.trace for outcome in ended if outcome.trace is not None), *cut]
+        if traces:
+            rows = [row for outcome in ended for row in model_rows_of(outcome) or ()]
+            rows += [row for trace in cut for row in trace.get("models", ())]
+            world.cut_short(case.id, {**traces[-1], "models": added_up(rows)})
         raise
+    return _decide_trials(outcomes, trials)._replace(duration_ms=(world.clock() - began) * 1000)
+
+
+def _decide_trials(outcomes: Sequence[Outcome], trials: Trials) -> Outcome:
+    """The outcome of all runs of a test: that of the run which shows the verdict best, with the costs of all."""
+    from mcptest_engine.judging.intervals import decide_runs
+
     judged = [outcome for outcome in outcomes if outcome.verdict in (Verdict.PASS, Verdict.FAIL)]
-    passed = sum(outcome.verdict is Verdict.PASS for outcome in judged)
     decided = decide_runs(
-        passed,
+        sum(outcome.verdict is Verdict.PASS for outcome in judged),
         len(judged),
         min_trials=trials.min_trials,
         confidence_pct=trials.confidence_pct,
@@ -413,9 +416,11 @@ async def _all_trials(
     wanted = (decided.verdict,) if decided.verdict is not Verdict.INCONCLUSIVE else tuple(Verdict)[1:]
     shown = next((outcome for outcome in outcomes if outcome.verdict in wanted), outcomes[0])
     trace = next((outcome.trace for outcome in (shown, *outcomes) if outcome.trace is not None), None)
-    # what the assertions of the run that is shown cost stands in them
-    told = (model_rows_of(one._replace(assertions=()) if one is shown else one) for one in outcomes)
-    models = [row for rows in told for row in rows or ()]
+    # The assertions of the run that is shown contain their own costs.
+    costs = (model_rows_of(one._replace(assertions=()) if one is shown else one) for one in outcomes)
+    models = [row for rows in costs for row in rows or ()]
+    if trace is not None and ("models" in trace or models):
+        trace = {**trace, "models": added_up(models)}
     message, failure = decided.message, None
     if not judged and shown.message:
         begun = (one for one in outcomes if one.trace is not None and one.trace["turns"])
@@ -426,37 +431,25 @@ async def _all_trials(
         message = failure.message
     return shown._replace(
         verdict=decided.verdict,
-        duration_ms=(world.clock() - began) * 1000,
         message=message,
         failure=failure,
         not_run=None,
         deferred=None if judged else shown.deferred,
         warnings=tuple(dict.fromkeys(text for outcome in outcomes for text in outcome.warnings)),
         trials=tuple(_trial(outcome) for outcome in outcomes),
-        trace=None
-        if trace is None
-        else {**trace, **({"models": added_up(models)} if "models" in trace or models else {})},
+        trace=trace,
     )
 
 
-def _leave(case: Case, world: AgentServices, ended: Sequence[Outcome], cut: Sequence[Mapping[str, Any]]) -> None:
-    """The run was interrupted among trials: the last of their traces is kept, with what all of them cost."""
-    traces = [*(outcome.trace for outcome in ended if outcome.trace is not None), *cut]
-    if traces:
-        rows = [row for outcome in ended for row in model_rows_of(outcome) or ()]
-        rows += [row for trace in cut for row in trace.get("models", ())]
-        world.cut_short(case.id, {**traces[-1], "models": added_up(rows)})
-
-
 def _trial(outcome: Outcome) -> dict[str, Any]:
-    """One run as the record has it."""
-    told: dict[str, Any] = {"verdict": outcome.verdict.value, "duration_ms": round(outcome.duration_ms, 3)}
+    """One run, as the record stores it."""
+    row: dict[str, Any] = {"verdict": outcome.verdict.value, "duration_ms": round(outcome.duration_ms, 3)}
     if outcome.message is not None:
-        told["message"] = outcome.message
+        row["message"] = outcome.message
     if outcome.deferred is not None and outcome.verdict is Verdict.INCONCLUSIVE:
-        told["deferred"] = outcome.deferred
+        row["deferred"] = outcome.deferred
     if outcome.trace is not None:
-        told["cost_usd"] = outcome.trace["cost"]["total"]
-        told["tokens"] = outcome.trace["conversation"]["tokens"]["total"]
-        told["trace"] = outcome.trace
-    return told
+        row["cost_usd"] = outcome.trace["cost"]["total"]
+        row["tokens"] = outcome.trace["conversation"]["tokens"]["total"]
+        row["trace"] = outcome.trace
+    return row
