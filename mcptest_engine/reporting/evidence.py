@@ -1,7 +1,4 @@
-"""What a run proves, as a small document to keep or hand on: who was tested, by what, from which source, with which result.
-
-A function of the record, its bytes and the findings given with it.
-"""
+"""The evidence of a run as a small document: which servers were tested, by what, from which source, with which result."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from mcptest_engine.core.results import TestResult
-    from mcptest_engine.core.run_record import RunRecord
+    from mcptest_engine.core.run_record import RunRecord, ServerRecord
 
 SCHEMA_VERSION = "mcptest.dev/evidence/v1"
 
@@ -30,11 +27,11 @@ def evidence_of(
     security_bytes: bytes | None = None,
 ) -> dict[str, Any]:
     """The document. `severity_counts` and `security_bytes` are of a `mcptest security --format json`, None without one."""
-    source = record.source
     revisions = sorted({server.protocol_version for server in record.servers if server.protocol_version})
     digests = {"record": _digest(record_bytes)}
     if security_bytes is not None:
         digests["security"] = _digest(security_bytes)
+    source = record.source
     return {
         "schema_version": SCHEMA_VERSION,
         "generated_at": generated_at,
@@ -48,20 +45,11 @@ def evidence_of(
             "interrupted": record.interrupted,
         },
         "answers": answer_origins(record),
-        "server_identity": [
-            {
-                "name": server.name,
-                "transport": server.transport,
-                "auth": server.auth,
-                "server_info": server.server_info,
-                "protocol_version": server.protocol_version,
-            }
-            for server in record.servers
-        ],
+        "server_identity": [_server_identity(server) for server in record.servers],
         "models": {
             "tested": sorted(_tested(record.tests)),
             "judges": sorted(_judges(record.tests)),
-            "scorers": sorted(_scorers(record.tests)),
+            "scorers": sorted({test.scorer for test in record.tests if test.scorer and _is_graded_by_program(test)}),
         },
         "spec_version": ", ".join(revisions) or None,
         "corpus_version": f"sha256:{record.suite.sha256}",
@@ -85,11 +73,21 @@ def evidence_of(
     }
 
 
+def _server_identity(server: ServerRecord) -> dict[str, Any]:
+    return {
+        "name": server.name,
+        "transport": server.transport,
+        "auth": server.auth,
+        "server_info": server.server_info,
+        "protocol_version": server.protocol_version,
+    }
+
+
 def _tested(tests: Iterable[TestResult]) -> set[str]:
     """The models whose answers were judged."""
-    told = (test.trace.get("model") for test in tests if test.trace is not None and "conversation" in test.trace)
-    named = {str(model) for model in told if model}
-    return named | {test.model for test in tests if test.kind is TestKind.AGENT and test.model}
+    models = (test.trace.get("model") for test in tests if test.trace is not None and "conversation" in test.trace)
+    agents = {test.model for test in tests if test.kind is TestKind.AGENT and test.model}
+    return {str(model) for model in models if model} | agents
 
 
 def _judges(tests: Iterable[TestResult]) -> set[str]:
@@ -103,13 +101,8 @@ def _judges(tests: Iterable[TestResult]) -> set[str]:
     }
 
 
-def _scorers(tests: Iterable[TestResult]) -> set[str]:
-    """The programs that graded or should have, by the names that the suite gives them."""
-    return {test.scorer for test in tests if test.scorer and _is_graded_by_program(test)}
-
-
 def _is_graded_by_program(test: TestResult) -> bool:
-    """Whether the scorer of a row is a program that was asked."""
+    """Whether a program graded the row, or failed to."""
     failed = test.failure is not None and test.failure.scorer_error is not None
     return (test.judgement or {}).get("by") == "exec" or (failed and test.scorer != "judge")
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def join_records(records: Sequence[RunRecord], *, not_run: Sequence[SuiteNotRun] = ()) -> RunRecord:
     """One record out of the runs of different suites, and of those that were `not_run`.
 
-    Each test keeps the id that it has in its own suite's run. A server whose name several suites use has the path of its
-    suite behind it: `shop (a/mcptest.yml)`. Coverage and the limits of `effects`, which are not for the calls of another
-    suite, stand with each of `suites`; the ledger stands in the records of the runs. The exit code is that of the worst.
+    Each test has the id of its own suite's run. If several suites use a server name, the path of the suite follows it:
+    `shop (a/mcptest.yml)`. Coverage and the limits of `effects` apply to one suite, so they are in `suites`; the ledger is in
+    the records of the runs. The exit code is that of the worst.
     """
     uses = Counter(name for record in records for name in server_names(record))
     records = [
@@ -40,21 +40,6 @@ def join_records(records: Sequence[RunRecord], *, not_run: Sequence[SuiteNotRun]
         for record in records
     ]
     first = records[0]
-    runs = tuple(
-        SuiteRun(
-            name=record.suite.name,
-            path=record.suite.path,
-            sha256=record.suite.sha256,
-            run_id=record.run_id,
-            verdict=record.verdict.value,
-            exit_code=record.exit_code,
-            duration_ms=record.duration_ms,
-            totals=record.totals,
-            coverage=record.coverage,
-            effects=record.effects if record.effects is not None and record.effects.limits else None,
-        )
-        for record in records
-    )
     joined = first.with_tests(tuple(test for record in records for test in record.tests))
     codes = {ExitCode(record.exit_code) for record in records} | {
         ExitCode.INVALID for suite in not_run if suite.reason != "ended"
@@ -63,7 +48,7 @@ def join_records(records: Sequence[RunRecord], *, not_run: Sequence[SuiteNotRun]
     effects = merged_effects(record.effects for record in records)
     return replace(
         joined,
-        suites=runs,
+        suites=tuple(map(_suite_run, records)),
         not_run=tuple(not_run),
         suite=SuiteInfo(
             name=f"{len(records) + len(not_run)} suites",
@@ -88,6 +73,22 @@ def join_records(records: Sequence[RunRecord], *, not_run: Sequence[SuiteNotRun]
             *(f"{record.suite.path}: {warning}" for record in records for warning in record.warnings),
         ),
         hooks=tuple(hook for record in records for hook in record.hooks),
+    )
+
+
+def _suite_run(record: RunRecord) -> SuiteRun:
+    """The run of one suite, as the record of several lists it."""
+    return SuiteRun(
+        name=record.suite.name,
+        path=record.suite.path,
+        sha256=record.suite.sha256,
+        run_id=record.run_id,
+        verdict=record.verdict.value,
+        exit_code=record.exit_code,
+        duration_ms=record.duration_ms,
+        totals=record.totals,
+        coverage=record.coverage,
+        effects=record.effects if record.effects is not None and record.effects.limits else None,
     )
 
 

@@ -47,7 +47,10 @@ class Span:
 
 def render(record: RunRecord, options: RenderOptions) -> str:  # noqa: ARG001 - every format takes both
     """The run's span, then each test's, each followed by those below it."""
-    start = _moment(record.started_at)
+    try:
+        start = datetime.fromisoformat(record.started_at)
+    except ValueError:
+        start = None
     trace_id = _hash(record.run_id, "trace", 32)
     return "".join(f"{safe_json(_span_json(span, record.run_id, trace_id, start))}\n" for span in _spans(record))
 
@@ -74,13 +77,6 @@ def _span_json(span: Span, run_id: str, trace_id: str, start: datetime | None) -
 
 def _hash(run_id: str, place: str, length: int) -> str:
     return hashlib.sha256(f"{run_id}\0{place}".encode("utf-8", "replace")).hexdigest()[:length]
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None
 
 
 def _time(start: datetime, milliseconds: float) -> str | None:
@@ -263,12 +259,6 @@ def _node_spans(test: TestResult, place: str) -> Iterator[Span]:
             attributes=attributes,
         )
         for index, call in enumerate(map(_mapping, _list(node.get("calls")))):
-            told = {
-                **_tool(node.get("tool"), node.get("server")),
-                **_value("input", call.get("args")),
-                **_value("output", call.get("output", call.get("result"))),
-                **_usage(call),
-            }
             failed = call.get("message") is not None or call.get("status") == "err"
             yield Span(
                 place=f"{own}\0{index}",
@@ -277,7 +267,12 @@ def _node_spans(test: TestResult, place: str) -> Iterator[Span]:
                 kind="TOOL",
                 status="ERROR" if failed else "OK",
                 duration_ms=_number(call.get("duration_ms")),
-                attributes=told,
+                attributes={
+                    **_tool(node.get("tool"), node.get("server")),
+                    **_value("input", call.get("args")),
+                    **_value("output", call.get("output", call.get("result"))),
+                    **_usage(call),
+                },
             )
 
 
@@ -290,7 +285,7 @@ def _agent_spans(
     start_ms: float | None = None,
     trial: int | None = None,
 ) -> Iterator[Span]:
-    """The agent, its model's answers as LLM spans, and its tool calls, each below the answer that asked for it."""
+    """The agent, its model's answers as LLM spans, and its tool calls, each below the answer that requested it."""
     conversation = _mapping(trace.get("conversation"))
     turns = [_mapping(turn) for turn in _list(conversation.get("turns"))]
     answers = _numbered(turns, trace)
@@ -314,37 +309,11 @@ def _agent_spans(
         start_ms=start_ms,
         attributes=attributes,
     )
-    heard = 0
-    for at, number in answers.items():
-        turn = turns[at]
-        first = [{"role": "system", "content": conversation.get("system_prompt")}] if not heard else []
-        told = {
-            "mcptest.turn.index": number,
-            **_model(turn.get("model", trace.get("model"))),
-            **_messages("input", [one for one in first if one["content"] is not None] + turns[heard:at]),
-            **_messages("output", [turn]),
-            **_value("output", turn.get("content")),
-            **_tokens(turn.get("tokens")),
-        }
-        heard = at + 1
-        yield Span(
-            place=f"{place}\0turn\0{number}",
-            parent=place,
-            name=f"turn {number}",
-            kind="LLM",
-            status="OK",
-            duration_ms=_number(turn.get("duration_ms")),
-            attributes=told,
-        )
+    yield from _turn_spans(turns, answers, trace, place)
     known = set(answers.values())
     for index, call in enumerate(map(_mapping, _list(trace.get("tool_calls")))):
         made_in = call.get("turn")
         within = type(made_in) is int and made_in in known
-        told = {
-            **_tool(call.get("name"), call.get("server")),
-            **_value("input", call.get("args") if call.get("args") is not None else call.get("raw")),
-            **_value("output", call.get("result") if call.get("result") is not None else call.get("error")),
-        }
         failed = call.get("error") is not None or call.get("is_error") is True
         yield Span(
             place=f"{place}\0call\0{index}",
@@ -353,12 +322,44 @@ def _agent_spans(
             kind="TOOL",
             status="ERROR" if failed or _mapping(call.get("result")).get("isError") is True else "OK",
             duration_ms=_number(call.get("duration_ms")),
-            attributes=told,
+            attributes={
+                **_tool(call.get("name"), call.get("server")),
+                **_value("input", call.get("args") if call.get("args") is not None else call.get("raw")),
+                **_value("output", call.get("result") if call.get("result") is not None else call.get("error")),
+            },
         )
 
 
+def _turn_spans(
+    turns: list[Mapping[str, Any]], answers: Mapping[int, int], trace: Mapping[str, Any], place: str
+) -> Iterator[Span]:
+    """The answers of the model, each with the messages since the answer before as its input."""
+    system_prompt = _mapping(trace.get("conversation")).get("system_prompt")
+    sent = [] if system_prompt is None else [{"role": "system", "content": system_prompt}]
+    after_last = 0
+    for at, number in answers.items():
+        turn = turns[at]
+        yield Span(
+            place=f"{place}\0turn\0{number}",
+            parent=place,
+            name=f"turn {number}",
+            kind="LLM",
+            status="OK",
+            duration_ms=_number(turn.get("duration_ms")),
+            attributes={
+                "mcptest.turn.index": number,
+                **_model(turn.get("model", trace.get("model"))),
+                **_messages("input", [*sent, *turns[after_last:at]]),
+                **_messages("output", [turn]),
+                **_value("output", turn.get("content")),
+                **_tokens(turn.get("tokens")),
+            },
+        )
+        sent, after_last = [], at + 1
+
+
 def _numbered(turns: list[Mapping[str, Any]], trace: Mapping[str, object]) -> dict[int, int]:
-    """Where the model speaks, each with the number of its answer; of a shortened trace the last ones count from the end."""
+    """The places of the model's answers with their numbers; in a shortened trace, the last ones are counted from the end."""
     spoken = [at for at, turn in enumerate(turns) if turn.get("role") in (None, "assistant")]
     total = trace.get("turns")
     left_out = total - len(spoken) if "turns_total" in trace and type(total) is int and total > len(spoken) else 0
@@ -383,29 +384,29 @@ def _messages(side: str, turns: list[Any]) -> dict[str, Any]:
 
 
 def _judgement_span(test: TestResult, place: str) -> Iterator[Span]:
-    """What a scorer or a judge made of it."""
-    told = _mapping(test.judgement)
-    if "verdict" not in told:
+    """The judgement of a scorer or an LLM judge."""
+    judgement = _mapping(test.judgement)
+    if "verdict" not in judgement:
         return
-    kept = ("verdict", "score", "threshold", "reasoning", "criteria", "path", "jury", "extra")
+    names = ("verdict", "score", "threshold", "reasoning", "criteria", "path", "jury", "extra")
     yield Span(
         place=f"{place}\0judgement",
         parent=place,
-        name=_called(test.scorer or told.get("by")),
+        name=_called(test.scorer or judgement.get("by")),
         kind="EVALUATOR",
         status="OK",
         attributes={
-            **_value("input", {name: told.get(name) for name in ("input", "output")}),
-            **_value("output", {name: told[name] for name in kept if told.get(name) is not None}),
-            **_model(told.get("model")),
-            **_usage_attributes(None, _number(told.get("cost_usd"))),
+            **_value("input", {name: judgement.get(name) for name in ("input", "output")}),
+            **_value("output", {name: judgement[name] for name in names if judgement.get(name) is not None}),
+            **_model(judgement.get("model")),
+            **_usage_attributes(None, _number(judgement.get("cost_usd"))),
         },
     )
 
 
 def _tool(name: object, server: object) -> dict[str, Any]:
-    told = {} if name is None else {"tool.name": _called(name)}
-    return told if server is None else {**told, "mcptest.server": one_line(str(server))}
+    tool = {} if name is None else {"tool.name": _called(name)}
+    return tool if server is None else {**tool, "mcptest.server": one_line(str(server))}
 
 
 def _called(name: object) -> str:
@@ -429,8 +430,7 @@ def _model(name: object) -> dict[str, Any]:
 
 def _tokens(tokens: object) -> dict[str, Any]:
     names = {"total": "total", "input": "prompt", "output": "completion"}
-    told = _mapping(tokens)
-    counts = {name: _number(told.get(key)) for key, name in names.items()}
+    counts = {name: _number(_mapping(tokens).get(key)) for key, name in names.items()}
     return {f"llm.token_count.{name}": count for name, count in counts.items() if count is not None}
 
 
@@ -442,8 +442,8 @@ def _usage(node: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _usage_attributes(tokens: float | None, cost_usd: float | None) -> dict[str, Any]:
-    told: dict[str, Any] = {} if tokens is None else {"llm.token_count.total": tokens}
-    return told if cost_usd is None else {**told, "llm.cost.total": cost_usd}
+    total: dict[str, Any] = {} if tokens is None else {"llm.token_count.total": tokens}
+    return total if cost_usd is None else {**total, "llm.cost.total": cost_usd}
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
