@@ -1,12 +1,13 @@
-"""The viewer as an ASGI application: which address gives what. Every answer passes the guard and carries its headers."""
+"""The viewer as an ASGI application: the addresses and their responses, all of them behind the guard."""
 
 from __future__ import annotations
 
+import asyncio
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
-from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -17,7 +18,7 @@ from mcptest_engine.reporting.compare import compare_runs
 from mcptest_engine.reporting.registry import render
 from mcptest_engine.reporting.viewer.compare_page import compare_page, pick_page
 from mcptest_engine.reporting.viewer.frame import Page, failed, report_page, run_bar
-from mcptest_engine.reporting.viewer.guard import HEADERS, NOTHING, refusal
+from mcptest_engine.reporting.viewer.guard import Guarded
 from mcptest_engine.reporting.viewer.list_page import RunFilter, list_page
 from mcptest_engine.reporting.viewer.run_index import NoSuchRun
 from mcptest_engine.reporting.viewer.session_page import by_lineage, by_session, session_page, sessions_page
@@ -26,27 +27,28 @@ from mcptest_engine.reporting.viewer.trends import by_suite, test_trends
 from mcptest_engine.workspace.slug import slug
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
     from typing import BinaryIO
 
     from starlette.requests import Request
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import ASGIApp
 
-    from mcptest_engine.reporting.viewer.live import Live
-    from mcptest_engine.reporting.viewer.run_index import RunIndex, RunRow
+    from mcptest_engine.reporting.viewer.run_index import RunIndex
 
 MOST_RUNS = 50
-"""Over how many of its newest runs a suite and a test are told."""
+"""How many of the newest runs the pages of a suite and of a test show."""
 LEDGER_RUNS, SESSION_RUNS = 20, 100
 """How many of the newest runs a ledger is made of: of a suite, and of a suite in a session."""
 _CHUNK = 1 << 16
+_CHECK_SECONDS = 0.3
+_COMMENT_SECONDS = 15.0
 
 
 class Viewer:
-    """What stands at each address. The endpoints are run in threads, since they read files."""
+    """The response of each address. The endpoints run in threads, since they read files."""
 
-    def __init__(self, shelf: RunIndex, live: Live) -> None:
-        self._shelf, self._live = shelf, live
+    def __init__(self, index: RunIndex, live: Live) -> None:
+        self._index, self._live = index, live
 
     def routes(self) -> list[Route]:
         return [
@@ -65,37 +67,37 @@ class Viewer:
         ]
 
     def runs(self, request: Request) -> Response:
-        shelf = self._shelf
-        rows = shelf.rows()
+        index = self._index
+        rows = index.rows()
         wanted = RunFilter.of(request.query_params)
-        return _sent(list_page(rows, shelf.active_runs(time.time()), wanted, str(shelf.workspace.root)))
+        return _sent(list_page(rows, index.active_runs(time.time()), wanted, str(index.workspace.root)))
 
     def run(self, request: Request) -> Response:
         run_id = request.path_params["run_id"]
-        record = self._shelf.record(run_id)
-        rows = self._shelf.rows()
+        record = self._index.record(run_id)
+        rows = self._index.rows()
         own = next((row for row in rows if row.run_id == run_id), None)
         mine = [row for row in rows if own is not None and not row.damaged and row.key == own.key]
         at = next((at for at, row in enumerate(mine) if row.run_id == run_id), None)
         before = mine[at + 1] if at is not None and at + 1 < len(mine) else None
         after = mine[at - 1] if at else None
         key = record.suite.path if own is None else own.key
-        return _sent(report_page(record, run_bar(record, key, before, after, self._shelf.side_files(run_id))))
+        return _sent(report_page(record, run_bar(record, key, before, after, self._index.side_files(run_id))))
 
     def snapshot(self, request: Request) -> Response:
         """The report as a file that needs no viewer."""
-        record = self._shelf.record(request.path_params["run_id"])
+        record = self._index.record(request.path_params["run_id"])
         name = f"mcptest-{slug(record.suite.name).encode('ascii', 'ignore').decode()}-{record.run_id}.html"
         return _download(render("html", record).text.encode(), name, "text/html; charset=utf-8")
 
     def record(self, request: Request) -> Response:
         """The run record as it is."""
         run_id = request.path_params["run_id"]
-        return _download(self._shelf.text(run_id), f"{run_id}.json", "application/json")
+        return _download(self._index.text(run_id), f"{run_id}.json", "application/json")
 
     def side_file(self, request: Request) -> Response:
         """A large output, as text whatever it holds."""
-        file = self._shelf.open_side_file(request.path_params["run_id"], request.path_params["name"])
+        file = self._index.open_side_file(request.path_params["run_id"], request.path_params["name"])
         if request.method == "HEAD":
             file.close()
             return PlainTextResponse("")
@@ -103,31 +105,33 @@ class Viewer:
 
     def suite(self, request: Request) -> Response:
         """The page with the trends of one suite."""
-        rows = by_suite(self._shelf.rows()).get(request.query_params.get("suite", ""))
+        rows = by_suite(self._index.rows()).get(request.query_params.get("suite", ""))
         if not rows:
             return _sent(failed("No such suite", "No run of that suite is saved here.", 404))
         newest = rows[:MOST_RUNS]
-        ledger = self._shelf.ledger(rows[:LEDGER_RUNS])
-        return _sent(suite_page(newest[::-1], self._shelf.tests(newest)[::-1], ledger, kept=len(rows)))
+        ledger = self._index.ledger(rows[:LEDGER_RUNS])
+        return _sent(suite_page(newest[::-1], self._index.tests(newest)[::-1], ledger, kept=len(rows)))
 
     def sessions(self, request: Request) -> Response:  # noqa: ARG002
         """The page that lists sessions of agents."""
-        return _sent(sessions_page(by_session(self._shelf.rows())))
+        return _sent(sessions_page(by_session(self._index.rows())))
 
     def session(self, request: Request) -> Response:
         """What one agent did in one session."""
-        rows = by_session(self._shelf.rows()).get(request.path_params["session"])
+        rows = by_session(self._index.rows()).get(request.path_params["session"])
         if not rows:
             return _sent(failed("No such session", "No run of that session is saved here.", 404))
         suites = by_lineage(rows)
-        ledgers = {lineage: self._shelf.ledger(own[:SESSION_RUNS]) for lineage, own in suites.items()}
+        ledgers = {lineage: self._index.ledger(own[:SESSION_RUNS]) for lineage, own in suites.items()}
         return _sent(session_page(rows, suites, ledgers))
 
     def test(self, request: Request) -> Response:
         """The history of one test."""
         test_id = request.query_params.get("id", "")
-        rows = [row for row in self._shelf.rows() if not row.damaged and self._may_have(row, test_id)]
-        found = (one for one in test_trends(self._shelf.tests(rows[:MOST_RUNS])[::-1]) if one.id == test_id)
+        rows = [
+            row for row in self._index.rows() if not row.damaged and row.path and test_id.startswith(f"{row.path}::")
+        ]
+        found = (one for one in test_trends(self._index.tests(rows[:MOST_RUNS])[::-1]) if one.id == test_id)
         trend = next(found, None)
         if trend is None:
             return _sent(failed("No such test", "None of the newest runs of that suite has this test.", 404))
@@ -139,54 +143,55 @@ class Viewer:
         picked = sorted(query.getlist("run"))
         ids = [query.get("a", ""), query.get("b", "")] if "a" in query or "b" in query else picked
         if not ids and "run" not in query:
-            return _sent(pick_page(self._shelf.rows(), None))
+            return _sent(pick_page(self._index.rows(), None))
         if len(ids) != 2 or not all(ids):
             return _sent(
                 pick_page(
-                    self._shelf.rows(), f"A comparison needs two runs; {len(list(filter(None, ids)))} were given."
+                    self._index.rows(), f"A comparison needs two runs; {len(list(filter(None, ids)))} were given."
                 )
             )
-        return _sent(compare_page(compare_runs(self._shelf.record(ids[0]), self._shelf.record(ids[1]))))
+        return _sent(compare_page(compare_runs(self._index.record(ids[0]), self._index.record(ids[1]))))
 
     async def events(self, request: Request) -> Response:
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
         return StreamingResponse(self._live.events(), media_type="text/event-stream")
 
-    @staticmethod
-    def _may_have(row: RunRow, test_id: str) -> bool:
-        """A test's id begins with its suite's path."""
-        return bool(row.path) and test_id.startswith(f"{row.path}::")
+
+class Live:
+    """Server-sent events for browsers when runs start and end. `close` ends all streams, also later ones.
+
+    The folders are checked while a browser listens: two system calls, which work on every file system and notice every run,
+    since a record is put there by a rename. Source: HTML Standard, section 9.2.
+    """
+
+    def __init__(self, state: Callable[[], object]) -> None:
+        self._state = state
+        self._closed = asyncio.Event()
+
+    def close(self) -> None:
+        """End the streams of events."""
+        self._closed.set()
+
+    async def events(self) -> AsyncIterator[bytes]:
+        """A first event at once, one for each change, and comments in between, which fail once the browser is gone."""
+        before = self._state()
+        yield b"retry: 1000\nevent: ready\ndata: {}\n\n"
+        unchanged = 0.0
+        while not self._closed.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._closed.wait(), _CHECK_SECONDS)
+            now = self._state()
+            unchanged += _CHECK_SECONDS
+            if now != before:
+                before, unchanged = now, 0.0
+                yield b"event: changed\ndata: {}\n\n"
+            elif unchanged >= _COMMENT_SECONDS:
+                unchanged = 0.0
+                yield b": still here\n\n"
 
 
-class Guarded:
-    """Around the application: refuses what the guard refuses, and puts the headers on whatever is sent."""
-
-    def __init__(self, inner: ASGIApp, port: int) -> None:
-        self._inner, self._port = inner, port
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-
-        async def sent(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers.setdefault("Content-Security-Policy", NOTHING)
-                for name, value in HEADERS.items():
-                    headers[name] = value
-            await send(message)
-
-        refused = refusal(scope["method"], _headers(scope), self._port)
-        if refused is None:
-            await self._inner(scope, receive, sent)
-            return
-        allow = {"Allow": "GET, HEAD"} if refused.status == 405 else {}
-        answer = PlainTextResponse(f"{refused.message}\n", refused.status, allow)
-        await answer(scope, receive, sent)
-
-
-def make_app(shelf: RunIndex, live: Live, port: int) -> ASGIApp:
+def make_app(index: RunIndex, live: Live, port: int) -> ASGIApp:
     """The viewer that listens at `port`."""
     handlers: dict[Any, Any] = {
         NoSuchRun: _no_such_run,
@@ -194,13 +199,7 @@ def make_app(shelf: RunIndex, live: Live, port: int) -> ASGIApp:
         HTTPException: _http_error,
         Exception: _bug,
     }
-    return Guarded(Starlette(routes=Viewer(shelf, live).routes(), exception_handlers=handlers), port)
-
-
-def _headers(scope: Scope) -> dict[str, str]:
-    """Each header once; one that came twice is made one that nothing allows."""
-    headers = Headers(scope=scope)
-    return {name: ", ".join(headers.getlist(name)) for name in headers}
+    return Guarded(Starlette(routes=Viewer(index, live).routes(), exception_handlers=handlers), port)
 
 
 def _sent(page: Page) -> Response:

@@ -17,9 +17,8 @@ from anyio import to_thread
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mcptest_engine.core.errors import UsageError
-from mcptest_engine.reporting.viewer.app import make_app
+from mcptest_engine.reporting.viewer.app import Live, make_app
 from mcptest_engine.reporting.viewer.frame import warm
-from mcptest_engine.reporting.viewer.live import Live
 from mcptest_engine.reporting.viewer.run_index import RunIndex
 
 if TYPE_CHECKING:
