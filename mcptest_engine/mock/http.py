@@ -1,13 +1,13 @@
-"""The mock over Streamable HTTP: one endpoint, `/mcp`, for both eras of the protocol.
+"""The mock over Streamable HTTP: one endpoint, `/mcp`, for both lifecycles of the protocol.
 
-Written on asyncio and h11 rather than on the Starlette and uvicorn that the MCP SDK brings: those take 70 ms longer
-to import, and a mock wants the status, the headers and a connection that is left hanging in its own hand.
+Written on asyncio and h11 rather than on the Starlette and uvicorn of the MCP SDK. With those, the imports of a mock take 305
+ms of CPU time in place of 187 (on one machine, the least of 9 starts), and a mock starts once for every server of every run.
+It also needs control of the status, the headers and connections that stay open without an answer.
 
-A request is answered with plain JSON, or with an event stream when there is something to send before the answer: progress,
-log messages, a question to the client. What belongs to no request goes over the stream that the client opened with GET, or, in
-the stateless era, with `subscriptions/listen`; until a session has such a stream, over that of the call that caused it. A
-request that was cancelled is answered with an empty event stream, the one way the specification leaves to end an exchange
-without a message.
+A request is answered with plain JSON, or with an event stream if something precedes the answer: progress, log messages, a
+request to the client. Messages that belong to no request use the stream that the client opened with GET, or, in the stateless
+lifecycle, with `subscriptions/listen`; until a session has such a stream, that of the call that caused them. A cancelled
+request is answered with an empty event stream: the specification has no other way to end an exchange without a message.
 
 Source: MCP 2025-11-25, basic/transports#streamable-http; MCP 2026-07-28, basic/transports.
 """
