@@ -145,11 +145,11 @@ def _failed(
     redact: Redact | None,
 ) -> AssertionResult:
     from mcptest_engine.core.sanitise import one_line
-    from mcptest_engine.judging.circumstances import circumstances
+    from mcptest_engine.judging.answer_text import error_clause
 
     target = assertion["target"]
     reason = mismatch.message
-    told = circumstances(parse_target(target), envelope, redact)
+    told = error_clause(parse_target(target), envelope, redact)
     full = reason
     if told and isinstance(actual, Absent) and "result" not in envelope:
         reason = "does not exist"

@@ -1,4 +1,4 @@
-"""What models said of values in one test, and what is still to be asked. Pure: whoever runs the test does the asking.
+"""What models answered about values in one test, and which questions are open. Pure: whoever runs the test asks the models.
 
 A test is judged as often as it takes: each time the `llm-judge` matchers that nothing else decides note what they want to know,
 and the next time they find it here. Everything is kept and asked over redacted values: a provider is told no secret.
@@ -24,10 +24,10 @@ class Question(NamedTuple):
     text: str
 
 
-class Said(NamedTuple):
-    """What a model said. `passed` is None where it came to no verdict, and `words` say why; `judgement` is for the record.
+class Answer(NamedTuple):
+    """The answer of a model. `passed` is None without a verdict, and `words` say why; `judgement` is for the record.
 
-    `deferred` says why no model could be asked, None where one was.
+    `deferred` says why no model could be asked; None if one was.
     """
 
     passed: bool | None
@@ -37,67 +37,66 @@ class Said(NamedTuple):
 
 
 class Opinions:
-    """The opinions that one test asks for. `waiting` holds what nobody has answered yet, in the order in which it came up."""
+    """The opinions that one test needs. `waiting` holds the questions without an answer, in their order."""
 
     def __init__(self, redact: Callable[[Any], Any]) -> None:
         self._redact = redact
-        self._said: dict[str, Said] = {}
-        self._used: dict[str, Said] = {}
+        self._answers: dict[str, Answer] = {}
+        self._used: dict[str, Answer] = {}
         self._paid: set[str] = set()
         self.waiting: dict[str, Question] = {}
 
     def begin(self) -> None:
-        """The assertions of the test are judged, once more perhaps."""
+        """Forget which answers were used: the assertions of the test are judged again."""
         self._used.clear()
         self._paid.clear()
 
     def of(self, argument: Mapping[str, object], value: object) -> Opinion:
-        """What was said of a value. Raises: Undecided, with the question put among those that wait where it is new."""
+        """The answer about a value. Raises: Undecided without an answer; a new question is added to those that wait."""
         told, shown = self._redact(argument), self._redact(value)
         key = json.dumps([told, shown], sort_keys=True)
-        said = self._said.get(key)
-        if said is None:
+        answer = self._answers.get(key)
+        if answer is None:
             text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)
             self.waiting.setdefault(key, Question(key, told, text))
             raise Undecided("not judged yet")
-        self._used[key] = said
-        if said.passed is None:
-            raise Undecided(said.words, deferred=said.deferred)
-        return Opinion(said.passed, said.words)
+        self._used[key] = answer
+        if answer.passed is None:
+            raise Undecided(answer.words, deferred=answer.deferred)
+        return Opinion(answer.passed, answer.words)
 
-    def answer(self, question: Question, said: Said) -> None:
-        """Take down what was said."""
+    def answer(self, question: Question, answer: Answer) -> None:
+        """Store the answer of a model to a waiting question."""
         self.waiting.pop(question.key, None)
-        self._said[question.key] = said
+        self._answers[question.key] = answer
 
     def paid(self) -> list[Mapping[str, Any]]:
-        """The rows of models of all that was said so far."""
-        judgements = (said.judgement for said in self._said.values() if said.judgement is not None)
+        """The costs of all answers so far, as rows of models."""
+        judgements = (answer.judgement for answer in self._answers.values() if answer.judgement is not None)
         return [row for judgement in judgements for row in judgement.get("models", ())]
 
     def used(self) -> Mapping[str, Any] | None:
-        """What was said of the values that were looked at since the last time: one judgement, with the costs of all.
+        """The answers that were used since the last time: one judgement, with the costs of all.
 
-        One that is against the value, or came to no verdict, comes before the others. What an opinion cost stands in the first
-        assertion that goes by it.
+        It is one that fails the value or has no verdict, if there is one. The first assertion that uses an answer has its cost.
         """
         told = sorted(self._used.items(), key=lambda one: one[1].passed is True)
         self._used.clear()
-        judgements = [said.judgement for _, said in told if said.judgement is not None]
+        judgements = [answer.judgement for _, answer in told if answer.judgement is not None]
         if not judgements:
             return None
         models = [
             row
-            for key, said in told
-            if said.judgement is not None and key not in self._paid
-            for row in said.judgement.get("models", ())
+            for key, answer in told
+            if answer.judgement is not None and key not in self._paid
+            for row in answer.judgement.get("models", ())
         ]
         self._paid.update(key for key, _ in told)
         return {**judgements[0], "models": added_up(models)}
 
 
 class Opinion(NamedTuple):
-    """A verdict of a model, and its words for a reason."""
+    """A verdict of a model, and its reason."""
 
     passed: bool
     words: str

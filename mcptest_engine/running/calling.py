@@ -16,7 +16,7 @@ from mcptest_engine.core.errors import CallMismatch, InvalidResult, McptestError
 from mcptest_engine.core.events import CaseAnswered
 from mcptest_engine.core.results import Failure, FailureKind, NotRun, Verdict
 from mcptest_engine.core.targets import parse_target
-from mcptest_engine.judging.circumstances import call_error_text
+from mcptest_engine.judging.answer_text import call_error_text
 from mcptest_engine.judging.snapshots import AnswerSnapshots
 from mcptest_engine.judging.validity import Validity, find_invalidity, find_task_handle
 from mcptest_engine.running.cases import Case, Check, Request

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.enums import ExpectedOutcome
 from mcptest_engine.core.results import Verdict
-from mcptest_engine.judging.circumstances import call_error_text
+from mcptest_engine.judging.answer_text import call_error_text
 from mcptest_engine.running.calling import call_of
 from mcptest_engine.running.guesses import explain, list_tools, returned, same_error
 from mcptest_engine.running.verdicts import doubted

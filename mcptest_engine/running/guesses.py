@@ -20,7 +20,7 @@ from mcptest_engine.core.clipping import describe_error
 from mcptest_engine.core.enums import ExpectedOutcome
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.lazy_patterns import lazy_pattern
-from mcptest_engine.judging.circumstances import content_text
+from mcptest_engine.judging.answer_text import content_text
 from mcptest_engine.safety.tool_classes import ToolClass, classify
 
 if TYPE_CHECKING:

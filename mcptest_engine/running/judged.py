@@ -66,9 +66,9 @@ class Judged(Extension):
     @cached_property
     def models(self) -> ModelCalls:
         """The models that answer and judge."""
-        from mcptest_engine.judging.providers.model_calls import open_models
+        from mcptest_engine.judging.providers.model_calls import ModelCalls
 
-        return open_models(
+        return ModelCalls(
             self._suite.prices,
             self.environ,
             budget=self.budget,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.tasks import run_together
-from mcptest_engine.judging.opinions import Opinions, Said
+from mcptest_engine.judging.opinions import Answer, Opinions
 from mcptest_engine.judging.providers.values import NO_PROVIDER, ModelError
 from mcptest_engine.judging.scorers.judge import JudgeError, grade, paid_for
 from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS, Case
@@ -107,7 +107,7 @@ async def _ask(
     """Have a question answered. Gives what kept it from being answered."""
     argument = question.argument
     if bench is None:
-        opinions.answer(question, Said(None, f"deferred: {NO_PROVIDER}", deferred=NO_PROVIDER))
+        opinions.answer(question, Answer(None, f"deferred: {NO_PROVIDER}", deferred=NO_PROVIDER))
         return None
     try:
         judgement = await grade(
@@ -122,16 +122,16 @@ async def _ask(
             cut=cut,
         )
     except JudgeError as wrong:
-        opinions.answer(question, Said(None, f"without a verdict: {wrong.message}", paid_for(wrong)))
+        opinions.answer(question, Answer(None, f"without a verdict: {wrong.message}", paid_for(wrong)))
         return wrong
     except ModelError as wrong:
         words = wrong.message if wrong.defers else f"not judged: {wrong.reason}"
-        opinions.answer(question, Said(None, words, paid_for(wrong), wrong.reason if wrong.defers else None))
+        opinions.answer(question, Answer(None, words, paid_for(wrong), wrong.reason if wrong.defers else None))
         return wrong
     decided = judgement.verdict is not Verdict.INCONCLUSIVE
     lead = "undecided: " if not decided else "" if judgement.jury else "the judge gives "
     passed = judgement.verdict is Verdict.PASS if decided else None
-    opinions.answer(question, Said(passed, lead + one_line(judgement.summary, _TOLD), judgement.to_json()))
+    opinions.answer(question, Answer(passed, lead + one_line(judgement.summary, _TOLD), judgement.to_json()))
     return None
 
 

@@ -345,7 +345,7 @@ def _outcome_failure(envelope: Mapping[str, object], came: str, redact: Callable
         return Failure(
             kind=FailureKind.ASSERTION, message="the call succeeded, but the test expects an error (`outcome: error`)"
         )
-    from mcptest_engine.judging.circumstances import call_error_text
+    from mcptest_engine.judging.answer_text import call_error_text
 
     told = call_error_text(envelope, redact)
     assert told is not None

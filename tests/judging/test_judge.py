@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcptest_engine.core.enums import Verdict
-from mcptest_engine.judging.providers.model_calls import open_models
+from mcptest_engine.judging.providers.model_calls import ModelCalls
 from mcptest_engine.judging.providers.values import ModelError, ModelReply
 from mcptest_engine.judging.scorers.judge import JudgeError, Judgement, grade
 from mcptest_engine.running.kinds.eval.plan import Judge
@@ -51,7 +51,7 @@ def ask(models: ModelEndpoint) -> Callable[..., Judgement]:
         rubric: Any = "Is kind.", *, output: str = "Hello!", judge: Judge | None = None, **more: Any
     ) -> Judgement:
         async def asked() -> Judgement:
-            opened = open_models(PRICES, more.pop("environ", models.environ), first_pause_seconds=0.001, **more)
+            opened = ModelCalls(PRICES, more.pop("environ", models.environ), first_pause_seconds=0.001, **more)
             try:
                 async with asyncio.timeout(180):
                     who = judge or Judge(model=CLAUDE)
@@ -306,7 +306,7 @@ class LastIsSilent:
     def chosen(self, model: str | None, *, judging: bool) -> str | None:
         return model or f"judge-{judging}"
 
-    async def ask(self, request: ModelRequest) -> ModelReply:
+    async def send(self, request: ModelRequest) -> ModelReply:
         if request.model == SEVERAL.models[-1]:
             self.waiting.set()
             await asyncio.Event().wait()

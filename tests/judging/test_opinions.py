@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mcptest_engine.judging.assertions import SECRET_DIFFERS, judge_assertions
 from mcptest_engine.judging.matchers import Context, Undecided, compile_matcher
-from mcptest_engine.judging.opinions import Opinions, Said
+from mcptest_engine.judging.opinions import Answer, Opinions
 
 ASK = {"llm-judge": {"rubric": "is kind"}}
 YES, NO = {"exact": "x"}, {"exact": "y"}
@@ -26,7 +26,7 @@ def test_what_hangs_on_a_model_is_open_until_it_has_spoken() -> None:
     assert (row.passed, row.message) == (None, "assertion 1 (`a`) is not judged yet")
     (question,) = opinions.waiting.values()
     assert (question.argument, question.text) == (ASK["llm-judge"], "x")
-    opinions.answer(question, Said(False, "too rude", {"by": "judge", "models": []}))
+    opinions.answer(question, Answer(False, "too rude", {"by": "judge", "models": []}))
     (row,) = judge_assertions([{"target": "a", "matcher": ASK}], {"a": "x"}, opinions=opinions)
     assert (row.passed, row.message) == (False, "assertion 1 (`a`) failed: too rude")
     assert row.judgement == {"by": "judge", "models": []}
@@ -81,7 +81,7 @@ def test_a_model_is_told_no_secret() -> None:
     rows = judge_assertions(assertions, {"a": "it is hunter2"}, redact=masked, opinions=opinions)
     assert [question.text for question in opinions.waiting.values()] == ["it is ***"]
     assert "hunter2" not in str(rows[0].message)
-    opinions.answer(next(iter(opinions.waiting.values())), Said(False, "it is short"))
+    opinions.answer(next(iter(opinions.waiting.values())), Answer(False, "it is short"))
     rows = judge_assertions(assertions, {"a": "it is hunter2"}, redact=masked, opinions=opinions)
     assert rows[1].message in ("assertion 2 (`a`) failed: it is short", f"assertion 2 (`a`) failed: {SECRET_DIFFERS}")
 
@@ -92,7 +92,7 @@ def test_what_several_opinions_of_one_assertion_cost_is_added_up() -> None:
     judge_assertions([assertion], {"a": ["x", "y"]}, opinions=opinions)
     for number, question in enumerate(list(opinions.waiting.values())):
         models = [{"model": "m", "calls": 1, "tokens": 10, "cost_usd": 0.1}]
-        opinions.answer(question, Said(number == 0, "words", {"verdict": f"v{number}", "models": models}))
+        opinions.answer(question, Answer(number == 0, "words", {"verdict": f"v{number}", "models": models}))
     (row,) = judge_assertions([assertion], {"a": ["x", "y"]}, opinions=opinions)
     assert row.judgement == {"verdict": "v1", "models": [{"model": "m", "calls": 2, "tokens": 20, "cost_usd": 0.2}]}
 
@@ -112,7 +112,7 @@ matchers = st.recursive(
 def test_a_decision_without_a_model_is_the_one_that_any_model_would_have_led_to(matcher: dict[str, Any]) -> None:
     """Never a pass that an opinion could have turned into a failure."""
 
-    def holds(said: Said | None) -> bool | None:
+    def holds(said: Answer | None) -> bool | None:
         opinions = Opinions(same)
         check = compile_matcher(matcher, Context(opinions=opinions))
         for _ in range(2):
@@ -125,5 +125,5 @@ def test_a_decision_without_a_model_is_the_one_that_any_model_would_have_led_to(
                     opinions.answer(question, said)
         raise AssertionError("still open")
 
-    liked, disliked = holds(Said(True, "")), holds(Said(False, ""))
+    liked, disliked = holds(Answer(True, "")), holds(Answer(False, ""))
     assert holds(None) is None or holds(None) is liked is disliked

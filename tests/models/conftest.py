@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcptest_engine.judging.providers.model_calls import open_models
+from mcptest_engine.judging.providers.model_calls import ModelCalls
 from mcptest_engine.judging.providers.values import ModelError, ModelReply, ModelRequest, Role, Turn
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ def ask(models: ModelEndpoint) -> Callable[..., Any]:
     def asked(*requests: ModelRequest, prices: Any = None, **options: Any) -> Any:
         async def run() -> list[ModelReply | ModelError]:
             environ = options.pop("environ", models.environ)
-            asking = open_models(prices, environ, first_pause_seconds=0.0, **options)
+            asking = ModelCalls(prices, environ, first_pause_seconds=0.0, **options)
             found: list[ModelReply | ModelError] = []
             async with asyncio.timeout(180):
                 for request in requests:
                     try:
-                        found.append(await asking.ask(request))
+                        found.append(await asking.send(request))
                     except ModelError as wrong:
                         found.append(wrong)
                 await asking.close()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcptest_engine.judging.providers import model_calls
-from mcptest_engine.judging.providers.model_calls import open_models
+from mcptest_engine.judging.providers.model_calls import ModelCalls
 from mcptest_engine.judging.providers.values import Role, ToolAnswer, ToolOffer, ToolUse, Turn
 from tests.models.conftest import CLAUDE, GPT, question
 from tests.servers.model_endpoint import Reply, Use
@@ -231,7 +231,7 @@ def test_first_questions_that_come_at_once_share_one_provider_which_is_closed(mo
     monkeypatch.setattr(model_calls, "_imported", import_counted)
 
     async def ask_four():
-        opened = open_models({}, models.environ)
+        opened = ModelCalls({}, models.environ)
         await asyncio.gather(*(opened.prepare(model) for _ in range(4)))
         await opened.close()
 

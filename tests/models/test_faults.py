@@ -10,7 +10,7 @@ import pytest
 
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.judging.providers import http, model_calls
-from mcptest_engine.judging.providers.model_calls import open_models
+from mcptest_engine.judging.providers.model_calls import ModelCalls
 from mcptest_engine.judging.providers.saved_answers import AnswerCache
 from mcptest_engine.judging.providers.values import ModelError, ModelFault
 from mcptest_engine.workspace.workspace import Workspace
@@ -181,8 +181,8 @@ def test_a_question_that_nobody_waits_for_any_more_closes_its_connection(models,
     models.answers(Reply("a long enough answer " * 9, fault="hang_mid"))
 
     async def run() -> None:
-        asked = open_models(None, models.environ, keep=AnswerCache(Workspace(tmp_path), Redactor(()).redact))
-        one, two = (asyncio.ensure_future(asked.ask(question(model=model))) for _ in range(2))
+        asked = ModelCalls(None, models.environ, keep=AnswerCache(Workspace(tmp_path), Redactor(()).redact))
+        one, two = (asyncio.ensure_future(asked.send(question(model=model))) for _ in range(2))
         await models.until(lambda: len(models.questions) == 1)
         one.cancel()
         await asyncio.wait((one,))
@@ -223,7 +223,7 @@ def test_no_key_stands_in_a_message(ask, models, model_id, key):
 
 def test_keys_are_told_to_the_redactor_before_any_is_sent(models):
     told: list[str] = []
-    open_models(None, models.environ, keep_secret=told.append)
+    ModelCalls(None, models.environ, keep_secret=told.append)
     assert told == [ANTHROPIC_KEY, OPENAI_KEY]
 
 

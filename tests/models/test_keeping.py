@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.judging.providers.documents import request_document, request_key
-from mcptest_engine.judging.providers.model_calls import open_models
+from mcptest_engine.judging.providers.model_calls import ModelCalls
 from mcptest_engine.judging.providers.prices import PRICES, PriceList
 from mcptest_engine.judging.providers.saved_answers import AnswerCache
 from mcptest_engine.judging.providers.values import (
@@ -50,9 +50,9 @@ def all_of(models, *requests, **options):
     """The answers to questions that are asked at the same time."""
 
     async def run():
-        asking = open_models(None, models.environ, first_pause_seconds=0.0, **options)
+        asking = ModelCalls(None, models.environ, first_pause_seconds=0.0, **options)
         async with asyncio.timeout(180):
-            found = await asyncio.gather(*map(asking.ask, requests), return_exceptions=True)
+            found = await asyncio.gather(*map(asking.send, requests), return_exceptions=True)
         asking.settle()
         await asking.close()
         return found
@@ -142,8 +142,8 @@ def test_another_endpoint_another_answer(models, workspace):
     environ = {"OPENAI_BASE_URL": f"http://localhost:{models.port}/v1"}
 
     async def run():
-        asking = open_models(None, environ, keep=cached(workspace))
-        reply = await asking.ask(question(model=GPT))
+        asking = ModelCalls(None, environ, keep=cached(workspace))
+        reply = await asking.send(question(model=GPT))
         await asking.close()
         return reply
 

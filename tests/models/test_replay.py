@@ -12,7 +12,7 @@ import pytest
 
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.core.redaction import Redactor
-from mcptest_engine.judging.providers.model_calls import open_models
+from mcptest_engine.judging.providers.model_calls import ModelCalls
 from mcptest_engine.judging.providers.saved_answers import Recording, Replay
 from mcptest_engine.judging.providers.values import (
     ModelError,
@@ -41,10 +41,10 @@ def recorded(models: ModelEndpoint, *requests: ModelRequest, secrets: tuple[str,
     recording = Recording()
 
     async def run() -> None:
-        asking = open_models(None, models.environ, keep=recording)
+        asking = ModelCalls(None, models.environ, keep=recording)
         assert asking.chosen(None, judging=True) == CLAUDE
         for request in requests:
-            await asking.ask(request)
+            await asking.send(request)
         await asking.close()
 
     asyncio.run(run())
@@ -55,11 +55,11 @@ def replayed(section: dict[str, Any] | None, *requests: ModelRequest, secrets: t
     """What each question gives, without a key, and without a network that could be asked."""
 
     async def run() -> list[ModelReply | ModelError]:
-        asking = open_models(None, {}, keep=Replay(section, name="tape", redact=Redactor(secrets).redact))
+        asking = ModelCalls(None, {}, keep=Replay(section, name="tape", redact=Redactor(secrets).redact))
         found: list[ModelReply | ModelError] = []
         for request in requests:
             try:
-                found.append(await asking.ask(request))
+                found.append(await asking.send(request))
             except ModelError as wrong:
                 found.append(wrong)
         await asking.close()
@@ -88,8 +88,8 @@ def test_equal_questions_at_once_are_each_recorded_and_replayed(models):
     recording = Recording()
 
     async def run() -> None:
-        asking = open_models(None, models.environ, keep=recording)
-        await asyncio.gather(*(asking.ask(question()) for _ in range(3)))
+        asking = ModelCalls(None, models.environ, keep=recording)
+        await asyncio.gather(*(asking.send(question()) for _ in range(3)))
         await asking.close()
 
     asyncio.run(run())
@@ -170,13 +170,13 @@ def test_secrets_are_on_no_tape_and_no_difference(models):
 
 def test_the_model_that_was_taken_is_taken_again(models):
     section = recorded(models, question())
-    asking = open_models(None, {}, keep=Replay(section, name="tape", redact=lambda value: value))
+    asking = ModelCalls(None, {}, keep=Replay(section, name="tape", redact=lambda value: value))
     assert asking.chosen(None, judging=True) == CLAUDE
     assert asking.missing(None) is None
 
 
 def test_a_tape_without_models_defers_as_its_run_did(models):
-    asking = open_models(None, models.environ, keep=Replay(None, name="tape", redact=lambda value: value))
+    asking = ModelCalls(None, models.environ, keep=Replay(None, name="tape", redact=lambda value: value))
     told = "no model provider: the cassette `tape` has no answer of a model"
     assert asking.missing("claude-opus-5-5") == asking.missing(None) == told
     assert models.questions == []

@@ -13,7 +13,7 @@ from mcptest_engine.cli.main import main
 from mcptest_engine.core.errors import NotInstalled
 from mcptest_engine.judging.providers import setup
 from mcptest_engine.judging.providers.checking import check_models
-from mcptest_engine.judging.providers.model_calls import open_models
+from mcptest_engine.judging.providers.model_calls import ModelCalls
 from mcptest_engine.judging.providers.prices import LISTED_ON, PRICES
 from mcptest_engine.judging.providers.setup import ANTHROPIC, OPENAI, Setup
 
@@ -77,7 +77,7 @@ def test_the_docs_name_the_day_of_the_price_list_and_the_default_models():
     ],
 )
 def test_what_is_missing_is_told_in_words(model, environ, words):
-    told = open_models(None, environ).missing(model)
+    told = ModelCalls(None, environ).missing(model)
     assert (told is None) == (words is None)
     assert (words or "") in (told or "")
 
@@ -85,10 +85,10 @@ def test_what_is_missing_is_told_in_words(model, environ, words):
 def test_a_package_that_is_not_installed_is_an_error_and_defers_nothing(monkeypatch):
     monkeypatch.setattr(setup, "find_spec", lambda _: None)
     with pytest.raises(NotInstalled) as wrong:
-        open_models(None, CLAUDE_KEY).missing("claude-opus-5-5")
+        ModelCalls(None, CLAUDE_KEY).missing("claude-opus-5-5")
     assert wrong.value.message == "`claude-opus-5-5` needs the package `anthropic`, which is not installed"
     assert wrong.value.hint == "pip install anthropic openai"
-    told = open_models(None, {}).missing("claude-opus-5-5")
+    told = ModelCalls(None, {}).missing("claude-opus-5-5")
     assert told is not None
     assert told.startswith("no model provider: ANTHROPIC_API_KEY is not set")
 
@@ -133,15 +133,15 @@ def test_a_key_without_its_package_never_gives_a_green_run(command, tests, code,
     ],
 )
 def test_a_model_that_no_test_names_is_the_environments_or_the_default_of_a_provider(environ, test, judge):
-    models = open_models(None, environ)
+    models = ModelCalls(None, environ)
     assert (models.chosen(None, judging=False), models.chosen(None, judging=True)) == (test, judge)
     assert models.chosen("gpt-4o", judging=True) == "gpt-4o"
 
 
 def test_asking_what_is_missing_imports_no_sdk():
     program = (
-        "import sys; from mcptest_engine.judging.providers.model_calls import open_models;"
-        "m = open_models(None, {'ANTHROPIC_API_KEY': 'k', 'OPENAI_API_KEY': 'k'}); m.missing(None), m.missing('gpt-5.4');"
+        "import sys; from mcptest_engine.judging.providers.model_calls import ModelCalls;"
+        "m = ModelCalls(None, {'ANTHROPIC_API_KEY': 'k', 'OPENAI_API_KEY': 'k'}); m.missing(None), m.missing('gpt-5.4');"
         "print(sorted({'anthropic', 'openai', 'httpx2', 'pydantic'} & {*sys.modules}))"
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)

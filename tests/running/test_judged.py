@@ -420,7 +420,7 @@ class Slowly:
     def chosen(self, model: str | None, *, judging: bool) -> str | None:
         return model or f"judge-{judging}"
 
-    async def ask(self, request: ModelRequest) -> ModelReply:
+    async def send(self, request: ModelRequest) -> ModelReply:
         for _ in range(self._pauses.pop() if self._pauses else 0):
             await asyncio.sleep(0)
         return ModelReply(request.model, said(0.9), (), "end", 10, 2, 0.0, 1.0)

@@ -1,6 +1,6 @@
-"""The Messages API of Anthropic, through its official SDK. An answer is streamed, and given when it is whole.
+"""The Messages API of Anthropic, through its official SDK. An answer is streamed, and returned when it is complete.
 
-Importing the SDK takes seconds, so this module is imported when a model is asked, in a thread.
+Importing the SDK takes seconds, so this module is imported in a thread before the first request.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import anthropic
-import anthropic.resources.messages  # else imported by the first question, on the event loop
+import anthropic.resources.messages  # else imported by the first request, on the event loop
 import httpx2
 
 from mcptest_engine.judging.providers.http import client_for, lost
 from mcptest_engine.judging.providers.values import Role, ToolUse
 from mcptest_engine.judging.providers.wire import (
     LARGEST,
-    Said,
+    ProviderAnswer,
     ToolNames,
     arguments_of,
     as_object,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.judging.providers.setup import Endpoint
     from mcptest_engine.judging.providers.values import ModelRequest, Turn
-    from mcptest_engine.judging.providers.wire import Teller
+    from mcptest_engine.judging.providers.wire import ProviderErrors
 
 _STOPS = {
     "end_turn": "end",
@@ -46,30 +46,30 @@ _THINKING = frozenset({"thinking", "redacted_thinking"})
 
 
 class Provider:
-    """Asks one endpoint. Its connections are kept until `close`.
+    """Sends requests to one endpoint. Its connections stay open until `close`.
 
-    `spared` is what can be done without, by the words of a refusal that are about it.
+    `optional` names what a request may leave out, with the words by which a refusal mentions it.
     """
 
-    spared: Mapping[str, tuple[str, ...]] = {
+    optional: Mapping[str, tuple[str, ...]] = {
         "temperature": ("temperature",),
         "schema": ("output_config", "output_format", "schema", "structured output"),
     }
 
-    def __init__(self, endpoint: Endpoint, teller: Teller) -> None:
-        self._teller = teller
+    def __init__(self, endpoint: Endpoint, errors: ProviderErrors) -> None:
+        self._errors = errors
         self._client = anthropic.AsyncAnthropic(
             api_key=endpoint.key,
             base_url=endpoint.base,
-            max_retries=0,  # asked again by our own rules, within the time of the whole call
+            max_retries=0,  # requests are repeated by our own rules, within the time of the whole call
             http_client=client_for(endpoint.base),
         )
 
     async def close(self) -> None:
         await self._client.close()
 
-    async def ask(self, request: ModelRequest, without: frozenset[str]) -> Said:
-        """The answer. Raises: Trouble."""
+    async def send(self, request: ModelRequest, without: frozenset[str]) -> ProviderAnswer:
+        """Send a request without the parts named in `without`, and return the whole answer. Raises: ProviderError."""
         names = ToolNames(request.tools)
         try:
             async with self._client.messages.with_streaming_response.create(
@@ -77,31 +77,31 @@ class Provider:
             ) as response:
                 if not is_event_stream(response.headers):
                     return _read(
-                        json_body(self._teller, await response.read(), response.headers), self._teller
+                        json_body(self._errors, await response.read(), response.headers), self._errors
                     ).whole_answer(names)
-                answer = _Answer(self._teller)
+                answer = _Answer(self._errors)
                 async for event in await response.parse():
                     answer.take(event.to_dict(mode="python", warnings=False) if hasattr(event, "to_dict") else {})
                 return answer.whole_answer(names)
         except anthropic.APIStatusError as wrong:
-            raise self._teller.of_status(wrong.status_code, wrong.body, wrong.response.headers) from None
+            raise self._errors.of_status(wrong.status_code, wrong.body, wrong.response.headers) from None
         except anthropic.APITimeoutError as wrong:
-            raise self._teller.unreachable(wrong.__cause__) from None
+            raise self._errors.unreachable(wrong.__cause__) from None
         except anthropic.APIConnectionError as wrong:
-            raise lost(self._teller, wrong.__cause__) from None
+            raise lost(self._errors, wrong.__cause__) from None
         except anthropic.APIError as wrong:
-            raise self._teller.bad(self._teller.quoted(wrong.message)) from None
+            raise self._errors.bad(self._errors.quoted(wrong.message)) from None
         except httpx2.HTTPError as wrong:
-            raise lost(self._teller, wrong) from None
+            raise lost(self._errors, wrong) from None
         except (ValueError, RecursionError, UnicodeError):
-            raise self._teller.bad("a stream whose events are not JSON") from None
+            raise self._errors.bad("a stream whose events are not JSON") from None
 
 
 class _Answer:
     """An answer that is coming, event by event. Blocks are told apart by their index."""
 
-    def __init__(self, teller: Teller) -> None:
-        self._teller = teller
+    def __init__(self, errors: ProviderErrors) -> None:
+        self._errors = errors
         self._blocks: dict[int, dict[str, Any]] = {}
         self._pieces: dict[int, list[str]] = {}
         self._size = 0
@@ -143,15 +143,15 @@ class _Answer:
     def _grow(self, by: int) -> None:
         self._size += by
         if self._size > LARGEST:
-            raise self._teller.bad(f"more than {LARGEST // (1024 * 1024)} MiB")
+            raise self._errors.bad(f"more than {LARGEST // (1024 * 1024)} MiB")
 
     def _use(self, usage: object) -> None:
         self.usage.update({name: count for name, count in _dict(usage).items() if count_of(count) is not None})
 
-    def whole_answer(self, names: ToolNames) -> Said:
-        """All of it. Raises: Trouble for an answer that ended before its end."""
+    def whole_answer(self, names: ToolNames) -> ProviderAnswer:
+        """All of it. Raises: ProviderError for an answer that ended before its end."""
         if not self.whole:
-            raise self._teller.broken_off("no `message_stop` came")
+            raise self._errors.broken_off("no `message_stop` came")
         text, uses, thinking = [], [], []
         for index, block in sorted(self._blocks.items()):
             written = "".join(self._pieces.get(index, ()))
@@ -167,10 +167,10 @@ class _Answer:
             elif block.get("type") in _THINKING:
                 thinking.append(block)
         if not self._blocks and self.stop is None:
-            raise self._teller.bad("an empty answer")
+            raise self._errors.bad("an empty answer")
         said = "".join(text)
         stop = _STOPS.get(str(self.stop)) or word_of(self.stop)
-        return Said(
+        return ProviderAnswer(
             said,
             tuple(uses),
             "tools" if uses and stop == "end" else stop,
@@ -180,13 +180,13 @@ class _Answer:
         )
 
 
-def _read(told: dict[str, Any], teller: Teller) -> _Answer:
+def _read(told: dict[str, Any], errors: ProviderErrors) -> _Answer:
     """An answer that came in one piece, from an endpoint that does not stream."""
     if isinstance(told.get("error"), dict):
-        raise teller.of_status(200, told, {})
+        raise errors.of_status(200, told, {})
     if not isinstance(told.get("content"), list):
-        raise teller.bad("JSON without `content`")
-    answer = _Answer(teller)
+        raise errors.bad("JSON without `content`")
+    answer = _Answer(errors)
     for index, block in enumerate(told["content"]):
         answer.start(index, _dict(block))
     answer.take({"type": "message_delta", "delta": told, "usage": told.get("usage")})

@@ -21,7 +21,7 @@ from mcptest_engine.servers.urls import is_loopback
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from mcptest_engine.judging.providers.wire import Teller, Trouble
+    from mcptest_engine.judging.providers.wire import ProviderError, ProviderErrors
 
 CONNECT_SECONDS = 10.0
 LARGEST_BODY = 64 * 1024 * 1024
@@ -88,10 +88,10 @@ async def _drop_authorization(request: httpx2.Request) -> None:
     request.headers.pop("Authorization", None)
 
 
-def lost(teller: Teller, why: BaseException | None) -> Trouble:
+def lost(errors: ProviderErrors, why: BaseException | None) -> ProviderError:
     """What a call comes to whose connection was never there, or broke."""
     if isinstance(why, _TooMuch):
-        return teller.bad(str(why))
+        return errors.bad(str(why))
     if isinstance(why, (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.UnsupportedProtocol, httpx2.ProxyError)):
-        return teller.unreachable(why)
-    return teller.broken_off(teller.quoted(str(why)) if why is not None and str(why) else "connection lost")
+        return errors.unreachable(why)
+    return errors.broken_off(errors.quoted(str(why)) if why is not None and str(why) else "connection lost")

@@ -1,7 +1,7 @@
-"""The models of a run: who is asked, within its caps; what is kept and given again, once for equal questions.
+"""The models of a run: which model gets a request, and what it costs. Where answers are stored, equal requests are sent once.
 
-SDKs are imported when the first model is asked, in a thread. Their own retries are off: a provider that is busy is asked
-again here, a bounded number of times, within the time of the whole call.
+SDKs are imported in a thread before the first request. Their own retries are off: a request to a busy provider is repeated
+here, a bounded number of times, within the time of the whole call.
 """
 
 from __future__ import annotations
@@ -27,79 +27,56 @@ if TYPE_CHECKING:
 
     from mcptest_engine.judging.providers.setup import Endpoint
     from mcptest_engine.judging.providers.values import ModelRequest
-    from mcptest_engine.judging.providers.wire import Said, Trouble
+    from mcptest_engine.judging.providers.wire import ProviderAnswer, ProviderError
     from mcptest_engine.judging.spending import Reservation
 
 MOST_ATTEMPTS = 4
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 60.0
-"""What a provider may ask to wait for; who asks for more is not waited for at all."""
-
-
-def open_models(
-    prices: Mapping[str, Mapping[str, object]] | None,
-    environ: Mapping[str, str],
-    *,
-    budget: CostBudget | None = None,
-    keep: AnswerCache | Recording | Replay | None = None,
-    redact: Callable[[str], str] = lambda text: text,
-    keep_secret: Callable[[str], None] | None = None,
-    clock: Callable[[], float] = time.monotonic,
-    first_pause_seconds: float = FIRST_PAUSE_SECONDS,
-) -> ModelCalls:
-    """The models that `environ` sets up, none of them asked yet. `prices` are the suite's own.
-
-    `budget` is what scorers are paid from as well, one of its own when None. `keep` is where answers are kept or
-    come from. `keep_secret` is told the keys before one is sent.
-    """
-    return ModelCalls(
-        Setup(environ),
-        PriceList(prices),
-        CostBudget() if budget is None else budget,
-        keep=keep,
-        redact=redact,
-        keep_secret=keep_secret,
-        clock=clock,
-        first_pause_seconds=first_pause_seconds,
-    )
+"""The longest pause that a provider may ask for; if it asks for more, the request is not repeated."""
 
 
 class ModelCalls:
-    """Source of the shape: `values.Models`. To be closed in the event loop that it was asked in."""
+    """The models of a run. To be closed in the event loop that used it. Source of the shape: `values.Models`."""
 
     def __init__(
         self,
-        setup: Setup,
-        prices: PriceList,
-        budget: CostBudget,
+        prices: Mapping[str, Mapping[str, object]] | None,
+        environ: Mapping[str, str],
         *,
-        keep: AnswerCache | Recording | Replay | None,
-        redact: Callable[[str], str],
-        keep_secret: Callable[[str], None] | None,
-        clock: Callable[[], float],
-        first_pause_seconds: float,
+        budget: CostBudget | None = None,
+        keep: AnswerCache | Recording | Replay | None = None,
+        redact: Callable[[str], str] = lambda text: text,
+        keep_secret: Callable[[str], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        first_pause_seconds: float = FIRST_PAUSE_SECONDS,
     ) -> None:
-        self.budget = budget
-        self._setup, self._prices, self._clock = setup, prices, clock
+        """Send nothing yet. `prices` are the suite's own. `environ` sets up the providers.
+
+        `budget` also pays the scorers; None makes one. `keep` stores answers or has stored ones. `keep_secret` gets the keys
+        before one is sent.
+        """
+        self.budget = CostBudget() if budget is None else budget
+        self._setup, self._prices, self._clock = Setup(environ), PriceList(prices), clock
         self._keep, self._redact = keep, redact
         self._first_pause = first_pause_seconds
         self._flights: SingleFlight[ModelReply] = SingleFlight()
         self._providers: dict[str, asyncio.Future[Any]] = {}
         self._without: dict[tuple[str, str], frozenset[str]] = {}
         if keep_secret is not None:
-            for key in setup.secrets():
+            for key in self._setup.secrets():
                 keep_secret(key)
 
-    # --- who is asked
+    # --- which model
 
     def missing(self, model: str | None) -> str | None:
-        """Why `model` cannot be asked, or None. Asks nobody and imports nothing."""
+        """Why `model` cannot be used, or None. Sends and imports nothing."""
         if isinstance(self._keep, Replay):
             return self._keep.missing()
         return self._setup.missing(model if model is not None else self.chosen(None, judging=False))
 
     def chosen(self, model: str | None, *, judging: bool) -> str | None:
-        """The model that is asked where a test names `model`, or None to name none."""
+        """The model that is used where a test names `model`, or None to name none."""
         if model is not None:
             return model
         found = self._setup.named(judging=judging)
@@ -111,16 +88,17 @@ class ModelCalls:
         return found
 
     async def prepare(self, model: str) -> None:
-        """Have everything imported that asking `model` takes, so that no conversation is timed with that. Raises nothing."""
+        """Import all that `model` takes, so that the time of the imports counts for no conversation. Raises nothing."""
         endpoint = self._setup.endpoint_for(model)
         if endpoint is not None and not isinstance(self._keep, Replay):
             with suppress(ModelError):
                 await self._provider(endpoint, model)
 
-    # --- asking
+    # --- requests
 
-    async def ask(self, request: ModelRequest) -> ModelReply:
-        """The answer. Where answers are kept, equal questions under way at once are asked once: only one is not `kept`.
+    async def send(self, request: ModelRequest) -> ModelReply:
+        """Send a request and return the reply. Where answers are stored, equal requests at the same time are sent once, and all
+        replies but one are `kept`.
 
         Raises: ModelError.
         """
@@ -155,7 +133,7 @@ class ModelCalls:
         return endpoint
 
     async def _joined(self, request: ModelRequest, endpoint: Endpoint) -> ModelReply:
-        """The answer of the flight for this question, which is begun where there is none."""
+        """The reply to this request, shared by all equal requests at the same time."""
         key = request_key(request, endpoint.base) if isinstance(self._keep, AnswerCache) else object()
         if key in self._flights:
             self.budget.give_back()
@@ -166,10 +144,10 @@ class ModelCalls:
         return reply if first else reply._replace(kept=True)
 
     async def _answered(self, request: ModelRequest, endpoint: Endpoint) -> ModelReply:
-        """The kept answer, or a new one, which is kept."""
+        """The stored answer, or a new one, which is stored."""
         cache = self._keep if isinstance(self._keep, AnswerCache) else None
-        if cache is not None and (kept := cache.get(request, endpoint.base)) is not None:
-            return kept
+        if cache is not None and (stored := cache.get(request, endpoint.base)) is not None:
+            return stored
         try:
             async with self.budget.reserve(self._payer(request)) as call:
                 reply = await self._live(request, endpoint, call)
@@ -189,7 +167,7 @@ class ModelCalls:
         began = self._clock()
         try:
             async with asyncio.timeout(request.timeout_seconds):
-                said = await self._answer_with_retries(
+                answer = await self._answer_with_retries(
                     provider, request, endpoint, call, until=began + request.timeout_seconds
                 )
         except TimeoutError:
@@ -197,54 +175,52 @@ class ModelCalls:
                 ModelFault.TIMEOUT,
                 f"`{request.model}` did not finish its answer within {request.timeout_seconds:g}s ({shown_url(endpoint.base)})",
             ) from None
-        return self._reply(request, said, (self._clock() - began) * 1000)
-
-    def _reply(self, request: ModelRequest, said: Said, duration_ms: float) -> ModelReply:
-        counted = said.tokens_in is not None and said.tokens_out is not None
-        tokens_in, tokens_out = said.tokens_in or 0, said.tokens_out or 0
+        duration_ms = (self._clock() - began) * 1000
+        counted = answer.tokens_in is not None and answer.tokens_out is not None
+        tokens_in, tokens_out = answer.tokens_in or 0, answer.tokens_out or 0
         return ModelReply(
             model=request.model,
-            text=said.text,
-            uses=said.uses,
-            stop=said.stop,
+            text=answer.text,
+            uses=answer.uses,
+            stop=answer.stop,
             tokens_in=tokens_in,
             tokens_out=tokens_out,
             cost_usd=self._prices.cost(request.model, tokens_in, tokens_out) if counted else None,
             duration_ms=duration_ms,
-            thinking=said.thinking,
+            thinking=answer.thinking,
         )
 
     async def _answer_with_retries(
         self, provider: Any, request: ModelRequest, endpoint: Endpoint, call: Reservation, *, until: float
-    ) -> Said:
-        """Asked as often as it is worth it. Raises: ModelError."""
-        from mcptest_engine.judging.providers.wire import Trouble
+    ) -> ProviderAnswer:
+        """Send a request, and repeat it as long as that may help. Raises: ModelError."""
+        from mcptest_engine.judging.providers.wire import ProviderError
 
         place, attempts = (endpoint.base, request.model), 0
         while True:
             without = self._without.get(place, frozenset())
             try:
-                said: Said = await provider.ask(request, without)
-            except Trouble as trouble:
-                spared = _spared(provider.spared, trouble, request, without)
-                if spared is not None:
-                    self._without[place] = without | {spared}
+                answer: ProviderAnswer = await provider.send(request, without)
+            except ProviderError as error:
+                refused = _refused_option(provider.optional, error, request, without)
+                if refused is not None:
+                    self._without[place] = without | {refused}
                     continue
                 attempts += 1
-                pause = self._pause(trouble, attempts, until - self._clock())
-                if not trouble.billed and pause is None:
+                pause = self._pause(error, attempts, until - self._clock())
+                if not error.billed and pause is None:
                     call.cancel()
-                if pause is None or (trouble.billed and not call.renew()):
-                    raise _model_error(trouble, request.model, endpoint, attempts) from None
+                if pause is None or (error.billed and not call.renew()):
+                    raise _model_error(error, request.model, endpoint, attempts) from None
                 await asyncio.sleep(pause)
             else:
-                return said
+                return answer
 
-    def _pause(self, trouble: Trouble, attempts: int, left: float) -> float | None:
-        """How long to wait before asking again; None when it is not asked again."""
-        if not trouble.again or attempts >= MOST_ATTEMPTS:
+    def _pause(self, error: ProviderError, attempts: int, left: float) -> float | None:
+        """The seconds until the request is repeated; None if it is not repeated."""
+        if not error.again or attempts >= MOST_ATTEMPTS:
             return None
-        pause = trouble.retry_after
+        pause = error.retry_after
         if pause is None:
             pause = self._first_pause * 2 ** (attempts - 1) * (1 + random.random() / 4)  # noqa: S311 - spreads callers
         return pause if pause <= min(LONGEST_PAUSE_SECONDS, left) else None
@@ -261,7 +237,7 @@ class ModelCalls:
         return not isinstance(self._keep, Replay)
 
     def check_budget(self, request: ModelRequest) -> None:
-        """Ask nobody. Raises: ModelError, when the cap leaves too little for this question, which no cache could answer."""
+        """Send nothing. Raises: ModelError if the cap leaves too little for this request, and no cache could answer it."""
         if self._keep is None or isinstance(self._keep, Recording):
             try:
                 self.budget.check((self._payer(request),))
@@ -276,7 +252,7 @@ class ModelCalls:
     # --- the SDKs
 
     async def _provider(self, endpoint: Endpoint, model: str) -> Any:
-        """What asks an endpoint, made once."""
+        """The provider of an endpoint, made once."""
         name = endpoint.provider.name
         if name not in self._providers:
             self._providers[name] = asyncio.ensure_future(self._make_provider(endpoint))
@@ -292,9 +268,9 @@ class ModelCalls:
 
     async def _make_provider(self, endpoint: Endpoint) -> Any:
         provider = await asyncio.to_thread(_imported, endpoint.provider.sdk)
-        from mcptest_engine.judging.providers.wire import Teller
+        from mcptest_engine.judging.providers.wire import ProviderErrors
 
-        return provider(endpoint, Teller(shown_url(endpoint.base), self._masked))
+        return provider(endpoint, ProviderErrors(shown_url(endpoint.base), self._masked))
 
     def _masked(self, text: str) -> str:
         for key in self._setup.secrets():
@@ -333,16 +309,16 @@ def _imported(sdk: str) -> type[Any]:
     return made
 
 
-def _spared(
-    words: Mapping[str, tuple[str, ...]], trouble: Trouble, request: ModelRequest, without: frozenset[str]
+def _refused_option(
+    optional: Mapping[str, tuple[str, ...]], error: ProviderError, request: ModelRequest, without: frozenset[str]
 ) -> str | None:
-    """What a refusal is about that can be left out, or said otherwise; None when it is about nothing of the kind."""
-    if trouble.fault is not ModelFault.REFUSED:
+    """The optional part of the request that a refusal names; None if it names none."""
+    if error.fault is not ModelFault.REFUSED:
         return None
-    asked = {"temperature": request.temperature is not None, "schema": request.schema is not None}
-    told = trouble.told.lower()
-    for name, about in words.items():
-        if name not in without and asked.get(name, True) and any(word in told for word in about):
+    has = {"temperature": request.temperature is not None, "schema": request.schema is not None}
+    text = error.provider_text.lower()
+    for name, words in optional.items():
+        if name not in without and has.get(name, True) and any(word in text for word in words):
             return name
     return None
 
@@ -351,22 +327,22 @@ def _capped(wrong: Capped) -> ModelError:
     return ModelError(ModelFault.CAPPED, f"not asked: {wrong.message}", hint=wrong.hint, reason=wrong.message)
 
 
-def _model_error(trouble: Trouble, model: str, endpoint: Endpoint, attempts: int) -> ModelError:
-    """The failure in words, once it is known that it stays one."""
-    message = f"`{model}`: the model provider {trouble.message}"
-    hint = trouble.hint
+def _model_error(error: ProviderError, model: str, endpoint: Endpoint, attempts: int) -> ModelError:
+    """The final failure of a request, as a message with a hint."""
+    message = f"`{model}`: the model provider {error.message}"
+    hint = error.hint
     if attempts > 1:
         message += f" (asked {attempts} times)"
-    elif trouble.retry_after is not None and trouble.again:
-        message += f"; it asks to wait {trouble.retry_after:g}s"
-    if trouble.fault is ModelFault.AUTH:
+    elif error.retry_after is not None and error.again:
+        message += f"; it asks to wait {error.retry_after:g}s"
+    if error.fault is ModelFault.AUTH:
         hint = (
             f"check {endpoint.provider.key}, and whether it may use `{model}`"
             if endpoint.key
             else f"set {endpoint.provider.key}"
         )
-    elif trouble.fault is ModelFault.RATE_LIMITED:
+    elif error.fault is ModelFault.RATE_LIMITED:
         hint = "run fewer tests at once with --workers, or try later"
-    elif trouble.fault is ModelFault.REFUSED and trouble.status == 404:
+    elif error.fault is ModelFault.REFUSED and error.status == 404:
         hint = f"check the model id `{model}`" + (f"; {endpoint.provider.base} is set" if endpoint.own else "")
-    return ModelError(trouble.fault, message, hint=hint)
+    return ModelError(error.fault, message, hint=hint)

@@ -1,7 +1,7 @@
 """Chat completions of OpenAI and of every endpoint that speaks as it does, through its official SDK.
 
-An answer is streamed, and given when it is whole. Endpoints differ in what they know, so what one refuses is left out and
-asked for once more. Importing the SDK takes seconds: this module is imported when a model is asked, in a thread.
+An answer is streamed, and returned when it is complete. Endpoints differ in what they know, so what one refuses is left out and
+asked for once more. Importing the SDK takes seconds: this module is imported in a thread before the first request.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 import openai
-import openai.resources.chat.completions  # else imported by the first question, on the event loop
+import openai.resources.chat.completions  # else imported by the first request, on the event loop
 
 from mcptest_engine.judging.providers.http import client_for, lost
 from mcptest_engine.judging.providers.values import Role, ToolUse
 from mcptest_engine.judging.providers.wire import (
     LARGEST,
-    Said,
+    ProviderAnswer,
     ToolNames,
     arguments_of,
     as_object,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.judging.providers.setup import Endpoint
     from mcptest_engine.judging.providers.values import ModelRequest, Turn
-    from mcptest_engine.judging.providers.wire import Teller
+    from mcptest_engine.judging.providers.wire import ProviderErrors
 
 _STOPS = {
     "stop": "end",
@@ -50,12 +50,12 @@ _REASONS = re.compile(r"o\d|gpt-[5-9]|gpt-\d\d")
 
 
 class Provider:
-    """Asks one endpoint. Its connections are kept until `close`.
+    """Sends requests to one endpoint. Its connections stay open until `close`.
 
-    `spared` is what can be done without, or said otherwise, by the words of a refusal that are about it.
+    `optional` names what a request may leave out or replace, with the words by which a refusal mentions it.
     """
 
-    spared: Mapping[str, tuple[str, ...]] = {
+    optional: Mapping[str, tuple[str, ...]] = {
         "max_tokens": ("max_tokens", "max_completion_tokens"),
         "temperature": ("temperature",),
         "schema": ("response_format", "json_schema", "schema", "structured output"),
@@ -63,46 +63,46 @@ class Provider:
         "reasoning": ("reasoning_effort",),
     }
 
-    def __init__(self, endpoint: Endpoint, teller: Teller) -> None:
-        self._teller = teller
+    def __init__(self, endpoint: Endpoint, errors: ProviderErrors) -> None:
+        self._errors = errors
         self._own = endpoint.own
         self._client = openai.AsyncOpenAI(
             api_key=endpoint.key or "none",  # the SDK wants one
             base_url=endpoint.base,
-            max_retries=0,  # asked again by our own rules, within the time of the whole call
+            max_retries=0,  # requests are repeated by our own rules, within the time of the whole call
             http_client=client_for(endpoint.base, anonymous=endpoint.key is None),
         )
 
     async def close(self) -> None:
         await self._client.close()
 
-    async def ask(self, request: ModelRequest, without: frozenset[str]) -> Said:
-        """The answer. Raises: Trouble."""
+    async def send(self, request: ModelRequest, without: frozenset[str]) -> ProviderAnswer:
+        """Send a request without the parts named in `without`, and return the whole answer. Raises: ProviderError."""
         names = ToolNames(request.tools)
         params = _params(request, names, without, own=self._own)
         try:
             async with self._client.chat.completions.with_streaming_response.create(**params, stream=True) as response:
                 if not is_event_stream(response.headers):
-                    told = json_body(self._teller, await response.read(), response.headers)
-                    return _read(told, self._teller).whole_answer(names)
-                answer = _Answer(self._teller)
+                    told = json_body(self._errors, await response.read(), response.headers)
+                    return _read(told, self._errors).whole_answer(names)
+                answer = _Answer(self._errors)
                 async for chunk in await response.parse():
                     answer.take(chunk.to_dict(mode="python", warnings=False) if hasattr(chunk, "to_dict") else {})
                 return answer.whole_answer(names)
         except openai.APIStatusError as wrong:
             body = wrong.body if wrong.body is not None else wrong.response.text
-            raise self._teller.of_status(wrong.status_code, body, wrong.response.headers) from None
+            raise self._errors.of_status(wrong.status_code, body, wrong.response.headers) from None
         except openai.APITimeoutError as wrong:
-            raise self._teller.unreachable(wrong.__cause__) from None
+            raise self._errors.unreachable(wrong.__cause__) from None
         except openai.APIConnectionError as wrong:
-            raise lost(self._teller, wrong.__cause__) from None
+            raise lost(self._errors, wrong.__cause__) from None
         except openai.APIError as wrong:
             kind, words = error_of(wrong.body if wrong.body is not None else wrong.message)
-            raise self._teller.of_kind(kind, words) from None
+            raise self._errors.of_kind(kind, words) from None
         except httpx2.HTTPError as wrong:
-            raise lost(self._teller, wrong) from None
+            raise lost(self._errors, wrong) from None
         except (ValueError, RecursionError):
-            raise self._teller.bad("a stream whose events are not JSON") from None
+            raise self._errors.bad("a stream whose events are not JSON") from None
 
 
 class _Call:
@@ -118,8 +118,8 @@ class _Call:
 class _Answer:
     """An answer that is coming, chunk by chunk. Tool calls are told apart by their index, or by their id where it lacks."""
 
-    def __init__(self, teller: Teller) -> None:
-        self._teller = teller
+    def __init__(self, errors: ProviderErrors) -> None:
+        self._errors = errors
         self._text: list[str] = []
         self._refusal: list[str] = []
         self._calls: list[_Call] = []
@@ -172,14 +172,14 @@ class _Answer:
             pieces.append(piece)
             self._size += len(piece)
             if self._size > LARGEST:
-                raise self._teller.bad(f"more than {LARGEST // (1024 * 1024)} MiB")
+                raise self._errors.bad(f"more than {LARGEST // (1024 * 1024)} MiB")
 
-    def whole_answer(self, names: ToolNames) -> Said:
-        """All of it. Raises: Trouble for an answer that ended before its end."""
+    def whole_answer(self, names: ToolNames) -> ProviderAnswer:
+        """All of it. Raises: ProviderError for an answer that ended before its end."""
         if not self._choices:
-            raise self._teller.bad("no `choices`")
+            raise self._errors.bad("no `choices`")
         if self._stop is None:
-            raise self._teller.broken_off("no `finish_reason` came")
+            raise self._errors.broken_off("no `finish_reason` came")
         uses = tuple(self._uses(names))
         text, refusal = "".join(self._text), "".join(self._refusal)
         stop = _STOPS.get(str(self._stop)) or word_of(self._stop)
@@ -187,7 +187,7 @@ class _Answer:
             stop = "tools"
         if refusal and not text:
             text, stop = refusal, "refusal"
-        return Said(
+        return ProviderAnswer(
             text,
             uses,
             stop,
@@ -201,11 +201,11 @@ class _Answer:
             yield ToolUse(call.id or f"call_{number}", names.own(call.name), args, raw)
 
 
-def _read(told: dict[str, Any], teller: Teller) -> _Answer:
+def _read(told: dict[str, Any], errors: ProviderErrors) -> _Answer:
     """An answer that came in one piece, from an endpoint that does not stream."""
     if told.get("error"):
-        raise teller.of_kind(*error_of(told))
-    answer = _Answer(teller)
+        raise errors.of_kind(*error_of(told))
+    answer = _Answer(errors)
     answer.take(told)
     return answer
 

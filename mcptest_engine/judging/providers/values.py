@@ -174,6 +174,6 @@ class Models(Protocol):
         """Ask nobody. Raises: ModelError, when the cap on costs leaves too little for this question."""
         ...
 
-    async def ask(self, request: ModelRequest) -> ModelReply:
+    async def send(self, request: ModelRequest) -> ModelReply:
         """The answer. Where answers are kept, equal requests under way at once are asked once. Raises: ModelError."""
         ...

@@ -1,6 +1,6 @@
-"""What the ways to all providers share: how a failure is told, what can be done without, names of tools, JSON in answers.
+"""What all providers share: errors, names of tools, JSON in answers.
 
-Whatever a provider writes is data: it is redacted, made safe to show and cut before it stands in a message.
+What a provider writes is data: it is redacted, sanitized and shortened before it is part of a message.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.providers.values import ToolOffer, ToolUse
 
 LARGEST = 16 * 1024 * 1024
-"""Characters of one answer: what is longer is none that a test could be about."""
+"""The most characters of one answer."""
 _QUOTED = 300
 _ENVELOPE = 2_000
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -53,11 +53,11 @@ FAULTS_OF_TYPE = {
 }
 _WORTH_AGAIN = frozenset({ModelFault.PROVIDER, ModelFault.RATE_LIMITED})
 _NEVER_AGAIN = frozenset({"insufficient_quota"})
-"""What waiting does not mend, though it is told as a limit of rate."""
+"""Rate limits that waiting does not lift."""
 
 
-class Said(NamedTuple):
-    """What a model said. Tokens are None where the provider does not tell them."""
+class ProviderAnswer(NamedTuple):
+    """One answer of a model. Tokens are None if the provider does not count them."""
 
     text: str
     uses: tuple[ToolUse, ...]
@@ -67,11 +67,11 @@ class Said(NamedTuple):
     thinking: tuple[Mapping[str, Any], ...] = ()
 
 
-class Trouble(Exception):
-    """No answer came. `message` is a clause whose subject is the provider; `again`: asking once more may help.
+class ProviderError(Exception):
+    """A request without an answer. `message` is a clause whose subject is the provider; `again`: repeating it may help.
 
-    `billed`: the provider may have been paid for it all the same. `retry_after` is how many seconds the provider asks to wait.
-    `told` are its own words, `status` is that of an answer over HTTP.
+    `billed`: the provider may charge for it anyway. `retry_after` is how many seconds the provider asks to wait.
+    `provider_text` is the error in its own words, `status` that of the HTTP response.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Trouble(Exception):
         again: bool = False,
         retry_after: float | None = None,
         hint: str | None = None,
-        told: str = "",
+        provider_text: str = "",
         billed: bool = True,
         status: int | None = None,
     ) -> None:
@@ -93,12 +93,12 @@ class Trouble(Exception):
         self.again = again
         self.retry_after = retry_after
         self.hint = hint
-        self.told = told
+        self.provider_text = provider_text
         self.billed = billed
 
 
-class Teller:
-    """Tells what went wrong with an endpoint, without secrets."""
+class ProviderErrors:
+    """Makes the errors of one endpoint, without secrets."""
 
     def __init__(self, where: str, redact: Callable[[str], str]) -> None:
         self.where = where
@@ -108,7 +108,7 @@ class Teller:
         """Foreign text as it may stand in a message."""
         return one_line(self._redact(text[:_ENVELOPE]).strip(), _QUOTED)
 
-    def of_status(self, status: int, body: object, headers: Mapping[str, str]) -> Trouble:
+    def of_status(self, status: int, body: object, headers: Mapping[str, str]) -> ProviderError:
         """An answer that is an error by its status."""
         kind, words = error_of(body)
         fault = FAULTS_OF_STATUS.get(status, ModelFault.PROVIDER if status >= 500 else ModelFault.BAD_ANSWER)
@@ -120,44 +120,47 @@ class Teller:
         message = f"answered {told} ({self.where}){said}"
         if 300 <= status < 400:
             message = f"answered HTTP {status}, a redirect, which is not followed ({self.where})"
-        return Trouble(
+        return ProviderError(
             fault,
             message,
             again=again,
             retry_after=_retry_after(headers),
-            told=words,
+            provider_text=words,
             billed=status == 200,
             status=status,
         )
 
-    def of_kind(self, kind: str, words: str) -> Trouble:
+    def of_kind(self, kind: str, words: str) -> ProviderError:
         """An error that came as a part of an answer."""
         fault = FAULTS_OF_TYPE.get(kind, ModelFault.PROVIDER)
         said = f": {self.quoted(words)}" if words.strip() else ""
         again = fault in _WORTH_AGAIN and kind not in _NEVER_AGAIN
-        return Trouble(
-            fault, f"broke off with an error in the middle of its answer ({self.where}){said}", again=again, told=words
+        return ProviderError(
+            fault,
+            f"broke off with an error in the middle of its answer ({self.where}){said}",
+            again=again,
+            provider_text=words,
         )
 
-    def unreachable(self, why: BaseException | None) -> Trouble:
+    def unreachable(self, why: BaseException | None) -> ProviderError:
         """A failure because no connection to the provider could be opened."""
         words = self.quoted(str(why)) if why is not None and str(why) else "no connection"
-        return Trouble(
+        return ProviderError(
             ModelFault.UNREACHABLE,
             f"cannot be reached ({self.where}): {words}",
             hint="is the base URL right?",
             billed=False,
         )
 
-    def broken_off(self, why: str) -> Trouble:
+    def broken_off(self, why: str) -> ProviderError:
         """The connection ended before the answer did."""
-        return Trouble(
+        return ProviderError(
             ModelFault.PROVIDER, f"closed the connection in the middle of its answer ({self.where}): {why}", again=True
         )
 
-    def bad(self, what: str) -> Trouble:
+    def bad(self, what: str) -> ProviderError:
         """What came is no answer."""
-        return Trouble(ModelFault.BAD_ANSWER, f"gave an answer that cannot be read ({self.where}): {what}")
+        return ProviderError(ModelFault.BAD_ANSWER, f"gave an answer that cannot be read ({self.where}): {what}")
 
 
 def error_of(body: object) -> tuple[str, str]:
@@ -179,20 +182,20 @@ def is_event_stream(headers: Mapping[str, str]) -> bool:
     return headers.get("content-type", "").partition(";")[0].strip().lower() == "text/event-stream"
 
 
-def json_body(teller: Teller, data: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
-    """The JSON object that came where a stream was asked for. Raises: Trouble for anything else."""
+def json_body(errors: ProviderErrors, data: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
+    """The JSON object that came where a stream was asked for. Raises: ProviderError for anything else."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     text = data[:LARGEST].decode("utf-8", "replace")
     if _is_html(text):
-        raise teller.bad(f"a page of HTML{_title(text)}")
+        raise errors.bad(f"a page of HTML{_title(text)}")
     if is_too_much(data):
-        raise teller.bad("JSON that takes more memory than an answer may")
+        raise errors.bad("JSON that takes more memory than an answer may")
     try:
         told = json.loads(data)
     except (ValueError, RecursionError):
-        raise teller.bad(f"`{teller.quoted(kind) or 'no content type'}` that is not JSON") from None
+        raise errors.bad(f"`{errors.quoted(kind) or 'no content type'}` that is not JSON") from None
     if not isinstance(told, dict):
-        raise teller.bad("JSON that is not an object")
+        raise errors.bad("JSON that is not an object")
     return told
 
 
@@ -212,13 +215,13 @@ def arguments_of(raw: str) -> tuple[dict[str, Any] | None, str]:
 
 
 def schema_instruction(schema: Mapping[str, object]) -> str:
-    """How an answer of a form is asked for where the provider has no means of its own."""
-    told = json.dumps(schema, ensure_ascii=False)
-    return f"Answer with one JSON value and nothing else. It must be valid against this JSON Schema:\n{told}"
+    """The instruction to answer by a schema, for providers without structured output."""
+    text = json.dumps(schema, ensure_ascii=False)
+    return f"Answer with one JSON value and nothing else. It must be valid against this JSON Schema:\n{text}"
 
 
 def with_schema_instruction(system: str | None, schema: Mapping[str, object] | None) -> str | None:
-    """The system prompt, and what is asked for in words."""
+    """The system prompt with the instruction to answer by a schema, if there is one."""
     if schema is None:
         return system
     return schema_instruction(schema) if not system else f"{system}\n\n{schema_instruction(schema)}"

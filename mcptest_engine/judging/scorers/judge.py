@@ -165,24 +165,24 @@ async def judged(
     missing = why_no_verdict(seats)
     if missing is not None:
         raise ModelError.without_provider(missing)
-    asking = _Grading(models, seats, graded, rubric, timeout_seconds)
+    grading = _Grading(models, seats, graded, rubric, timeout_seconds)
     orders = (False, True) if judge.guarded else (False,)
     asked = (
-        _opinion(asking.of(seat), _variant(variant, number, len(seats)), orders)
+        _opinion(grading.of(seat), _variant(variant, number, len(seats)), orders)
         for number, seat in enumerate(seats, start=1)
     )
     try:
         opinions = await asyncio.gather(*asked, return_exceptions=True)
     except asyncio.CancelledError:
         if cut is not None:
-            cut(asking.spent)
+            cut(grading.spent)
         raise
     jurors: list[_Opinion | ModelError] = []
     for opinion in opinions:
         if isinstance(opinion, BaseException) and not isinstance(opinion, ModelError):
             raise opinion
         jurors.append(opinion)
-    return _verdict(asking, jurors)
+    return _verdict(grading, jurors)
 
 
 class _Opinion(NamedTuple):
@@ -241,7 +241,7 @@ class _Grading:
         """One question and its answer, with a second try where the first is no grade. Raises: ModelError."""
         told = prompts.whole_prompt(question, form, self.graded.materials, exchanged=exchanged)
         turns: tuple[Turn, ...] = (Turn(Role.USER, told),)
-        reply = await self._ask(turns, schema, variant)
+        reply = await self._send(turns, schema, variant)
         try:
             return _read(reply, read)
         except NoGrade as wrong:
@@ -249,7 +249,7 @@ class _Grading:
                 reply.as_turn() if reply.text.strip() else Turn(Role.ASSISTANT, "(no answer)"),
                 Turn(Role.USER, prompts.repair_prompt(str(wrong), form)),
             )
-        reply = await self._ask(turns, schema, variant)
+        reply = await self._send(turns, schema, variant)
         try:
             return _read(reply, read)
         except NoGrade as wrong:
@@ -257,7 +257,7 @@ class _Grading:
             message = f"the judge's answer{said} is not a grade: {wrong}"
             raise JudgeError(message, kind=INVALID, spent=()) from None
 
-    async def _ask(self, turns: tuple[Turn, ...], schema: Mapping[str, object], variant: str) -> ModelReply:
+    async def _send(self, turns: tuple[Turn, ...], schema: Mapping[str, object], variant: str) -> ModelReply:
         request = ModelRequest(
             model=self.model,
             turns=turns,
@@ -266,7 +266,7 @@ class _Grading:
             timeout_seconds=self._timeout_seconds,
             variant=variant,
         )
-        reply = await self._models.ask(request)
+        reply = await self._models.send(request)
         self.replies.append((self.model, reply))
         if reply.stop == "refusal":
             raise JudgeError(f"the judge `{self.model}` refuses to grade this", kind=INVALID, spent=())
@@ -279,13 +279,13 @@ def _read(reply: ModelReply, read: Callable[[str], T]) -> T:
     return read(reply.text)
 
 
-async def _opinion(asking: _Grading, variant: str, orders: Sequence[bool]) -> _Opinion:
+async def _opinion(grading: _Grading, variant: str, orders: Sequence[bool]) -> _Opinion:
     """What one juror says, who is asked in each of the orders. Raises: ModelError."""
-    (seat,) = asking.seats
+    (seat,) = grading.seats
     if seat.missing is not None:
         raise ModelError.without_provider(seat.missing)
     told = await asyncio.gather(
-        *(_opinion_in_one_order(asking, variant, exchanged) for exchanged in orders), return_exceptions=True
+        *(_opinion_in_one_order(grading, variant, exchanged) for exchanged in orders), return_exceptions=True
     )
     opinions = []
     for one in told:
@@ -306,16 +306,16 @@ async def _opinion(asking: _Grading, variant: str, orders: Sequence[bool]) -> _O
     return first._replace(score=mean, criteria=criteria)
 
 
-async def _opinion_in_one_order(asking: _Grading, variant: str, exchanged: bool) -> _Opinion:
+async def _opinion_in_one_order(grading: _Grading, variant: str, exchanged: bool) -> _Opinion:
     """One juror's answers in one order."""
-    rubric = asking.rubric
+    rubric = grading.rubric
     if rubric.tree is not None:
-        return await _walked(asking, variant, exchanged=exchanged)
+        return await _walked(grading, variant, exchanged=exchanged)
     if rubric.criteria:
-        return await _graded(asking, variant, exchanged=exchanged)
+        return await _graded(grading, variant, exchanged=exchanged)
     assert rubric.text is not None
-    finding = bool(asking.graded.calls)
-    found = await asking.answer(
+    finding = bool(grading.graded.calls)
+    found = await grading.answer(
         prompts.of_text(rubric.text),
         prompts.FINDINGS_FORM if finding else prompts.SCORE_FORM,
         prompts.FINDINGS_SCHEMA if finding else prompts.SCORE_SCHEMA,
@@ -324,7 +324,7 @@ async def _opinion_in_one_order(asking: _Grading, variant: str, exchanged: bool)
         variant=variant,
     )
     verdict = _passes(rubrics.reaches(found.score, rubric.threshold))
-    calls = asking.graded.calls
+    calls = grading.graded.calls
     findings = tuple(
         {"call": one["call"], "tool": calls[one["call"] - 1], "ok": one["ok"], "reasoning": one["reasoning"]}
         for one in found.findings
@@ -333,11 +333,11 @@ async def _opinion_in_one_order(asking: _Grading, variant: str, exchanged: bool)
     return _Opinion(verdict, found.score, found.reasoning, findings=findings)
 
 
-async def _graded(asking: _Grading, variant: str, *, exchanged: bool) -> _Opinion:
+async def _graded(grading: _Grading, variant: str, *, exchanged: bool) -> _Opinion:
     """Every criterion in one question; the other way round they come in reverse, with the numbers that they have."""
-    rubric = asking.rubric
+    rubric = grading.rubric
     numbered = list(enumerate(rubric.criteria, start=1))
-    found = await asking.answer(
+    found = await grading.answer(
         prompts.of_criteria(reversed(numbered) if exchanged else numbered),
         prompts.GRADES_FORM,
         prompts.GRADES_SCHEMA,
@@ -353,13 +353,13 @@ async def _graded(asking: _Grading, variant: str, *, exchanged: bool) -> _Opinio
     return _Opinion(_passes(rubrics.is_met(rubric, scores)), score, reasons, criteria=tuple(found))
 
 
-async def _walked(asking: _Grading, variant: str, *, exchanged: bool) -> _Opinion:
+async def _walked(grading: _Grading, variant: str, *, exchanged: bool) -> _Opinion:
     """The way through a tree, a question at a time."""
-    place = asking.rubric.tree
+    place = grading.rubric.tree
     assert place is not None
     path: list[Mapping[str, Any]] = []
     while not isinstance(place, Leaf):
-        found = await asking.answer(
+        found = await grading.answer(
             prompts.of_question(place.ask),
             prompts.SCORE_FORM,
             prompts.SCORE_SCHEMA,
@@ -371,7 +371,7 @@ async def _walked(asking: _Grading, variant: str, *, exchanged: bool) -> _Opinio
         path.append({"ask": place.ask, "answer": said, "score": found.score, "reasoning": found.reasoning})
         place = rubrics.following(place, found.score)
     reasoning = "; ".join(f"{step['ask']} {step['answer']}: {step['reasoning']}" for step in path)
-    passed = rubrics.reaches(place.score, asking.rubric.threshold)
+    passed = rubrics.reaches(place.score, grading.rubric.threshold)
     return _Opinion(_passes(passed), place.score, reasoning, path=tuple(path))
 
 
@@ -390,7 +390,7 @@ def _reasons(graded: Iterable[tuple[str, Grade]], threshold: float) -> str:
     return "; ".join(f"{name} {one.score:g}: {one.reasoning}" for name, one in lacking)
 
 
-def _verdict(asking: _Grading, jurors: Sequence[_Opinion | ModelError]) -> Judgement:
+def _verdict(grading: _Grading, jurors: Sequence[_Opinion | ModelError]) -> Judgement:
     """What a jury comes to: what more than half of all its jurors say. Raises: ModelError when too few gave a grade."""
     opinions = [juror for juror in jurors if isinstance(juror, _Opinion)]
     deciding = next(
@@ -403,7 +403,7 @@ def _verdict(asking: _Grading, jurors: Sequence[_Opinion | ModelError]) -> Judge
     )
     errors = [juror for juror in jurors if isinstance(juror, ModelError) and not juror.defers]
     if deciding is None and errors:
-        raise _as_error(errors, asking)
+        raise _as_error(errors, grading)
     if not opinions:
         raise next(juror for juror in jurors if isinstance(juror, ModelError))
     verdict = deciding or Verdict.INCONCLUSIVE
@@ -413,28 +413,28 @@ def _verdict(asking: _Grading, jurors: Sequence[_Opinion | ModelError]) -> Judge
     return Judgement(
         verdict=verdict,
         score=mean,
-        threshold=float(asking.rubric.threshold),
+        threshold=float(grading.rubric.threshold),
         reasoning=speaker.reasoning if alone else _jury_text(verdict, speaker, jurors),
-        model=asking.model,
-        input=asking.graded.input,
-        output=asking.graded.output,
-        criteria=tuple(_criteria_rows(asking.rubric, speaker)),
+        model=grading.model,
+        input=grading.graded.input,
+        output=grading.graded.output,
+        criteria=tuple(_criteria_rows(grading.rubric, speaker)),
         path=speaker.path,
-        jury=() if alone else tuple(map(_juror_row, asking.seats, jurors)),
+        jury=() if alone else tuple(map(_juror_row, grading.seats, jurors)),
         findings=speaker.findings,
-        models=tuple(asking.spent),
-        kept=bool(asking.replies) and all(reply.kept for _, reply in asking.replies),
+        models=tuple(grading.spent),
+        kept=bool(grading.replies) and all(reply.kept for _, reply in grading.replies),
     )
 
 
-def _as_error(errors: Sequence[ModelError], asking: _Grading) -> ModelError:
+def _as_error(errors: Sequence[ModelError], grading: _Grading) -> ModelError:
     """The first error; a cap, which keeps the row from being graded at all, comes before those of a judge that failed."""
     for error in errors:
         if error.fault is ModelFault.CAPPED:
-            return JudgingCapped(error, spent=asking.spent)
+            return JudgingCapped(error, spent=grading.spent)
     first = errors[0]
     kind = first.kind if isinstance(first, JudgeError) else first.fault.value
-    return JudgeError(first.message, kind=kind, spent=asking.spent, hint=first.hint)
+    return JudgeError(first.message, kind=kind, spent=grading.spent, hint=first.hint)
 
 
 def _jury_text(verdict: Verdict, speaker: _Opinion, jurors: Sequence[_Opinion | ModelError]) -> str:

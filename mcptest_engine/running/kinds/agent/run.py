@@ -152,7 +152,7 @@ class SessionServices:
 
     async def ask(self, request: ModelRequest) -> ModelReply:
         """Raises: ModelError."""
-        return await self._world.models.ask(request._replace(timeout_seconds=self._case.model_timeout_seconds))
+        return await self._world.models.send(request._replace(timeout_seconds=self._case.model_timeout_seconds))
 
     def on_turn(self, so_far: Conversation) -> None:
         """The model has answered once more."""

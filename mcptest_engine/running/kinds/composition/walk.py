@@ -501,7 +501,7 @@ class Walk:
         """What a tool that reports an error says."""
         if not isinstance(result, dict) or result.get("isError") is not True:
             return None
-        from mcptest_engine.judging.circumstances import content_text
+        from mcptest_engine.judging.answer_text import content_text
 
         return f"the tool reported an error: {content_text(result, 300, self._world.redact) or '(no text)'}"
 

@@ -18,7 +18,7 @@ from mcptest_engine.core.costs import composition_name, sum_costs
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.results import Failure, FailureKind, NotRun, Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.judging.circumstances import content_text
+from mcptest_engine.judging.answer_text import content_text
 from mcptest_engine.judging.providers.values import NO_PROVIDER, ModelError, ModelFault
 from mcptest_engine.judging.scorers.scorer_runs import payer_of
 from mcptest_engine.judging.scorers.values import ScorerError
