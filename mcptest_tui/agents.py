@@ -12,9 +12,10 @@ from mcptest_tui.state.agents import AgentsView, news, row_of
 from mcptest_tui.words import MARKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from mcptest_tui.base_app import BaseApp
+    from mcptest_tui.bridge import Event
+    from mcptest_tui.host import Host
     from mcptest_tui.reviews import Reviews
     from mcptest_tui.state.agents import AgentRow
 
@@ -25,8 +26,9 @@ NEWEST = 300
 class Agents:
     """Asks the engine; the screen shows `view`."""
 
-    def __init__(self, app: BaseApp, reviews: Reviews) -> None:
-        self._app, self._reviews = app, reviews
+    def __init__(self, host: Host, reviews: Reviews, emit: Callable[[Event], None]) -> None:
+        """`emit` takes an event as if the engine had sent it."""
+        self._host, self._reviews, self._emit = host, reviews, emit
         self.view = AgentsView()
         self.is_read = False
         self.problem = ""
@@ -35,7 +37,7 @@ class Agents:
     @property
     def folders(self) -> tuple[str, ...]:
         """What is to be watched, beside the folder of proposals."""
-        return tuple(str(self._app.workspace.data_dir / name) for name in ("runs", "inline"))
+        return tuple(str(self._host.workspace.data_dir / name) for name in ("runs", "inline"))
 
     @property
     def badge(self) -> dict[str, str]:
@@ -44,7 +46,7 @@ class Agents:
 
     def read(self) -> None:
         """Ask what there is, beside everything else; of several askings the last counts."""
-        self._app.run_worker(self._read, group="agents.read", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+        self._host.run_worker(self._read, group="agents.read", exclusive=True, exit_on_error=False)
 
     def read_older(self) -> None:
         """Read older sessions of agents."""
@@ -64,20 +66,20 @@ class Agents:
         self.view.unseen = 0
 
     async def _read(self) -> None:
-        await self._app.engine_ready.wait()
+        await self._host.engine_ready.wait()
         wanted = self._newest
         try:
-            answer = await self._app.engine.ask("agents", newest=wanted)
+            answer = await self._host.engine.request("agents", newest=wanted)
         except EngineError as wrong:
             self.problem = wrong.message if wrong.kind != "gone" else ""
         else:
             self.problem, self.is_read = "", True
             self._take(answer, further=wanted != self._looked)
             self._looked = wanted
-        for screen in self._app.work_screens():
+        for screen in self._host.work_screens():
             if screen.MODE == MODE:
                 screen.caught_up()
-        self._app.refresh_status()
+        self._host.refresh_status()
 
     def _take(self, answer: dict[str, Any], *, further: bool) -> None:
         fresh = self.view.put((row_of(told) for told in answer["rows"]), more=bool(answer["more"]), further=further)
@@ -85,22 +87,22 @@ class Agents:
             return
         self._reviews.read()  # what failed may have something to propose
         for row in reversed(fresh):  # the newest has the last word
-            if not row.inline and str(self._app.workspace.root / row.suite) in self._app.store.documents:
-                self._app.run_worker(self._adopt(row), group="agents.adopt", exit_on_error=False)
-        if self._app.current_mode != MODE:
+            if not row.inline and str(self._host.workspace.root / row.suite) in self._host.store.documents:
+                self._host.run_worker(self._adopt(row), group="agents.adopt", exit_on_error=False)
+        if self._host.current_mode != MODE:
             self.view.unseen += len(fresh)
             failed = any(row.status == "fail" for row in fresh)
-            self._app.say(
+            self._host.messages.show(
                 f"{news(fresh)}; 6 shows it",
                 "warning" if failed else "information",
-                over=lambda: not self.view.unseen,
+                is_over=lambda: not self.view.unseen,
             )
 
     async def _adopt(self, row: AgentRow) -> None:
         """Have the tests of an open suite show what they came to in an agent's run."""
         try:
-            answer = await self._app.engine.ask("agents_verdicts", run_id=row.id)
+            answer = await self._host.engine.request("agents_verdicts", run_id=row.id)
         except EngineError:
             return  # the record is told of where it is listed
-        path = str(self._app.workspace.root / row.suite)
-        self._app.bridge.take({"event": "run.adopted", "path": path, **answer})
+        path = str(self._host.workspace.root / row.suite)
+        self._emit({"event": "run.adopted", "path": path, **answer})

@@ -13,28 +13,27 @@ from textual import events
 from textual.actions import parse
 from textual.errors import NoWidget
 
-from mcptest_engine.core.text import counted
 from mcptest_engine.workspace.workspace import find_workspace
 from mcptest_tui.actions import id_of
 from mcptest_tui.agents import Agents
 from mcptest_tui.app_commands import Commands, Preferences, Windows
-from mcptest_tui.bridge import FLUSH_SECONDS, Bridge, Event
+from mcptest_tui.base_app import BaseApp
+from mcptest_tui.bridge import FLUSH_SECONDS, Bridge
 from mcptest_tui.config import load_config
 from mcptest_tui.debounce import Debounce
-from mcptest_tui.engine_client import EngineClient, EngineError
+from mcptest_tui.engine_client import EngineClient
+from mcptest_tui.engine_events import EngineEvents
 from mcptest_tui.garbage import PAUSE_SECONDS, REST_SECONDS, collect_all, collect_young
-from mcptest_tui.interface import AppInterface
 from mcptest_tui.keymap import bindings_for, keymap_file
 from mcptest_tui.leaving import Leaving
-from mcptest_tui.places import path_here
 from mcptest_tui.problems import Problems
 from mcptest_tui.reviews import Reviews
 from mcptest_tui.runs import Runs
 from mcptest_tui.screens.base import Controller, WorkScreen
 from mcptest_tui.screens.make import MODES, import_all, make_screen
-from mcptest_tui.session import Saved, SessionFile, theme_at_start
+from mcptest_tui.session import Saved, Session, SessionFile, theme_at_start
+from mcptest_tui.startup import Startup
 from mcptest_tui.state.command_log import CommandLog
-from mcptest_tui.state.processes import processes_of
 from mcptest_tui.state.store import Store
 from mcptest_tui.status import status_of
 from mcptest_tui.styles.sheet import Sheet
@@ -59,12 +58,10 @@ SESSION_SECONDS = 5.0
 IN_USE_SECONDS = 0.1
 PAINT_SECONDS = 0.03
 """After so long, what a key has changed is drawn."""
-OF_TESTS = frozenset({"case.started", "case.finished"})
-"""The events of which there are very many."""
 RESUMED = frozenset(MODES) - {"home"}
 
 
-class Workbench(AppInterface, inherit_bindings=False):
+class Workbench(BaseApp, inherit_bindings=False):
     """One workbench: the suites under `paths`, one engine process, and a screen for each mode."""
 
     TITLE = "mcptest"
@@ -81,8 +78,8 @@ class Workbench(AppInterface, inherit_bindings=False):
         self.config = load_config()
         self.folder = Path.cwd()
         self.workspace = find_workspace(self.folder)
-        self.session_file = SessionFile(self.workspace.root)
-        saved = Saved.of(self.session_file.load())
+        session_file = SessionFile(self.workspace.root)
+        saved = Saved.of(session_file.load())
         self.suites = Suites(self, paths or [], saved.files)
         # Textual reads it while it initialises itself.
         self.DEFAULT_MODE = saved.mode if saved.mode in RESUMED and self.suites.near() else "tests"  # type: ignore[misc]
@@ -90,34 +87,31 @@ class Workbench(AppInterface, inherit_bindings=False):
         self.stylesheet = Sheet(variables=self.get_css_variables())
         self.problems = Problems()
         self.store = Store()
-        self.bridge = Bridge(self._apply, self._is_key_due)
-        self.commands = CommandLog(self._name_of, time.time)
-        self.engine = EngineClient(self.bridge.take, self._engine_changed, self.commands.log_command)
+        self.tips = Tips(self)
+        engine_events = EngineEvents(self, self.tips)
+        self.bridge = Bridge(engine_events.apply, self._is_key_due)
+        self.command_log = CommandLog(self._name_of, time.time)
+        self.engine = EngineClient(self.bridge.take, engine_events.engine_changed, self.command_log.log_command)
         self.engine_ready = asyncio.Event()
         self.copying = asyncio.Lock()
-        self.runs = Runs(self, self.suites)
+        self.runs = Runs(self, self.suites, self.bridge.take)
         self.reviews = Reviews(self, self.runs)
-        self.agents = Agents(self, self.reviews)
-        self.leaving = Leaving(self, self.runs, self.reviews)
-        self.tips = Tips(self)
-        self.windows = Windows(self)
-        self.preferences = Preferences(self, self.windows)
-        self.session = saved.screens
+        self.agents = Agents(self, self.reviews, self.bridge.take)
+        self.leaving = Leaving(self, self.restore_title)
+        self.session = Session(self, self.suites, session_file, saved.screens)
         self.watch_mode = saved.watch or self.config.watch
-        self.places = []
-        self.entered_servers = _texts(saved.screens.get("servers"), "recent")
+        self.entered_servers = self.session.texts("servers", "recent")
         self.entered_paths = list(reversed(saved.files))
         self.themes = ThemeBook(self)
+        self.startup = Startup(self, self.themes)
+        self.windows = Windows(self, self.command_log)
+        self.preferences = Preferences(self, self.windows, self.themes)
         self.themes.use(theme_at_start(self.config.theme, colours=self.console.color_system))
         self.animation_level = "none"
         self.store.remember(saved.verdicts)
         self.suites.put_remembered()
         self._tick: Timer | None = None
         self._title = Title()
-        self._is_touched = True
-        """Something has happened since the session was saved last."""
-        self._saved_version = self.store.version
-        """Of the documents that are in the cache."""
         self._last_input = 0.0
         self._at_rest = Debounce(self, PAUSE_SECONDS, collect_young), Debounce(self, REST_SECONDS, collect_all)
 
@@ -129,14 +123,15 @@ class Workbench(AppInterface, inherit_bindings=False):
                 if under is not self.screen and not under.is_attached:
                     return
         if isinstance(event, events.InputEvent):
-            self._touch()
+            self.touch()
             self._last_input = time.monotonic()
             if isinstance(event, events.Key):
                 self.tips.key_pressed()
         await super().on_event(event)
 
-    def _touch(self) -> None:
-        self._is_touched = True
+    def touch(self) -> None:
+        """Something has happened: the session is to be saved, and garbage collected once nothing happens any more."""
+        self.session.is_touched = True
         for rest in self._at_rest:
             rest()
 
@@ -147,113 +142,31 @@ class Workbench(AppInterface, inherit_bindings=False):
         self.bridge.use(self.set_interval(FLUSH_SECONDS, self.bridge.flush_in_turn))
         self._tick = self.set_interval(TICK_SECONDS, self._show_run, pause=True)
         self.leaving.listen()
+        self.tips.listen()
         self.app_resume_signal.subscribe(
             self, lambda _: self.action_redraw()
         )  # back from the shell: all is to be drawn
         self.preferences.use_keymap()
-        self.call_after_refresh(self._warm_up)
-
-    def _warm_up(self) -> None:
-        if self.session_file.complaint:
-            self.tell(self.session_file.complaint, severity="warning")
-        if self.config.problems:
-            more = f"{key_of('app.settings')} opens the settings, which list them all"
-            told = self.config.problems[:3]
-            self.tell("\n".join(told), severity="warning", hint=more if told != self.config.problems else None)
         self.set_interval(SESSION_SECONDS, self._save_if_touched)
-        self.run_worker(self._open(), group="engine.read", exit_on_error=False)
+        self.call_after_refresh(self._start)
+
+    def _start(self) -> None:
+        self.startup.show_problems()
+        self.run_worker(self._open(), group="engine.start", exit_on_error=False)
 
     async def _open(self) -> None:
-        await self.suites.open_near()
-        if self.current_mode == "tests" and not self.store.documents and self.suites.has_none():
-            self.go("home")  # and not only when the engine has looked: its keys are pressed at once
-        self.run_worker(self._start_engine(), group="engine.start", exit_on_error=False)
-
-    async def _start_engine(self) -> None:
-        try:
-            await self.engine.start(str(self.folder))
-            spare_seconds = self.config.spare_minutes * 60 if self.config.spare_servers else 0
-            self.engine.tell("spare_servers", seconds=spare_seconds)
-            self.engine_ready.set()
-            self.suites.watch()
-            self.reviews.read()  # what waits is announced before a large folder is searched
-            await self.suites.search()
-        except (EngineError, OSError) as wrong:
-            self.tell(f"the engine did not start: {wrong}", severity="error", hint="`mcptest run` works without it")
-        if not self.store.documents and self.current_mode == "tests":
-            self.go("home")
-        self.themes.register_all()
-        self._announce_drafts()
+        await self.startup.open_suites()
+        await self.startup.start_engine()
         await import_all(self._is_in_use, self.stylesheet.parse_ahead)
 
     def _is_in_use(self) -> bool:
         """Whether a person is typing, so that nothing else should be done now."""
-        return self.is_typing or time.monotonic() - self._last_input < IN_USE_SECONDS
+        return self.key_queue.is_typing or time.monotonic() - self._last_input < IN_USE_SECONDS
 
     def _is_key_due(self) -> bool:
-        return self.is_typing or time.monotonic() - self._last_input < PAINT_SECONDS
+        return self.key_queue.is_typing or time.monotonic() - self._last_input < PAINT_SECONDS
 
-    def _announce_drafts(self) -> None:
-        """Say at the start that there is unsaved text of an earlier session: its file may be one that nobody opens again."""
-        from mcptest_tui.state.drafts import Drafts
-
-        if self.current_mode == "edit":
-            return  # which offers it by itself
-        left = Drafts(self.workspace.root).left_behind(self.workspace.root)
-        if left:
-            others = f" and {counted(len(left) - 1, 'other file')}" if len(left) > 1 else ""
-            told = f"unsaved text of {path_here(left[0].path)}{others} is saved as a draft"
-            self.tell(told, hint=f"the editor ({key_of('app.mode.2', typing=True)}) offers it", severity="warning")
-
-    # What comes from the engine
-
-    def _apply(self, events: list[Event]) -> None:
-        self._touch()
-        changed: list[str] = []
-        watched: list[str] = []
-        for event in events:
-            self.runs.progress.apply(event)
-        news = [event for event in events if event.get("event") not in OF_TESTS]
-        for event in news:
-            if event.get("event") == "processes":
-                self.processes = processes_of(event["rows"], self.store.documents)
-            elif event.get("event") == "files.changed":
-                changed += self.suites.changed(self.agents.saved(event.get("paths", ())))
-            elif event.get("event") == "files.watched":
-                watched += self.agents.saved(event.get("paths", ()))
-        delta = self.store.apply_many(events)
-        for screen in self.work_screens():
-            screen.engine_events(events)
-        if self.work_screen is not None:
-            self.work_screen.events_applied(delta)
-        self.runs.take_events(news)
-        self.reviews.take_events(news)
-        self.tips.hear(news)
-        if watched:
-            self._look_at(watched)
-        if changed:
-            self.documents_changed(changed)
-        self.refresh_status()
-
-    def _engine_changed(self, state: str, message: str) -> None:
-        if state in ("lost", "gone"):
-            self.bridge.flush()  # what it said last was before its end
-            self.runs.progress.forget()
-            self.store.interrupt()
-            self.processes = ()
-            hint = "it is started again; results stay" if state == "lost" else "quit and start mcptest again"
-            self.tell(f"the engine stopped ({message})", severity="error", hint=hint)
-        for screen in self.work_screens():
-            screen.engine_changed(state, message)
-        self.refresh_status()
-
-    def _look_at(self, watched: list[str]) -> None:
-        """What is watched from now on may have been saved since it was read."""
-        missed = self.suites.missed(watched)
-        if missed:
-            self.documents_changed(missed)
-        for screen in self.work_screens():
-            screen.files_changed(watched)
+    # Documents
 
     def documents_changed(self, paths: list[str]) -> None:
         """These files are different on the disk: read what is made of them, and run what the watch mode says."""
@@ -291,7 +204,7 @@ class Workbench(AppInterface, inherit_bindings=False):
         """Files and folders that are looked at beside those of the suites."""
         return [*self.themes.watched(), str(keymap_file()), self.reviews.folder, *self.agents.folders]
 
-    def give_title_back(self) -> None:
+    def restore_title(self) -> None:
         """The terminal's title is somebody else's again."""
         if self._driver is not None and not self.is_headless:
             self._title.give_back(self._driver.write)
@@ -300,7 +213,7 @@ class Workbench(AppInterface, inherit_bindings=False):
 
     def refresh_status(self) -> None:
         """Status bar and mode bar of the screen that is shown, and the timer for as long as a run takes."""
-        self.drop_message_if_over()
+        self.messages.remove_if_over()
         busy = self.runs.progress.busy
         if self._tick is not None:
             (self._tick.resume if busy else self._tick.pause)()
@@ -334,7 +247,7 @@ class Workbench(AppInterface, inherit_bindings=False):
             no_suite = not self.store.documents
             is_empty = {"edit": no_suite, "servers": no_suite, "review": not self.reviews.state.items}
             if screen.MODE in TIPS and not is_empty.get(screen.MODE):
-                self.tips.tell(screen.MODE)
+                self.tips.show(screen.MODE)
 
     def _parse_action(
         self, action: Any, default_namespace: DOMNode, namespaces: Mapping[str, DOMNode] | None = None
@@ -401,45 +314,16 @@ class Workbench(AppInterface, inherit_bindings=False):
 
     def action_help_quit(self) -> None:
         """Ctrl+C, which only copies here."""
-        self.tell(f"{key_of('app.quit')} quits")
+        self.messages.notify(f"{key_of('app.quit')} quits")
 
     async def action_quit(self) -> None:
         """Leave, after a question if something would be lost."""
-        self.leaving.ask()
+        self.leaving.confirm()
 
     def _name_of(self, test: str) -> str | None:
         row = self.store.rows.get(test)
         return None if row is None else row.name
 
     def _save_if_touched(self) -> None:
-        if self._is_touched and not self._is_in_use():
-            self.save_session()
-
-    def save_session(self) -> None:
-        """Write the session when it is different from what is on the disk. Folders without a suite are left alone."""
-        self._is_touched = False
-        if not self.store.documents:
-            return
-        self.session.update({screen.MODE: screen.remember_all() for screen in self.work_screens()})
-        text = self.session_file.text_of(
-            {
-                "mode": self.current_mode,
-                "watch": self.watch_mode,
-                "files": self.suites.by_hand,
-                "screens": self.session,
-                "verdicts": self.store.verdicts(),
-            }
-        )
-        if text is not None:
-            with suppress(OSError):  # a disk that is full: there is nothing a person could do about a session
-                self.session_file.save(text)
-        if self._saved_version != self.store.version:
-            with suppress(OSError):
-                self.suites.cache.save(self.store.documents.values())
-                self._saved_version = self.store.version
-
-
-def _texts(memory: Any, name: str) -> list[str]:
-    """A list of texts in a screen's memory, which may be of any shape."""
-    found = memory.get(name) if isinstance(memory, dict) else None
-    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+        if self.session.is_touched and not self._is_in_use():
+            self.session.save()

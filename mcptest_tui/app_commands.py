@@ -11,7 +11,7 @@ from mcptest_tui.config import config_file, diagnose_config, put_entry
 from mcptest_tui.keymap import diagnose_keymap, keymap_file, keymap_template, load_keymap
 from mcptest_tui.places import absolute, longer_path, user_themes_dir
 from mcptest_tui.runs import WATCH
-from mcptest_tui.widgets.no_room import SHORT
+from mcptest_tui.widgets.frame import SHORT
 from mcptest_tui.words import OWN_KEYS, key_of, key_shown
 
 if TYPE_CHECKING:
@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcptest_engine.running.diagnostics import Diagnostic
-    from mcptest_tui.interface import AppInterface
+    from mcptest_tui.base_app import BaseApp
+    from mcptest_tui.state.command_log import CommandLog
+    from mcptest_tui.theme_book import ThemeBook
     from mcptest_tui.widgets.jump import Target
 
 
 class Commands:
     """Some commands of the app. The registry names the object before the action: `windows.help` is its `action_help`."""
 
-    def __init__(self, app: AppInterface) -> None:
+    def __init__(self, app: BaseApp) -> None:
         self._app = app
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's
@@ -45,6 +47,10 @@ class Commands:
 
 class Windows(Commands):
     """Lists, questions and texts over whichever screen is shown."""
+
+    def __init__(self, app: BaseApp, command_log: CommandLog) -> None:
+        super().__init__(app)
+        self._command_log = command_log
 
     def action_palette(self) -> None:
         """Every action by its name."""
@@ -91,7 +97,7 @@ class Windows(Commands):
         """What was done here, as commands; Enter copies one."""
         from mcptest_tui.screens.picker import Choice, Picker
 
-        done = self._app.commands.newest_first()
+        done = self._command_log.newest_first()
         choices = [
             Choice(str(at), one.command, time.strftime("%H:%M:%S", time.localtime(one.at)), one.command)
             for at, one in enumerate(done)
@@ -114,7 +120,7 @@ class Windows(Commands):
 
     def action_open_file(self) -> None:
         """A suite by its path."""
-        from mcptest_tui.widgets.modals import Ask
+        from mcptest_tui.widgets.modals import TextPrompt
 
         def check(typed: str) -> str | None:
             path = absolute(typed)
@@ -128,7 +134,7 @@ class Windows(Commands):
             self._app.go("edit", path=path)
 
         self._app.push_screen(
-            Ask("Open a suite", "its path", check=check, suggest=longer_path, entered=self._app.entered_paths),
+            TextPrompt("Open a suite", "its path", check=check, suggest=longer_path, entered=self._app.entered_paths),
             self._then(opened),
         )
 
@@ -152,9 +158,9 @@ class Windows(Commands):
 class Preferences(Commands):
     """A person's own settings: the keymap, the settings file and the theme."""
 
-    def __init__(self, app: AppInterface, windows: Windows) -> None:
+    def __init__(self, app: BaseApp, windows: Windows, themes: ThemeBook) -> None:
         super().__init__(app)
-        self._windows = windows
+        self._windows, self._themes = windows, themes
         self.keymap_problems: tuple[str, ...] = ()
 
     def use_keymap(self) -> None:
@@ -164,7 +170,7 @@ class Preferences(Commands):
         OWN_KEYS.clear()
         OWN_KEYS.update({name: tuple(keys.split(",")) for name, keys in keymap.keys.items()})
         if keymap.problems and keymap.problems != self.keymap_problems:
-            self._app.tell(
+            self._app.messages.notify(
                 "\n".join(keymap.problems[:3]),
                 severity="warning",
                 hint=f"{key_of('app.settings')} opens the settings, which list them all",
@@ -190,7 +196,7 @@ class Preferences(Commands):
         elif name == "themes":
             self._app.copy(str(user_themes_dir()), "the path of the themes' folder")
         elif name == "session":
-            self._app.copy(str(self._app.session_file.path), "the path of the session file")
+            self._app.copy(str(self._app.session.file.path), "the path of the session file")
         elif name == "config":
             self.action_edit_config()
         elif name == "versions":
@@ -199,7 +205,7 @@ class Preferences(Commands):
     def action_watch(self) -> None:
         """Off, affected, all."""
         self._app.watch_mode = WATCH[(WATCH.index(self._app.watch_mode) + 1) % len(WATCH)]
-        self._app.say(
+        self._app.messages.show(
             {"off": "a save runs nothing", "affected": "a save runs what it affects", "all": "a save runs all"}[
                 self._app.watch_mode
             ]
@@ -210,9 +216,9 @@ class Preferences(Commands):
         from mcptest_tui.screens.picker import Choice, Picker
 
         before = self._app.theme
-        self._app.themes.register_all()
+        self._themes.register_all()
         self._app.suites.watch()  # themes that were added meanwhile are read again at a save too
-        own = self._app.themes.own()
+        own = self._themes.own()
         rest = [name for name in self._app.available_themes if name not in own]
         choices = [
             Choice(name, name, "dark" if self._app.available_themes[name].dark else "light", group=group)
@@ -249,21 +255,23 @@ class Preferences(Commands):
             Choice(name, action.title, keys_of(action), f"{name}  {action.help}", module)
             for name, (module, action) in by_id().items()
         ]
-        self._app.push_screen(Picker("A key for which action?", lambda typed: (rows, typed)), self._then(self._ask_key))
+        self._app.push_screen(
+            Picker("A key for which action?", lambda typed: (rows, typed)), self._then(self._press_key)
+        )
 
-    async def _ask_key(self, name: str) -> None:
+    async def _press_key(self, name: str) -> None:
         from mcptest_tui.widgets.modals import PressKey
 
-        async def pressed(key: str) -> None:
-            self._give_key(name, key)
+        async def set_key(key: str) -> None:
+            self._set_key(name, key)
 
-        self._app.push_screen(PressKey(name), self._then(pressed))
+        self._app.push_screen(PressKey(name), self._then(set_key))
 
-    def _give_key(self, name: str, key: str) -> None:
+    def _set_key(self, name: str, key: str) -> None:
         path = keymap_file()
         if self._write_entry(path, keymap_template(), diagnose_keymap, name, key):
             self.use_keymap()
-            self._app.say(f"{key_shown(key)} is {name} now, in {path.name}")
+            self._app.messages.show(f"{key_shown(key)} is {name} now, in {path.name}")
 
     def action_edit_config(self) -> None:
         """The settings file likewise; it is taken at the next start."""
@@ -281,11 +289,11 @@ class Preferences(Commands):
             after = put_entry(before, name, value)
             fresh = [one for one in diagnose(after, str(path)) if one not in diagnose(before, str(path))]
             if fresh:
-                self._app.tell(f"not written: {fresh[0].message}", severity="warning", hint=fresh[0].hint)
+                self._app.messages.notify(f"not written: {fresh[0].message}", severity="warning", hint=fresh[0].hint)
                 return False
             path.parent.mkdir(parents=True, exist_ok=True)
             write_suite(str(path), after.encode())
         except (OSError, UnicodeDecodeError, EditRefused) as wrong:
-            self._app.tell(f"{path} was not written: {wrong}", severity="error")
+            self._app.messages.notify(f"{path} was not written: {wrong}", severity="error")
             return False
         return True

@@ -1,57 +1,58 @@
-"""The app as its own parts see it: what all of them share, what it says (notifications, the status bar's message, what was
-copied, bugs of ours), and how it looks.
-"""
+"""The app as screens see it: its parts, the screens that exist, and how Textual's own behaviour is changed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
-from rich.cells import cell_len
 from textual.app import App
 from textual.filter import Monochrome, NoColor
+from textual.screen import ModalScreen
 from textual.worker import WorkerFailed
 
 from mcptest_tui.actions import by_id
-from mcptest_tui.key_order import KeyOrder
+from mcptest_tui.key_order import KeyDone, KeyQueue
+from mcptest_tui.messages import IDLE, Messages
 from mcptest_tui.mode_screen import ModeScreen
+from mcptest_tui.places import absolute
 from mcptest_tui.problems import Sturdy, title_of
-from mcptest_tui.safe import safe_text
 from mcptest_tui.themes import PLAIN_TEXT, token_defaults
 from mcptest_tui.widgets.footer import is_typed
 from mcptest_tui.words import PLAIN, key_shown
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from rich.terminal_theme import TerminalTheme
+    from textual import events
     from textual.dom import DOMNode
     from textual.driver import Driver
     from textual.filter import LineFilter
-    from textual.notifications import SeverityLevel
     from textual.theme import Theme
 
     from mcptest_engine.workspace.workspace import Workspace
     from mcptest_tui.actions import Action
+    from mcptest_tui.agents import Agents
     from mcptest_tui.bridge import Bridge
     from mcptest_tui.config import Config
     from mcptest_tui.engine_client import EngineClient
     from mcptest_tui.problems import Problems
+    from mcptest_tui.reviews import Reviews
+    from mcptest_tui.runs import Runs
+    from mcptest_tui.session import Session
+    from mcptest_tui.state.processes import Process
     from mcptest_tui.state.store import Store
+    from mcptest_tui.suites import Suites
 
-SECONDS, ERROR_SECONDS = 4, 8
-SAID_SECONDS = 20
 MOST_ROUNDS = 20
 """A screen that never comes to rest is drawn after so many."""
-IDLE = "idle"
-"""The severity of a message that a key has nothing to do: the next key that has takes it away."""
 REPEAT_SECONDS = 0.5
 """A key that comes again within this time was held down, or pressed twice because nothing had been seen yet."""
 
 
-class BaseApp(KeyOrder, Sturdy, App[int]):
-    """The base of `Workbench`, for runs, reviews, suites and its other parts: none of them knows those that are made of it."""
+class BaseApp(Sturdy, App[int]):
+    """The base of `Workbench`: what screens use of it, and what is changed of Textual's own app."""
 
     config: Config
     folder: Path
@@ -62,28 +63,46 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
     engine: EngineClient
     engine_ready: asyncio.Event
     problems: Problems
-    _opened_edit = ("", 0.0)
-    """The key that has just opened Edit, and when it was pressed."""
+    suites: Suites
+    runs: Runs
+    reviews: Reviews
+    agents: Agents
+    processes: tuple[Process, ...] = ()
+    session: Session
+    entered_servers: list[str]
+    """Commands and URLs that were entered in prompts, the newest first."""
+    entered_paths: list[str]
+    """Paths likewise."""
     watch_mode: str
     copying: asyncio.Lock
-    message: tuple[str, str] = ("", "information")
-    details = ""
-    """What is said behind the message where all of it fits."""
-    message_over: Callable[[], bool] | None = None
-    """Whether what the message says is over."""
     delayed = 0
     """How many screens are being shown of which nothing is drawn yet."""
     is_ending = False
     """The screens are about to be taken apart: nothing is shown on them any more."""
+    _opened_edit = ("", 0.0)
+    """The key that has just opened Edit, and when it was pressed."""
 
     if TYPE_CHECKING:
         # app.py
         def refresh_status(self) -> None: ...
-        def documents_read(self) -> None: ...
+        def touch(self) -> None: ...
         def documents_changed(self, paths: list[str]) -> None: ...
-        def watched_files(self) -> list[str]: ...
-        def save_session(self) -> None: ...
-        def give_title_back(self) -> None: ...
+        def screen_shown(self, screen: ModeScreen) -> None: ...
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.messages = Messages(self, self._draw_message)
+        self.key_queue = KeyQueue(self, super().on_event)
+        self.places: list[str] = []
+        """The modes that Escape leads back to."""
+
+    async def on_event(self, event: events.Event) -> None:
+        """As the base class; keys and pasted text are queued."""
+        await self.key_queue.handle(event)
+
+    async def on_key_done(self, event: KeyDone) -> None:
+        """A mark behind a key has come all the way."""
+        await self.key_queue.key_done(event)
 
     # The screens
 
@@ -102,6 +121,33 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
             for screen in stack[:1]:
                 if isinstance(screen, ModeScreen) and screen.is_mounted and screen.children:
                     yield screen
+
+    def editor_of(self, path: str) -> ModeScreen | None:
+        """The screen that has unsaved text of a file."""
+        return next((screen for screen in self.work_screens() if screen.unsaved_text(path) is not None), None)
+
+    async def open_document(self, path: str) -> None:
+        """Make a suite one of those that are open, also in the next session."""
+        await self.suites.open(absolute(path))
+        if self.engine_ready.is_set():
+            self.suites.watch()
+
+    def go(self, mode: str, **where: Any) -> None:
+        """Show a mode, at a place in it. With a place, Escape leads back to the mode before."""
+        before = self.current_mode
+        if where and before != mode:
+            self.places.append(before)
+        elif not where:
+            self.places.clear()
+        while isinstance(self.screen, ModalScreen):
+            self.pop_screen()
+        self.switch_mode(mode)
+        while where and len(self.screen_stack) > 1:
+            self.pop_screen()
+        screen = self.screen
+        if where and isinstance(screen, ModeScreen):
+            screen.call_after_refresh(screen.arrive, **where)
+        self.refresh_status()
 
     def delay_update(self, delay: float = 0.05) -> None:  # noqa: ARG002 - Textual's
         """As the base class, but draw again once the mode's screen is laid out and filled, and not after a fixed time."""
@@ -126,7 +172,7 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
 
         self.call_next(call_when_idle)
 
-    # What it says
+    # Drawing and messages
 
     def get_driver_class(self) -> type[Driver]:
         """Textual's own, but for terminals the one that sleeps until a key comes."""
@@ -146,61 +192,8 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
 
         return [*filters, AsciiOnly()]
 
-    def tell(
-        self,
-        message: str,
-        *,
-        severity: SeverityLevel = "information",
-        hint: str | None = None,
-        over: Callable[[], bool] | None = None,
-    ) -> None:
-        """Tell what happened; nothing in it is markup. `hint` says what to do.
-
-        What went well is told in the status bar (`over` as of `say`), over nothing; a warning or an error is a notification,
-        and errors stay longer.
-        """
-        if severity == "information":
-            self.say(f"{message}; {hint}" if hint else message, over=over)
-            return
-        text = safe_text(message) + (f"\n{safe_text(hint)}" if hint else "")
-        timeout = ERROR_SECONDS if severity == "error" else SECONDS
-        self.notify(text, severity=severity, markup=False, timeout=timeout)
-
-    def say(
-        self,
-        message: str,
-        severity: str = "information",
-        *,
-        details: str = "",
-        over: Callable[[], bool] | None = None,
-    ) -> None:
-        """A message in the status bar, which goes after a while; a warning that is too long for it is a notification.
-
-        `details` stand behind it in brackets, whole or not at all. The message is removed sooner if `over()` becomes true: what
-        it says has ended, or was done.
-        """
-        if cell_len(message) > self.size.width - 2 and severity in ("warning", "error"):
-            self.tell(message, severity=cast("SeverityLevel", severity))
-            return
-        told = self.message = (message, severity)
-        self.details, self.message_over = details, over
-        self._show_message()
-
-        def forget() -> None:
-            if self.message is told:
-                self.message = ("", "information")
-                self._show_message()
-
-        self.set_timer(SECONDS if len(self.screen_stack) > 1 else SAID_SECONDS, forget)
-
-    def drop_message_if_over(self) -> None:
-        """Remove the message if what it says is over."""
-        if self.message_over is not None and self.message_over():
-            self.message, self.message_over = ("", "information"), None
-            self._show_message()
-
-    def _show_message(self) -> None:
-        """In the status bar; of a dialog, which may lie over that, in the place of its keys."""
+    def _draw_message(self) -> None:
+        """Draw the message: in the status bar, and in a dialog, which may cover that, in the place of its keys."""
         self.refresh_status()
         if len(self.screen_stack) > 1:
             from mcptest_tui.widgets.modals import Modal
@@ -213,8 +206,7 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
         for notice in list(self._notifications):
             if notice.severity != "error":
                 self._unnotify(notice)
-        if self.message[1] != "error":
-            self.message = ("", "information")
+        self.messages.clear()
 
     def _refresh_notifications(self) -> None:
         """As the base class, which leaves an empty row where a notification was taken away."""
@@ -230,23 +222,28 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
         One that has just opened the editor, and comes again at once, isn't typed into the file.
         """
         opened, self._opened_edit = self._opened_edit, ("", 0.0)
-        if priority and opened[0] == key and self.key_time < opened[1] + REPEAT_SECONDS and is_typed(self.screen, key):
-            self._opened_edit = key, self.key_time
-            self.say(f"not typed: {key_shown(key)} had just opened Edit", IDLE)
+        if (
+            priority
+            and opened[0] == key
+            and self.key_queue.key_time < opened[1] + REPEAT_SECONDS
+            and is_typed(self.screen, key)
+        ):
+            self._opened_edit = key, self.key_queue.key_time
+            self.messages.show(f"not typed: {key_shown(key)} had just opened Edit", IDLE)
             return True
         mode = self._current_mode
         if await super()._check_bindings(key, priority):
             if self._current_mode == "edit" != mode:
-                self._opened_edit = key, self.key_time
-            if self.message[1] == IDLE:
-                self.say("")  # it was about another key
+                self._opened_edit = key, self.key_queue.key_time
+            if self.messages.current.severity == IDLE:
+                self.messages.show("")  # it was about another key
             return True
         if not priority:
             for node, bindings in self.screen._modal_binding_chain:
                 for binding in bindings.key_to_bindings.get(key, ()):
                     if binding.id in by_id() and not self._check_action_state(binding.action, node):
-                        told = node.idle_text(binding.action) if isinstance(node, ModeScreen) else ""
-                        self.say(told or idle_text(key, by_id()[binding.id][1]), IDLE)
+                        text = node.idle_text(binding.action) if isinstance(node, ModeScreen) else ""
+                        self.messages.show(text or idle_text(key, by_id()[binding.id][1]), IDLE)
                         return False
         return False
 
@@ -262,10 +259,10 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
             async with self.copying:
                 done = await copy(text, root, self.copy_to_clipboard, native=way != "osc52")
         except OSError as wrong:
-            self.tell(f"could not copy {what}: {wrong.strerror or wrong}", severity="error")
+            self.messages.notify(f"could not copy {what}: {wrong.strerror or wrong}", severity="error")
             return
-        said, details = done.said(what)
-        self.say(said, details=details)
+        text, details = done.said(what)
+        self.messages.show(text, details=details)
 
     def problem(self, error: BaseException) -> bool:
         """A bug of ours: told in a panel, once. False when there are so many that going on makes no sense."""
@@ -279,7 +276,7 @@ class BaseApp(KeyOrder, Sturdy, App[int]):
 
         report = problems.report(error)
         if isinstance(self.screen, ErrorPanel):
-            self.say(title_of(error), "error")
+            self.messages.show(title_of(error), "error")
         else:
             self.push_screen(
                 ErrorPanel(error, report), lambda answer: self.copy(report, "the report") if answer == "copy" else None

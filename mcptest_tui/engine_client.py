@@ -1,8 +1,8 @@
-"""The engine child as the workbench sees it: commands asked, events taken, and a child that goes is started again.
+"""The engine process as the workbench sees it: sends commands, takes events, and starts a process that has ended again.
 
 Everything happens on the loop that `start` was called on. Events are handed on synchronously as their lines come; the lines are
-small, because the child cuts what is large before it writes. The surprising thing: nobody here waits for the child with a
-clock. An ask ends with its answer or with the child.
+small, because the child cuts what is large before it writes. The surprising thing: there are no time limits. A request ends
+with its answer or with the child.
 """
 
 from __future__ import annotations
@@ -89,11 +89,11 @@ class EngineClient:
             self._over = f"the engine cannot be started: {wrong.strerror or wrong}"
             raise EngineError(self._over) from None
 
-    async def ask(self, do: str, **arguments: object) -> Any:
-        """What the engine answers. While it is being started again this waits for the new one.
+    async def request(self, do: str, **arguments: object) -> Any:
+        """Send a command and return the answer; wait for a new engine process while there is none.
 
         Raises: EngineError when it refuses, is lost before it has answered, or is gone for good. When the caller is cancelled,
-        the engine is told that nobody waits.
+        so is the command.
         """
         while self._child is None and not self._over:
             assert self._up is not None
@@ -109,15 +109,15 @@ class EngineClient:
         try:
             return await answer
         except asyncio.CancelledError:
-            self.tell("forget", number=number)
+            self.send("forget", number=number)
             raise
         finally:
             self._asked.pop(number, None)
 
-    def tell(self, do: str, **arguments: object) -> None:
-        """Give a command without waiting; one that is refused comes back as the event `command.failed`.
+    def send(self, do: str, **arguments: object) -> None:
+        """Send a command without an answer; one that is refused comes back as the event `command.failed`.
 
-        With no child at this moment it is lost, but for those that set something, which every new child is told.
+        Without a child it is lost, except those that set something, which are sent to every new child.
         """
         self._remember(do, arguments)
         if self._child is not None:

@@ -8,14 +8,16 @@ behind `ctrl+f` lands in the text. So a mark follows each key that is no letter 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS, IGNORE_SEQUENCE
-from textual.app import App
 from textual.message import Message
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from textual.app import App
     from textual.timer import Timer
     from textual.widget import Widget
 
@@ -39,12 +41,13 @@ class KeyDone(Message):
         self.target, self.left = target, left
 
 
-class KeyOrder(App[int]):
-    """A mixin of `Workbench`. A screen with `holds_keys` gets none until it is ready for them."""
+class KeyQueue:
+    """The keys of an app that wait. A screen with `holds_keys` gets none until it is ready for them."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._typed: deque[events.Key | events.Paste] = deque()
+    def __init__(self, app: App[Any], deliver: Callable[[events.Event], Awaitable[None]]) -> None:
+        """`deliver` does with an event what Textual does."""
+        self._app, self._deliver = app, deliver
+        self._waiting: deque[events.Key | events.Paste] = deque()
         self._mark: KeyDone | None = None
         self._watchdog: Timer | None = None
         self._holding = False
@@ -55,37 +58,43 @@ class KeyOrder(App[int]):
     @property
     def is_typing(self) -> bool:
         """Whether keys wait, or one is on its way."""
-        return bool(self._typed) or self._mark is not None
+        return bool(self._waiting) or self._mark is not None
 
-    async def on_event(self, event: events.Event) -> None:
-        """As the base class, but for keys and pasted text, which stand in a queue."""
-        if isinstance(event, (events.Key, events.Paste)) and not self.screen_stack:
-            return  # at the end, when nothing takes keys any more
-        if isinstance(event, (events.Key, events.Paste)) and not event.is_forwarded:
+    async def handle(self, event: events.Event) -> None:
+        """Deliver an event; keys and pasted text in their turn, and not at the end, when no screen takes them."""
+        if not isinstance(event, (events.Key, events.Paste)):
+            await self._deliver(event)
+        elif not self._app.screen_stack:
+            return
+        elif event.is_forwarded:
+            await self._deliver(event)
+        else:
             if isinstance(event, events.Key) and event.key.startswith("alt+"):
                 event.character = None  # Textual's fields type whatever has a character
-            self._typed.append(event)
+            self._waiting.append(event)
             if self._mark is None:
                 await self._send_next()
-            elif self._watchdog is None:
-                self._watchdog = self.set_timer(PATIENCE_SECONDS, self._look_for_mark)
-        else:
-            await super().on_event(event)
+            else:
+                self._start_watchdog()
 
-    async def on_key_done(self, event: KeyDone) -> None:
-        """A mark has come all the way."""
+    async def key_done(self, event: KeyDone) -> None:
+        """A mark has come all the way to the app."""
         event.stop()
         if event is not self._mark:
             return
         if event.left:
             self._send_mark(event.target, event.left - 1)
         else:
-            self.call_later(self._go_on)  # behind the focus that the key may have given to somebody else
+            self._app.call_later(self._go_on)  # behind the focus that the key may have given to somebody else
+
+    def _start_watchdog(self) -> None:
+        if self._watchdog is None:
+            self._watchdog = self._app.set_timer(PATIENCE_SECONDS, self._look_for_mark)
 
     async def _look_for_mark(self) -> None:
         self._looks += 1
         if self._mark is not None and self._mark.target.is_attached and self._looks < MOST_LOOKS:
-            self._watchdog = self.set_timer(PATIENCE_SECONDS, self._look_for_mark)
+            self._watchdog = self._app.set_timer(PATIENCE_SECONDS, self._look_for_mark)
         else:
             await self._go_on()
 
@@ -97,35 +106,35 @@ class KeyOrder(App[int]):
         await self._send_next()
 
     async def _send_next(self) -> None:
-        if not self._typed or self._holding or not self.screen_stack:
+        if not self._waiting or self._holding or not self._app.screen_stack:
             return
-        if getattr(self.screen, "holds_keys", False):
+        if getattr(self._app.screen, "holds_keys", False):
             self._holding = True
-            self.set_timer(HELD_SECONDS, self._look_again)
+            self._app.set_timer(HELD_SECONDS, self._release)
             return
-        while self._typed and self._is_letter(self._typed[0]):
-            await self._send(self._typed.popleft())
-        if not self._typed:
+        while self._waiting and self._is_letter(self._waiting[0]):
+            await self._send(self._waiting.popleft())
+        if not self._waiting:
             return
-        await self._send(self._typed.popleft())
-        self._send_mark(self.focused or self.screen, _ROUNDS - 1)
-        if self._typed and self._watchdog is None:
-            self._watchdog = self.set_timer(PATIENCE_SECONDS, self._look_for_mark)
+        await self._send(self._waiting.popleft())
+        self._send_mark(self._app.focused or self._app.screen, _ROUNDS - 1)
+        if self._waiting:
+            self._start_watchdog()
 
     async def _send(self, event: events.Key | events.Paste) -> None:
         self.key_time = event.time
-        await super().on_event(event)
+        await self._deliver(event)
 
     def _is_letter(self, event: events.Key | events.Paste) -> bool:
         """Whether the focused widget takes the key as text, so that nothing behind it need wait."""
-        focused = self.focused
+        focused = self._app.focused
         return (
             isinstance(event, events.Key)
             and focused is not None
             and focused.check_consume_key(event.key, event.character)
         )
 
-    async def _look_again(self) -> None:
+    async def _release(self) -> None:
         self._holding = False
         if self._mark is None:
             await self._send_next()
@@ -133,4 +142,4 @@ class KeyOrder(App[int]):
     def _send_mark(self, target: Widget, left: int) -> None:
         self._mark = KeyDone(target, left)
         if not target.post_message(self._mark):
-            self.call_later(self._go_on)
+            self._app.call_later(self._go_on)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcptest_tui.base_app import BaseApp
-    from mcptest_tui.reviews import Reviews
-    from mcptest_tui.runs import Runs
 
 CLOSE_SECONDS = 1.2
 HANGUP_SECONDS = 20.0
@@ -31,8 +29,8 @@ SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 class Leaving:
     """How the workbench ends."""
 
-    def __init__(self, app: BaseApp, runs: Runs, reviews: Reviews) -> None:
-        self._app, self._runs, self._reviews = app, runs, reviews
+    def __init__(self, app: BaseApp, restore_title: Callable[[], None]) -> None:
+        self._app, self._restore_title = app, restore_title
         self._left = self._gone = False
 
     def listen(self) -> None:
@@ -46,13 +44,13 @@ class Leaving:
             signal.signal(signal.SIGCONT, partial(self._go_on, signal.getsignal(signal.SIGCONT), redraw))
             when_hung_up(lambda: loop.call_soon_threadsafe(self._on_signal, signal.SIGHUP), self._swallow)
 
-    def ask(self) -> None:
+    def confirm(self) -> None:
         """Quit, after a question when text is unsaved or a run is on."""
         unsaved = [name for screen in self._app.work_screens() for name in screen.unsaved()]
         lines = [f"Unsaved: {', '.join(unsaved)} (saved as a draft)"] if unsaved else []
-        if self._runs.progress.busy:
+        if self._app.runs.progress.busy:
             lines.append("A run is active; its servers will be ended.")
-        undecided = self._reviews.unwritten()
+        undecided = self._app.reviews.unwritten()
         lines += [undecided] if undecided else []
         if not lines:
             self._leave(0)
@@ -86,7 +84,7 @@ class Leaving:
             with kept("unsaved text"):
                 screen.flush_drafts()
         with kept("the session"):
-            self._app.save_session()
+            self._app.session.save()
         self._app.is_ending = True
         with kept("the last events"):
             self._app.bridge.close()
@@ -94,7 +92,7 @@ class Leaving:
             await asyncio.wait_for(self._app.engine.close(), CLOSE_SECONDS)
 
     def _on_signal(self, number: signal.Signals) -> None:
-        if number is signal.SIGHUP and self._app._driver is not None and _terminal_gone():
+        if number is signal.SIGHUP and self._app._driver is not None and _is_terminal_closed():
             # Textual's thread that wrote to it has ended with it: whoever goes on writing waits for ever.
             self._app._driver.write = _nowhere  # type: ignore[method-assign]
             self._gone = True
@@ -105,7 +103,7 @@ class Leaving:
         on an empty screen only what changes.
         """
         driver = self._app._driver
-        if driver is None or _terminal_gone():
+        if driver is None or _is_terminal_closed():
             return
         was_told = getattr(driver, "_must_signal_resume", True)
         if not was_told:
@@ -140,14 +138,14 @@ class Leaving:
             if self._gone:
                 os._exit(code)  # there is nothing to be put back in order
             self._app.exit(code)
-            self._app.give_title_back()
+            self._restore_title()
 
 
 def _nowhere(data: str) -> None:
     """Where output goes once there is no terminal."""
 
 
-def _terminal_gone() -> bool:
+def _is_terminal_closed() -> bool:
     import termios
 
     try:

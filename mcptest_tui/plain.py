@@ -15,7 +15,6 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from mcptest_engine.core.errors import did_you_mean
@@ -42,7 +41,6 @@ from mcptest_tui.words import OWN_KEYS, mark, took_shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
 
-    from mcptest_tui.base_app import BaseApp
     from mcptest_tui.state.store import TestRow
     from mcptest_tui.state.text_lines import TextLine
 
@@ -101,6 +99,15 @@ class Printer:
         except OSError:
             self.is_closed = True
 
+    def notify(self, text: str, *, hint: str | None = None, **_: object) -> None:
+        """Print a message, and what to do about it."""
+        for part in filter(None, (text, hint)):
+            self.put(*sanitise(part).split("\n"))
+
+    def show(self, text: str, severity: str = "", **_: object) -> None:  # noqa: ARG002 - as of `MessageOutput`
+        """Print what the status bar would show."""
+        self.put(one_line(text, LONGEST))
+
     def put_text(self, lines: Iterable[TextLine]) -> None:
         """Print what a pane of the workbench shows, its marks as words."""
         for line in lines:
@@ -126,9 +133,7 @@ class Printer:
 
 
 class PlainWorkbench:
-    """One session of lines. For `Runs`, `Suites` and `Reviews` it is the app."""
-
-    app_focus = True
+    """One session of lines: the `Host` of `Suites`, `Runs` and `Reviews`."""
 
     def __init__(self, paths: list[str], *, color: bool = False) -> None:
         OWN_KEYS.update({action: (f"`{command}`",) for action, command in SPOKEN.items()})  # what messages name as keys
@@ -136,38 +141,27 @@ class PlainWorkbench:
         self.folder = Path.cwd()
         self.workspace = find_workspace(self.folder)
         self.store, self.view = Store(), RunView()
-        self.bridge = SimpleNamespace(take=self._take)
         self.engine = EngineClient(self._take, self._engine_changed)
         self.engine_ready = asyncio.Event()
         self.watch_mode = self.config.watch
-        self.message, self.current_mode = ("", ""), ""
-        app = cast("BaseApp", self)
-        self.suites = Suites(app, paths, [])
-        self.runs = Runs(app, self.suites)
-        self.reviews = Reviews(app, self.runs)
-        self.out = Printer(self.store, self.workspace, color=color)
+        self.current_mode = ""
+        self.out = self.messages = Printer(self.store, self.workspace, color=color)
+        self.suites = Suites(self, paths, [])
+        self.runs = Runs(self, self.suites, self._take)
+        self.reviews = Reviews(self, self.runs)
         self._tasks = set[asyncio.Task[Any]]()
         self._proposals, self._shown = 0, 0
         self._last: list[str] = []
         self._unsound: set[str] = set()
         self._quitting = False
 
-    # What the workbench's parts ask of an app
+    # The host
 
     def run_worker(self, work: Any, **_: object) -> None:
         """Do something beside everything else; it is waited for before the next line of a pipe is read."""
         task: asyncio.Task[Any] = asyncio.ensure_future(work() if callable(work) else work)
         self._tasks.add(task)
         task.add_done_callback(self._worked)
-
-    def tell(self, message: str, *, hint: str | None = None, **_: object) -> None:
-        """Print a notification, and what to do about it."""
-        for text in filter(None, (message, hint)):
-            self.out.put(*sanitise(text).split("\n"))
-
-    def say(self, message: str, severity: str = "", **_: Any) -> None:  # noqa: ARG002 - as of the app
-        """Print what the status bar would show."""
-        self.out.put(one_line(message, LONGEST))
 
     def work_screens(self) -> tuple[()]:
         """None: `--plain` has no screens."""
@@ -204,7 +198,7 @@ class PlainWorkbench:
     def _worked(self, task: asyncio.Task[object]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (wrong := task.exception()) is not None:
-            self.tell(f"this is a bug in mcptest: {type(wrong).__name__}: {wrong}")
+            self.out.notify(f"this is a bug in mcptest: {type(wrong).__name__}: {wrong}")
 
     # What the engine says
 
@@ -245,7 +239,7 @@ class PlainWorkbench:
             self.runs.progress.forget()
             self.store.interrupt()
             hint = "it is started again; results stay" if state == "lost" else "quit and start mcptest again"
-            self.tell(f"the engine stopped ({message})", hint=hint)
+            self.out.notify(f"the engine stopped ({message})", hint=hint)
 
     # Lines in
 
@@ -274,7 +268,7 @@ class PlainWorkbench:
                 try:
                     await self.do(typed)
                 except Exception as wrong:  # noqa: BLE001 - one line that trips us must not cost the session
-                    self.tell(f"this is a bug in mcptest: {type(wrong).__name__}: {wrong}")
+                    self.out.notify(f"this is a bug in mcptest: {type(wrong).__name__}: {wrong}")
         finally:
             await self.engine.close()
         return 0
@@ -288,7 +282,7 @@ class PlainWorkbench:
             await self.suites.search()
             await self.reviews.refresh()
         except (EngineError, OSError) as wrong:
-            self.tell(f"the engine did not start: {wrong}", hint="`mcptest run` works without it")
+            self.out.notify(f"the engine did not start: {wrong}", hint="`mcptest run` works without it")
             self.engine_ready.set()  # what asks it is refused, and does not wait for it
         tests, suites = len(self.store.order), len(self.store.documents)
         if suites:

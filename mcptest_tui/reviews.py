@@ -13,7 +13,7 @@ from mcptest_tui.state.reviewing import ACCEPT, REJECT, Reviewing, item_of
 from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
-    from mcptest_tui.base_app import BaseApp
+    from mcptest_tui.host import Host
     from mcptest_tui.runs import Runs
     from mcptest_tui.state.reviewing import Item
 
@@ -23,8 +23,8 @@ MODE = "review"
 class Reviews:
     """Asks the engine; the screen shows `state`."""
 
-    def __init__(self, app: BaseApp, runs: Runs) -> None:
-        self._app, self._runs = app, runs
+    def __init__(self, host: Host, runs: Runs) -> None:
+        self._host, self._runs = host, runs
         self.state = Reviewing()
         self.is_read = False
         self.is_reading = False
@@ -39,7 +39,7 @@ class Reviews:
     @property
     def folder(self) -> str:
         """Where proposals are kept, to be watched."""
-        return str(self._app.workspace.data_dir / "proposals")
+        return str(self._host.workspace.data_dir / "proposals")
 
     @property
     def badge(self) -> dict[str, str]:
@@ -51,7 +51,7 @@ class Reviews:
     def read(self) -> None:
         """Ask what waits, beside everything else; of several askings the last counts."""
         self.is_reading = True
-        self._app.run_worker(self._read, group="review.read", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+        self._host.run_worker(self._read, group="review.read", exclusive=True, exit_on_error=False)
 
     def take_events(self, events: list[dict[str, Any]]) -> None:
         """A run that has ended may have something to propose."""
@@ -68,9 +68,9 @@ class Reviews:
         await self._read()
 
     async def _read(self) -> None:
-        await self._app.engine_ready.wait()
+        await self._host.engine_ready.wait()
         try:
-            answer = await self._app.engine.ask("review_list")
+            answer = await self._host.engine.request("review_list")
         except EngineError as wrong:
             self.problem = wrong.message if wrong.kind != "gone" else ""
         else:
@@ -81,18 +81,18 @@ class Reviews:
     def _take(self, answer: dict[str, Any]) -> None:
         problems = [str(problem) for problem in answer.get("problems", ())]
         if problems and self.problem != problems[0]:
-            self._app.say(problems[0], "warning")
+            self._host.messages.show(problems[0], "warning")
         self.problem, self.is_read = problems[0] if problems else "", True
         self.can_undo = bool(answer.get("can_undo"))
         self.state.put(item_of(told) for told in answer.get("items", ()))
         self._about.update(item.file for item in self.state.items)
 
     def _changed(self) -> None:
-        for screen in self._app.work_screens():
+        for screen in self._host.work_screens():
             if screen.MODE == MODE:
                 screen.caught_up()
             screen.refresh_bindings()
-        self._app.refresh_status()
+        self._host.refresh_status()
 
     # Writing
 
@@ -101,19 +101,19 @@ class Reviews:
         if self.is_writing or not self.state.unwritten:
             return
         self.is_writing = True
-        self._app.run_worker(self._write, group="review.write", exit_on_error=False)  # type: ignore[arg-type]
+        self._host.run_worker(self._write, group="review.write", exit_on_error=False)
 
     def undo(self) -> None:
         """Take the last write back."""
         if not self.is_writing:
             self.is_writing = True
-            self._app.run_worker(self._undo, group="review.write", exit_on_error=False)  # type: ignore[arg-type]
+            self._host.run_worker(self._undo, group="review.write", exit_on_error=False)
 
     async def _write(self) -> None:
         try:
-            done = await self._app.engine.ask("review_decide", decisions=self.state.to_write())
+            done = await self._host.engine.request("review_decide", decisions=self.state.to_write())
         except EngineError as wrong:
-            self._app.tell(wrong.message, severity="error", hint=wrong.hint)
+            self._host.messages.notify(wrong.message, severity="error", hint=wrong.hint)
             if wrong.kind == "gone":
                 self.read()
             return
@@ -122,38 +122,38 @@ class Reviews:
         self.can_undo, self.written = bool(done.get("can_undo")), done["texts"]
         refused = {one["id"] for one in done["refused"]}
         taken = [item for item in self.state.accepted() if item.kind == "snapshot" and item.id not in refused]
-        self.state.mark_written(refused)
+        self.state.remove_decided(refused)
         for one in done["refused"][:3]:
-            self._app.tell(f"{one['title']}: {one['reason']}", severity="warning", hint="it stays open")
-        self._app.say(_said(done))
+            self._host.messages.notify(f"{one['title']}: {one['reason']}", severity="warning", hint="it stays open")
+        self._host.messages.show(_said(done))
         self.read()
         if done["written"]:
-            self._app.documents_changed(list(done["written"]))
+            self._host.documents_changed(list(done["written"]))
         self._run_again(taken)
 
     def _run_again(self, snapshots: list[Item]) -> None:
         """The tests of these snapshots: no suite has changed with them, by which a save would know."""
         tests = {(item.file, test) for item in snapshots for test in item.tests}
-        ids = [row.id for row in self._app.store.rows.values() if (row.path, row.name) in tests]
-        if ids and self._app.watch_mode != "off":
+        ids = [row.id for row in self._host.store.rows.values() if (row.path, row.name) in tests]
+        if ids and self._host.watch_mode != "off":
             self._runs.start_unasked(ids, f"written {MARKS['arrow']} ")
 
     async def _undo(self) -> None:
         try:
-            undone = await self._app.engine.ask("review_undo")
+            undone = await self._host.engine.request("review_undo")
         except EngineError as wrong:
-            self._app.say(wrong.message, "warning")
+            self._host.messages.show(wrong.message, "warning")
             return
         finally:
             self.is_writing = False
         self.can_undo, self.written = bool(undone.get("can_undo")), []
         for path, reason in undone["refused"]:
-            self._app.tell(f"{path}: {reason}", severity="warning", hint="the others are unchanged")
-        self._app.say(f"undone: {counted(len(undone['restored']), 'file')} as before")
+            self._host.messages.notify(f"{path}: {reason}", severity="warning", hint="the others are unchanged")
+        self._host.messages.show(f"undone: {counted(len(undone['restored']), 'file')} as before")
         self.read()
         if undone["restored"]:
-            root = self._app.workspace.root
-            self._app.documents_changed([str(root / path) for path in undone["restored"]])
+            root = self._host.workspace.root
+            self._host.documents_changed([str(root / path) for path in undone["restored"]])
 
     # Leaving
 

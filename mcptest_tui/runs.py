@@ -1,4 +1,4 @@
-"""Asking for runs and stopping them, by hand and at a save."""
+"""Starts and stops runs, by hand and at a save."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from mcptest_tui.state.progress import CANCELLED, Progress
 from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from mcptest_engine.safety.tool_classes import ToolClass
-    from mcptest_tui.base_app import BaseApp
+    from mcptest_tui.bridge import Event
+    from mcptest_tui.host import Host
     from mcptest_tui.suites import Suites
 
 WATCH = ("off", "affected", "all")
 
 
 class Runs:
-    """One queue of runs: the engine's. Here is what was asked and what came of it."""
+    """The runs that were requested; the queue is the engine's."""
 
-    def __init__(self, app: BaseApp, suites: Suites) -> None:
-        self._app, self._suites = app, suites
+    def __init__(self, host: Host, suites: Suites, emit: Callable[[Event], None]) -> None:
+        """`emit` takes an event as if the engine had sent it."""
+        self._host, self._suites, self._emit = host, suites, emit
         self._keys = count(1)
         self.progress = Progress(time.monotonic)
         self.bail = False
@@ -36,17 +38,19 @@ class Runs:
         self._asked_early: set[str] | None = None
         """The suites that ran when all were asked for while others were still looked for; those run once they are read."""
 
-    def start(self, path: str | None, ids: Iterable[str] | None, *, by_key: bool = True) -> list[str]:
+    def start(self, path: str | None, ids: Iterable[str] | None = None, *, by_key: bool = True) -> list[str]:
         """Run these tests (of the suite at `path`, or wherever they are), or all; returns the keys of the runs.
 
         `by_key` says that a person asked for it; else it is a save.
         """
-        store = self._app.store
+        store = self._host.store
         wanted: dict[str, list[str] | None] = {}
         if ids is None and path is None and not self._suites.searched:
             self._asked_early = set(store.documents)
             if not store.documents:
-                self._app.say("the suites are being read; then all tests run", over=lambda: self._asked_early != set())
+                self._host.messages.show(
+                    "the suites are being read; then all tests run", is_over=lambda: self._asked_early != set()
+                )
                 return []
         if ids is None:
             wanted = dict.fromkeys([path] if path is not None else store.documents)
@@ -71,21 +75,25 @@ class Runs:
             self._unasked.add(key)
             self._run_by_key.update(listed if by_key else ())
             store.queue(key, listed)
-            self._app.run_worker(self._ask(key, place, tests), group="run.ask", exit_on_error=False)
-            self.progress.ask(key, len(listed))  # last: a run that could not be begun would be waited for without end
+            self._host.run_worker(self._request_run(key, place, tests), group="run.ask", exit_on_error=False)
+            self.progress.request(
+                key, len(listed)
+            )  # last: a run that could not be begun would be waited for without end
             keys.append(key)
         if not keys:
-            self._app.tell("there is nothing to run", severity="warning", hint=self._why_nothing(wanted, unsound))
+            self._host.messages.notify(
+                "there is nothing to run", severity="warning", hint=self._why_nothing(wanted, unsound)
+            )
         elif unsound:
-            self._app.say(f"without {self._named(unsound)}, which has problems", "warning")
-        self._app.refresh_status()
+            self._host.messages.show(f"without {self._named(unsound)}, which has problems", "warning")
+        self._host.refresh_status()
         return keys
 
     def documents_read(self) -> None:
         """Start what a key asked for before all suites were found."""
         if self._asked_early is None:
             return
-        asked, documents = self._asked_early, self._app.store.documents
+        asked, documents = self._asked_early, self._host.store.documents
         late = [path for path in documents if path not in asked]
         asked.update(late)
         for path in late:
@@ -102,30 +110,31 @@ class Runs:
             self.cancel()
             return
         self.progress.stop(run)
-        self._app.engine.tell("cancel", run=run)
+        self._host.engine.send("cancel", run=run)
         others = counted(len(self.progress.waiting), "other")
-        self._app.say(
-            f"stopped this run; {key_of('run.stop.all')} stops the {others} too", over=lambda: not self.progress.waiting
+        self._host.messages.show(
+            f"stopped this run; {key_of('run.stop.all')} stops the {others} too",
+            is_over=lambda: not self.progress.waiting,
         )
-        self._app.refresh_status()
+        self._host.refresh_status()
 
     def cancel(self) -> None:
         """Stop the run that is on and all that wait, also those of suites that are still looked for."""
         self._asked_early = None
         if not self.progress.busy:
-            self._app.say("nothing is running")
+            self._host.messages.show("nothing is running")
             return
         self.progress.stop()
         for key in list(self._unasked):  # the engine does not know of these yet
             self._show_failure(key, message="cancelled before it began", kind=CANCELLED)
         self._unasked.clear()
-        self._app.engine.tell("cancel")
-        self._app.refresh_status()
+        self._host.engine.send("cancel")
+        self._host.refresh_status()
 
     def saved(self, paths: list[str], documents: list[Any]) -> None:
         """After a save: run what the watch mode says."""
         paths = [path for path in paths if not self._is_output(path)]
-        if self._app.watch_mode == "off" or not documents or not paths:
+        if self._host.watch_mode == "off" or not documents or not paths:
             return
         tests = self.due(paths, documents)
         name = paths[0].rpartition("/")[2] if len(paths) == 1 else counted(len(paths), "file")
@@ -135,7 +144,7 @@ class Runs:
         """Run these tests though no key asked for it, but for those that act or spend: they are shown as waiting."""
         from mcptest_tui.state.affected import why_it_waits
 
-        store, listed = self._app.store, self._listed_classes()
+        store, listed = self._host.store, self._listed_classes()
         for test in tests:
             row = store.rows[test]
             row.waits = why_it_waits(row, listed, self._run_by_key)
@@ -145,12 +154,12 @@ class Runs:
         if waiting:
             whose = store.rows[waiting[0]].waits if len(waiting) == 1 else "they act or spend"
             waits = "waits" if len(waiting) == 1 else "wait"
-            key = key_of("run.this", typing=self._app.current_mode == "edit")
+            key = key_of("run.this", typing=self._host.current_mode == "edit")
             told.append(f"{counted(len(waiting), 'test')} {waits} for {key}: {whose}")
-            for screen in self._app.work_screens():
+            for screen in self._host.work_screens():
                 screen.tests_wait()
         if told:
-            self._app.say(said + ", ".join(told))
+            self._host.messages.show(said + ", ".join(told))
         if started:
             self.start(None, started, by_key=False)
 
@@ -160,7 +169,7 @@ class Runs:
 
         return {
             (suite, server, tool.name): classify(tool.data)
-            for screen in self._app.work_screens()
+            for screen in self._host.work_screens()
             for suite, server, tool in screen.tools()
         }
 
@@ -173,7 +182,7 @@ class Runs:
         if known:
             return True
         name = path.rpartition("/")[2]
-        self._app.tell(
+        self._host.messages.notify(
             f"{name} changes with every run; it no longer starts a run",
             severity="warning",
             hint=f"{key_of('run.this')} runs by hand",
@@ -181,46 +190,42 @@ class Runs:
         return True
 
     def take_events(self, events: list[dict[str, Any]]) -> None:
-        """Say what ended, and what could not be run."""
+        """Show which runs failed or were stopped, and the engine's warnings."""
         for event in events:
-            if event.get("event") == "run.finished" and not self._app.app_focus:
-                long = self._app.config.bell_seconds  # rings when the terminal is not looked at
-                if 0 < long < (self.progress.last_seconds or 0):
-                    self._app.bell()
-            elif event.get("event") == "run.failed":
+            if event.get("event") == "run.failed":
                 if event.get("kind") == CANCELLED:
-                    self._app.say("stopped")
+                    self._host.messages.show("stopped")
                     continue
                 message, hint = str(event.get("message", "the run failed")), event.get("hint")
-                self._app.tell(message, severity="error", hint=str(hint) if hint else None)
+                self._host.messages.notify(message, severity="error", hint=str(hint) if hint else None)
             elif event.get("event") == "command.failed":
-                self._app.say(str(event.get("message", "")), "error")
+                self._host.messages.show(str(event.get("message", "")), "error")
             elif event.get("event") == "warned":
-                self._app.say(str(event.get("message", "")), "warning")
+                self._host.messages.show(str(event.get("message", "")), "warning")
 
     def due(self, paths: list[str], documents: list[Any]) -> list[str]:
         """The tests that a save asks for."""
-        store = self._app.store
-        if self._app.watch_mode == "all":
+        store = self._host.store
+        if self._host.watch_mode == "all":
             touched = {document.path for document in documents if document.sound}
             return [row.id for row in store.rows.values() if row.path in touched]
         from mcptest_tui.state.affected import due
 
         return due(store, paths)
 
-    async def _ask(self, key: str, path: str, ids: list[str] | None) -> None:
+    async def _request_run(self, key: str, path: str, ids: list[str] | None) -> None:
         from mcptest_tui.engine_client import EngineError
 
         try:
-            await self._app.engine_ready.wait()
+            await self._host.engine_ready.wait()
             await self._suites.read_remembered(path)
             if key not in self._unasked:
                 return  # cancelled meanwhile
             self._unasked.discard(key)
-            self._app.store.update_digests(key)
-            await self._app.engine.ask("run", run=key, path=path, ids=ids)
+            self._host.store.update_digests(key)
+            await self._host.engine.request("run", run=key, path=path, ids=ids)
             if key in self.progress.unwanted:  # cancelled while there was no engine to tell
-                self._app.engine.tell("cancel", run=key)
+                self._host.engine.send("cancel", run=key)
         except EngineError as wrong:
             self._show_failure(key, message=wrong.message, hint=wrong.hint, kind=wrong.kind)
         except Exception:
@@ -229,15 +234,15 @@ class Runs:
             raise
 
     def _named(self, paths: list[str]) -> str:
-        first = self._app.workspace.relative(Path(paths[0]))
+        first = self._host.workspace.relative(Path(paths[0]))
         return first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"
 
     def _show_failure(self, key: str, **said: object) -> None:
-        self._app.bridge.take({"event": "run.failed", "run": key, **said})
+        self._emit({"event": "run.failed", "run": key, **said})
 
     def _why_nothing(self, wanted: dict[str, list[str] | None], unsound: list[str]) -> str:
         if unsound:
             return f"the suite has problems; {key_of('app.mode.2')} shows them"
-        if not self._app.store.rows:
+        if not self._host.store.rows:
             return "no tests are open"
         return f"these tests no longer exist; {key_of('run.all')} runs all" if not wanted else "the suite has no tests"

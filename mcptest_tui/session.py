@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.workspace.files import make_directory, read_file
@@ -15,6 +16,9 @@ from mcptest_tui.places import cache_dir, state_file
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mcptest_tui.host import Host
+    from mcptest_tui.suites import Suites
 
 VERSION = 1
 SIXTEEN = "terminal"
@@ -82,6 +86,48 @@ class SessionFile:
         make_directory(self.path.parent)
         write_atomic(self.path, text.encode())
         self._written = text
+
+
+class Session:
+    """What each screen remembers, by mode in `screens`; saved with the state of the app for the next start."""
+
+    def __init__(self, host: Host, suites: Suites, file: SessionFile, screens: dict[str, Any]) -> None:
+        self._host, self._suites = host, suites
+        self.file, self.screens = file, screens
+        self.is_touched = True
+        """Something has happened since it was saved last."""
+        self._cached_version = host.store.version
+        """That of the documents in the cache."""
+
+    def save(self) -> None:
+        """Write what is different from the disk. Folders without a suite are left alone."""
+        self.is_touched = False
+        store = self._host.store
+        if not store.documents:
+            return
+        self.screens.update({screen.MODE: screen.remember_all() for screen in self._host.work_screens()})
+        text = self.file.text_of(
+            {
+                "mode": self._host.current_mode,
+                "watch": self._host.watch_mode,
+                "files": self._suites.by_hand,
+                "screens": self.screens,
+                "verdicts": store.verdicts(),
+            }
+        )
+        with suppress(OSError):  # a disk that is full: there is nothing a person could do about a session
+            if text is not None:
+                self.file.save(text)
+        if self._cached_version != store.version:
+            with suppress(OSError):
+                self._suites.cache.save(store.documents.values())
+                self._cached_version = store.version
+
+    def texts(self, mode: str, name: str) -> list[str]:
+        """A list of texts that a screen remembers; what it remembers may be of any shape."""
+        memory = self.screens.get(mode)
+        found = memory.get(name) if isinstance(memory, dict) else None
+        return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
 
 
 def theme_at_start(configured: str, *, colours: str | None = "truecolor") -> str:

@@ -10,17 +10,17 @@ from mcptest_tui.widgets.mode_bar import MODES
 from mcptest_tui.widgets.status_bar import COUNTED, Status
 
 if TYPE_CHECKING:
-    from mcptest_tui.interface import AppInterface
+    from mcptest_tui.base_app import BaseApp
     from mcptest_tui.mode_screen import ModeScreen
 
 TITLES = dict(MODES)
 
 
-def status_of(app: AppInterface, screen: ModeScreen) -> Status:
+def status_of(app: BaseApp, screen: ModeScreen) -> Status:
     """One value with everything in it."""
     progress = app.runs.progress
     counts = app.store.counts
-    message, severity = app.message
+    message = app.messages.current
     return Status(
         running=progress.busy,
         text=_text(app),
@@ -33,14 +33,14 @@ def status_of(app: AppInterface, screen: ModeScreen) -> Status:
         spent=progress.spent.text,
         watch=app.watch_mode if app.store.documents else "",
         extra=screen.status_text(),
-        message=message,
-        details=app.details,
-        severity=severity,
+        message=message.text,
+        details=message.details,
+        severity=message.severity,
         mode=TITLES.get(screen.MODE, ""),
     )
 
 
-def _text(app: AppInterface) -> str:
+def _text(app: BaseApp) -> str:
     progress = app.runs.progress
     if progress.stopping:
         return "stopping"

@@ -24,7 +24,7 @@ from mcptest_tui.places import cache_dir
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcptest_tui.base_app import BaseApp
+    from mcptest_tui.host import Host
 
 MOST_LOOKED = 200
 """So many folders and entries of one are looked at before the first screen is shown."""
@@ -70,10 +70,10 @@ class DocumentCache:
 
 
 class Suites:
-    """Keeps `app.store`'s documents true to the disk."""
+    """Keeps the host's store's documents true to the disk."""
 
-    def __init__(self, app: BaseApp, paths: list[str], by_hand: list[str]) -> None:
-        self._app = app
+    def __init__(self, host: Host, paths: list[str], by_hand: list[str]) -> None:
+        self._host = host
         self.paths = paths or ["."]
         self.by_hand = by_hand
         """Suites that a person opened, wherever they lie."""
@@ -84,7 +84,7 @@ class Suites:
         self._states: dict[str, tuple[int, int, int] | None] = {}
         self._missed: dict[str, tuple[int, int, int] | None] = {}
         self._reading = asyncio.Lock()
-        self.cache = DocumentCache(app.workspace.root)
+        self.cache = DocumentCache(host.workspace.root)
 
     @property
     def nothing(self) -> str:
@@ -108,7 +108,7 @@ class Suites:
         near = set(self.near())
         for path, document in self.cache.load().items():
             if path in near or (path.startswith(folders) and os.path.isfile(path)):  # noqa: PTH113
-                self._app.store.put_document(document)
+                self._host.store.put_document(document)
 
     async def open_near(self) -> None:
         await self.read(self.near())
@@ -140,42 +140,44 @@ class Suites:
         """Read all others under the paths, and watch every file that was read."""
         self._complain()
         await self.read([path for path in await self._found() if path not in self._read])
-        left = [path for path in self._app.store.documents if path not in self._read]
+        left = [path for path in self._host.store.documents if path not in self._read]
         for path in left:  # remembered, and not a suite any more
-            self._app.store.drop_document(path)
-        if not self._app.store.documents:  # the first one may be written elsewhere at any time
+            self._host.store.drop_document(path)
+        if not self._host.store.documents:  # the first one may be written elsewhere at any time
             self._gone.update(f"{folder}/{name}" for folder in self._folders() for name in SUITE_FILES)
         self.searched = True
-        self._app.documents_read()
+        self._host.documents_read()
         self.watch()
 
     async def search_again(self) -> None:
         """Read suites that were made since, unless nothing was searched yet."""
         from mcptest_tui.engine_client import EngineError
 
-        if not self.searched or not self._app.engine_ready.is_set():
+        if not self.searched or not self._host.engine_ready.is_set():
             return
         try:
             found = await self._found()
         except EngineError:
             return  # it is told elsewhere that the engine is gone
-        fresh = [path for path in found if path not in self._app.store.documents]
+        fresh = [path for path in found if path not in self._host.store.documents]
         if fresh:
             await self.read(fresh)
             self.watch()
 
     async def _found(self) -> list[str]:
         folders = self._folders()
-        found = [item["path"] for item in await self._app.engine.ask("find", paths=folders)] if folders else []
+        found = [item["path"] for item in await self._host.engine.request("find", paths=folders)] if folders else []
         return self.without_unread(found)
 
     def without_unread(self, found: list[str]) -> list[str]:
         """The suites without the folders that cannot be read, each of which is told once."""
         unread = {path for path in found if os.path.isdir(path)}  # noqa: PTH112 - never raises
         if new := sorted(unread - self._unread):
-            first = one_line(self._app.workspace.relative(Path(new[0])), SHOWN)
+            first = one_line(self._host.workspace.relative(Path(new[0])), SHOWN)
             more = f" and {len(new) - 1} more" if len(new) > 1 else ""
-            self._app.tell(f"cannot read the folder {first}{more}: suites in it are left out", severity="warning")
+            self._host.messages.notify(
+                f"cannot read the folder {first}{more}: suites in it are left out", severity="warning"
+            )
         self._unread |= unread
         return [path for path in found if path not in unread]
 
@@ -186,7 +188,7 @@ class Suites:
             for path in paths:
                 before = state_of(Path(path))
                 document = await asyncio.to_thread(self._document, path)
-                if document is None and path in self._app.store.documents:
+                if document is None and path in self._host.store.documents:
                     await asyncio.sleep(AWAY_SECONDS)  # some editors move the old text away before they write the new
                     document = await asyncio.to_thread(self._document, path)
                 self._read.add(path)
@@ -194,12 +196,12 @@ class Suites:
                     self._drop(path)
                 else:
                     self._gone.discard(path)
-                    self._app.store.put_document(document)
+                    self._host.store.put_document(document)
                     self._states.update((file, state_of(Path(file))) for file in watched_by(document))
                     self._states[path] = before
                     read.append(document)
         if paths:
-            self._app.documents_read()
+            self._host.documents_read()
         return read
 
     async def read_remembered(self, path: str) -> None:
@@ -208,10 +210,10 @@ class Suites:
             await self.read([path])
 
     def _drop(self, path: str) -> None:
-        if path in self._app.store.documents:
+        if path in self._host.store.documents:
             self._gone.add(path)
-            self._app.tell(f"{self._app.workspace.relative(Path(path))} is gone", severity="warning")
-        self._app.store.drop_document(path)
+            self._host.messages.notify(f"{self._host.workspace.relative(Path(path))} is gone", severity="warning")
+        self._host.store.drop_document(path)
 
     async def read_changed(self, paths: list[str]) -> list[Document]:
         """Read again every suite that is made of one of these files."""
@@ -235,11 +237,11 @@ class Suites:
         state = state_of(Path(path))
         if path in self._missed and self._missed.pop(path) == state:
             return True
-        return path in self._app.store.documents and state is not None and self._states.get(path) == state
+        return path in self._host.store.documents and state is not None and self._states.get(path) == state
 
     def title(self) -> str:
         """What is open, for the mode bar: `weather.yml`, `weather.yml +2`."""
-        names = [path.rpartition("/")[2] for path in self._app.store.documents]
+        names = [path.rpartition("/")[2] for path in self._host.store.documents]
         if not names:
             return ""
         return names[0] if len(names) == 1 else f"{names[0]} +{len(names) - 1}"
@@ -247,21 +249,23 @@ class Suites:
     def watch(self) -> None:
         """Tell the engine which files to look at."""
         files: dict[str, None] = {}
-        for document in self._app.store.documents.values():
+        for document in self._host.store.documents.values():
             files.update(dict.fromkeys(watched_by(document)))
         files.update(dict.fromkeys(sorted(self._gone)))
-        for screen in self._app.work_screens():
+        for screen in self._host.work_screens():
             files.update(dict.fromkeys(screen.watched()))
-        self._app.engine.tell("watch", paths=[*files, *self._app.watched_files()])
+        self._host.engine.send("watch", paths=[*files, *self._host.watched_files()])
 
     def _complain(self) -> None:
         for path in self.paths:
             try:
                 Path(path).stat()
             except _NOT_THERE:
-                self._app.tell(f"there is no {one_line(path, SHOWN)}", severity="error")
+                self._host.messages.notify(f"there is no {one_line(path, SHOWN)}", severity="error")
             except OSError as wrong:
-                self._app.tell(f"cannot read {one_line(path, SHOWN)}: {wrong.strerror or wrong}", severity="error")
+                self._host.messages.notify(
+                    f"cannot read {one_line(path, SHOWN)}: {wrong.strerror or wrong}", severity="error"
+                )
 
     def _folders(self) -> list[str]:
         return [str(Path(path).absolute()) for path in self.paths if os.path.isdir(path)]  # noqa: PTH112 - never raises
@@ -271,7 +275,7 @@ class Suites:
         back = [path for path in sorted(self._gone) if os.path.realpath(path) in changed]
         return back + [
             path
-            for path, document in self._app.store.documents.items()
+            for path, document in self._host.store.documents.items()
             if changed & {os.path.realpath(file) for file in watched_by(document)}
         ]
 
@@ -284,4 +288,4 @@ class Suites:
             return None
         except OSError:
             pass  # it may be there: what is wrong with it is its document's to say
-        return document_of(Path(path), start_dir=self._app.folder, environ=dict(os.environ))
+        return document_of(Path(path), start_dir=self._host.folder, environ=dict(os.environ))

@@ -66,5 +66,5 @@ class ThemeBook:
 
     def _show_complaints(self) -> None:
         if self.complaints and self._app.is_running:
-            self._app.tell("\n".join(self.complaints[:3]), severity="warning", hint="the theme is left out")
+            self._app.messages.notify("\n".join(self.complaints[:3]), severity="warning", hint="the theme is left out")
             self.complaints.clear()

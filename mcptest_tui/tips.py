@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual.widgets import Static
 
 from mcptest_tui.session import read_state, remember
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from mcptest_tui.base_app import BaseApp
 
 SECONDS = 15
@@ -54,13 +52,14 @@ class Tips:
         self._line: TipLine | None = None
         self._is_due = False
 
-    def hear(self, events: Iterable[dict[str, Any]]) -> None:
+    def listen(self) -> None:
+        """Remove a tip with its mode: its keys mean other things in the next one."""
+        self._app.mode_change_signal.subscribe(self._app, lambda _: self.take_away(), immediate=True)
+
+    def run_finished(self) -> None:
         """A run has ended: how to see why a test failed, or what else there is."""
-        for event in events:
-            if (
-                event.get("event") == "run.finished" and self._app.current_mode == "tests"
-            ):  # its keys are those of the tests
-                self.tell("failure" if self._app.store.counts["fail"] else "passed")
+        if self._app.current_mode == "tests":  # its keys are those of the tests
+            self.show("failure" if self._app.store.counts["fail"] else "passed")
 
     def take_away(self) -> bool:
         """With Escape, and with another mode, where its keys mean other things; False without one."""
@@ -78,8 +77,8 @@ class Tips:
     def _become_due(self) -> None:
         self._is_due = True
 
-    def tell(self, name: str) -> None:
-        """Tell a tip, unless it was told before, none is wanted, or another one is still there."""
+    def show(self, name: str) -> None:
+        """Show a tip, unless it was shown before, tips are turned off, or another one is still there."""
         screen = self._app.work_screen
         if not self._app.config.tips or screen is None or self._line is not None:
             return

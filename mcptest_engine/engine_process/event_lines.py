@@ -126,11 +126,11 @@ class RunEventLines:
 def server_event_lines(send: Send, *, path: Path) -> Callable[[Event], None]:
     """The listener for servers that are started between two runs of the suite at `path`."""
 
-    def tell(event: Event) -> None:
+    def send_event(event: Event) -> None:
         if isinstance(event, (ServerStarting, ServerReady, ServerFailed)):
             send({"event": "server.state", "path": str(path), **server_state(event)})
 
-    return tell
+    return send_event
 
 
 def server_state(event: ServerStarting | ServerReady | ServerFailed) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from mcptest_tui.actions import Action
 
 
-def _quiet(name: str, title: str, keys: tuple[str, ...], action: str) -> Action:
-    """How to move and delete in a text: in the help, in no footer, in no palette."""
+def _text_action(name: str, title: str, keys: tuple[str, ...], action: str) -> Action:
+    """An action to move or delete in a text: it is in the help, but not in the footer or the palette."""
     return Action(f"editor.{name}", title, "", action, show=False, where="editor", palette=False, text_keys=keys)
 
 
@@ -160,36 +160,36 @@ ACTIONS: tuple[Action, ...] = (
         show=False,
         where="editor",
     ),
-    _quiet("up", "Up", ("up",), "cursor_up"),
-    _quiet("down", "Down", ("down",), "cursor_down"),
-    _quiet("left", "Left", ("left",), "cursor_left"),
-    _quiet("right", "Right", ("right",), "cursor_right"),
-    _quiet("word.left", "Word left", ("ctrl+left",), "cursor_word_left"),
-    _quiet("word.right", "Word right", ("ctrl+right",), "cursor_word_right"),
-    _quiet("line.start", "Start of line", ("home",), "cursor_line_start"),
-    _quiet("line.end", "End of line", ("end",), "cursor_line_end"),
-    _quiet("page.up", "Page up", ("pageup",), "cursor_page_up"),
-    _quiet("page.down", "Page down", ("pagedown",), "cursor_page_down"),
-    _quiet("top", "Begin of the file", ("ctrl+home",), "cursor_end(False)"),
-    _quiet("bottom", "End of the file", ("ctrl+end",), "cursor_end(True)"),
-    _quiet("select.up", "Select up", ("shift+up",), "cursor_up(True)"),
-    _quiet("select.down", "Select down", ("shift+down",), "cursor_down(True)"),
-    _quiet("select.left", "Select left", ("shift+left",), "cursor_left(True)"),
-    _quiet("select.right", "Select right", ("shift+right",), "cursor_right(True)"),
-    _quiet("select.word.left", "Select word left", ("ctrl+shift+left",), "cursor_word_left(True)"),
-    _quiet("select.word.right", "Select word right", ("ctrl+shift+right",), "cursor_word_right(True)"),
-    _quiet("select.line.start", "Select to its start", ("shift+home",), "cursor_line_start(True)"),
-    _quiet("select.line.end", "Select to its end", ("shift+end",), "cursor_line_end(True)"),
-    _quiet("delete.left", "Delete left", ("backspace",), "delete_left"),
-    _quiet("delete.right", "Delete right", ("delete", "ctrl+d"), "delete_right"),
-    _quiet(
+    _text_action("up", "Up", ("up",), "cursor_up"),
+    _text_action("down", "Down", ("down",), "cursor_down"),
+    _text_action("left", "Left", ("left",), "cursor_left"),
+    _text_action("right", "Right", ("right",), "cursor_right"),
+    _text_action("word.left", "Word left", ("ctrl+left",), "cursor_word_left"),
+    _text_action("word.right", "Word right", ("ctrl+right",), "cursor_word_right"),
+    _text_action("line.start", "Start of line", ("home",), "cursor_line_start"),
+    _text_action("line.end", "End of line", ("end",), "cursor_line_end"),
+    _text_action("page.up", "Page up", ("pageup",), "cursor_page_up"),
+    _text_action("page.down", "Page down", ("pagedown",), "cursor_page_down"),
+    _text_action("top", "Begin of the file", ("ctrl+home",), "cursor_end(False)"),
+    _text_action("bottom", "End of the file", ("ctrl+end",), "cursor_end(True)"),
+    _text_action("select.up", "Select up", ("shift+up",), "cursor_up(True)"),
+    _text_action("select.down", "Select down", ("shift+down",), "cursor_down(True)"),
+    _text_action("select.left", "Select left", ("shift+left",), "cursor_left(True)"),
+    _text_action("select.right", "Select right", ("shift+right",), "cursor_right(True)"),
+    _text_action("select.word.left", "Select word left", ("ctrl+shift+left",), "cursor_word_left(True)"),
+    _text_action("select.word.right", "Select word right", ("ctrl+shift+right",), "cursor_word_right(True)"),
+    _text_action("select.line.start", "Select to its start", ("shift+home",), "cursor_line_start(True)"),
+    _text_action("select.line.end", "Select to its end", ("shift+end",), "cursor_line_end(True)"),
+    _text_action("delete.left", "Delete left", ("backspace",), "delete_left"),
+    _text_action("delete.right", "Delete right", ("delete", "ctrl+d"), "delete_right"),
+    _text_action(
         "delete.word.left",
         "Delete word left",
         ("ctrl+w", "ctrl+backspace", "alt+backspace"),
         "delete_word_left",
     ),
-    _quiet("delete.word.right", "Delete word right", ("alt+delete",), "delete_word_right"),
-    _quiet("delete.line.start", "Delete to start of line", ("ctrl+u",), "delete_to_start_of_line"),
-    _quiet("delete.line.end", "Delete to end of line", ("ctrl+k",), "delete_to_end_of_line_or_delete_line"),
-    _quiet("delete.line", "Delete line", ("ctrl+shift+k",), "delete_line"),
+    _text_action("delete.word.right", "Delete word right", ("alt+delete",), "delete_word_right"),
+    _text_action("delete.line.start", "Delete to start of line", ("ctrl+u",), "delete_to_start_of_line"),
+    _text_action("delete.line.end", "Delete to end of line", ("ctrl+k",), "delete_to_end_of_line_or_delete_line"),
+    _text_action("delete.line", "Delete line", ("ctrl+shift+k",), "delete_line"),
 )

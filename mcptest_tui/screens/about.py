@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from mcptest_tui.interface import AppInterface
+    from mcptest_tui.base_app import BaseApp
 
 PRESS = "Press a key to see its name."
 
 
-def facts(app: AppInterface) -> list[tuple[str, str]]:
+def facts(app: BaseApp) -> list[tuple[str, str]]:
     """(what, value), one a row; no names of tests, no texts of servers."""
     environ = os.environ
     width, height = app.size
@@ -55,12 +55,12 @@ def facts(app: AppInterface) -> list[tuple[str, str]]:
         ("config", _file(str(config_file()))),
         ("keymap", _file(str(keymap_file()))),
         ("themes", _file(str(user_themes_dir()))),
-        ("session", _file(str(app.session_file.path))),
+        ("session", _file(str(app.session.file.path))),
         ("tips told", _file(str(state_file()))),
     ]
 
 
-def colours(app: AppInterface) -> str:
+def colours(app: BaseApp) -> str:
     """How many colours, and why."""
     if app.no_color:
         return "none (NO_COLOR)"

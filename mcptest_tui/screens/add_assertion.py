@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from mcptest_tui.interface import AppInterface
+    from mcptest_tui.base_app import BaseApp
     from mcptest_tui.state.store import TestRow
     from mcptest_tui.widgets.json_tree import JsonTree
 
@@ -97,14 +97,14 @@ class AddAssertion(Modal[str]):
         self.query_one(OptionList).action_select()
 
 
-def add_to_suite(bench: AppInterface, row: TestRow, tree: JsonTree) -> None:
+def add_to_suite(bench: BaseApp, row: TestRow, tree: JsonTree) -> None:
     """Offer an assertion about a value of an answer, and write it into the suite of its test, or into its unsaved text."""
     from mcptest_engine.suite.edit import add_assertion
     from mcptest_engine.suite.text_edits import EditRefused, apply
 
     file = File(row.file)
     if row.kind == "eval":
-        bench.say("a judgement has no targets; its test is decided by the score", "warning")
+        bench.messages.show("a judgement has no targets; its test is decided by the score", "warning")
         return
     editor = bench.editor_of(row.file)
     try:
@@ -112,21 +112,21 @@ def add_to_suite(bench: AppInterface, row: TestRow, tree: JsonTree) -> None:
         line = row.line if editor is None else _line_in(bench, text, row)
         if line is None:
             words = f"{file.name} has unsaved text in Edit, where this test is not found"
-            bench.tell(words, severity="warning", hint=f"{key_of('app.mode.2')} goes there; save it first")
+            bench.messages.notify(words, severity="warning", hint=f"{key_of('app.mode.2')} goes there; save it first")
             return
         ways = [
             Way(matcher, apply(text, add_assertion(text, line, tree.target, matcher)))
             for matcher in matchers_for(tree.value())
         ]
     except EditRefused as refused:
-        bench.tell(
+        bench.messages.notify(
             refused.message,
             severity="warning",
             hint=refused.hint or f"{key_of('open.edit')} opens the editor at the test",
         )
         return
     except (OSError, UnicodeDecodeError) as wrong:
-        bench.tell(f"cannot read {file.name}: {getattr(wrong, 'strerror', None) or wrong}", severity="error")
+        bench.messages.notify(f"cannot read {file.name}: {getattr(wrong, 'strerror', None) or wrong}", severity="error")
         return
     bench.push_screen(
         AddAssertion(row.name, tree.target, file.name, text, ways),
@@ -134,7 +134,7 @@ def add_to_suite(bench: AppInterface, row: TestRow, tree: JsonTree) -> None:
     )
 
 
-def _line_in(bench: AppInterface, text: str, row: TestRow) -> int | None:
+def _line_in(bench: BaseApp, text: str, row: TestRow) -> int | None:
     """Where a test stands in a suite's unsaved text; None where it is not found."""
     from mcptest_engine.running.documents import document_of
 
@@ -142,16 +142,16 @@ def _line_in(bench: AppInterface, text: str, row: TestRow) -> int | None:
     return next((test.line for test in document.tests if test.id == row.id and test.file == row.file), None)
 
 
-def _write(bench: AppInterface, row: TestRow, before: str, after: str) -> None:
+def _write(bench: BaseApp, row: TestRow, before: str, after: str) -> None:
     file = File(row.file)
     editor = bench.editor_of(row.file)
     if editor is not None and editor.unsaved_text(row.file) == before:
         editor.change_text(row.file, after)
-        bench.say(f"added to the unsaved text of {file.name}; {key_of('app.mode.2')} goes there, to save it")
+        bench.messages.show(f"added to the unsaved text of {file.name}; {key_of('app.mode.2')} goes there, to save it")
         return
     try:
         if editor is not None or file.read_bytes() != before.encode():
-            bench.tell(
+            bench.messages.notify(
                 f"{file.name} has changed meanwhile; nothing was written",
                 severity="warning",
                 hint=f"{key_of('json.assert')} again",
@@ -159,9 +159,9 @@ def _write(bench: AppInterface, row: TestRow, before: str, after: str) -> None:
             return
         write_suite(file, after.encode())
     except OSError as wrong:
-        bench.tell(f"cannot write {file}: {wrong.strerror or wrong}", severity="error")
+        bench.messages.notify(f"cannot write {file}: {wrong.strerror or wrong}", severity="error")
         return
-    bench.say(f"added an assertion to {row.name}")
+    bench.messages.show(f"added an assertion to {row.name}")
     bench.documents_changed([row.file])
 
 

@@ -23,8 +23,7 @@ from mcptest_tui.screens.base import Controller, WorkScreen, in_background
 from mcptest_tui.state.agent_rows import detail_lines, repro_of, whole_repro
 from mcptest_tui.state.agents import INLINE, PROPOSAL, RUN
 from mcptest_tui.widgets.agent_list import HELP, AgentDetail, AgentList
-from mcptest_tui.widgets.empty import Empty
-from mcptest_tui.widgets.frame import show_titles
+from mcptest_tui.widgets.frame import Empty, show_titles
 from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.words import key_of
 
@@ -147,7 +146,7 @@ class AgentsScreen(WorkScreen):
         if self.view.more:
             self.workbench.agents.read_older()
         else:
-            self.workbench.say("there are no older ones")
+            self.workbench.messages.show("there are no older ones")
 
     def action_look_again(self) -> None:
         """Read the workspace again."""
@@ -201,7 +200,7 @@ class RowDetail(Controller):
     async def _fetch(self, run_id: str) -> None:
         await self.workbench.engine_ready.wait()
         try:
-            self.records[run_id] = await self.workbench.engine.ask("agents_run", run_id=run_id)
+            self.records[run_id] = await self.workbench.engine.request("agents_run", run_id=run_id)
         except EngineError as wrong:
             self.records[run_id] = wrong.message
         while len(self.records) > MOST_RECORDS:
@@ -276,13 +275,13 @@ class RowActions(Controller):
         if os.path.isfile(suite):  # noqa: PTH113 - never raises
             self.workbench.go("edit", path=str(suite))
         else:
-            self.workbench.say(f"{self.workbench.workspace.relative(suite)} no longer exists", "warning")
+            self.workbench.messages.show(f"{self.workbench.workspace.relative(suite)} no longer exists", "warning")
 
     def action_copy_repro(self) -> None:
         """The command; of several, which."""
         row = self._row()
         if row is None or not whole_repro(row):
-            self.workbench.say("there is nothing here to run again")
+            self.workbench.messages.show("there is nothing here to run again")
             return
         failed = [str(test.get("name")) for test in self._detail.failed_tests(row)]
         commands = [whole_repro(row), *(repro_of(row, name) for name in failed)]
@@ -305,14 +304,16 @@ class RowActions(Controller):
         """The first test that failed, or the first of the suite, where that is open."""
         row, rows = self._row(), self.workbench.store.rows
         if row is None or row.kind != RUN:
-            self.workbench.say("this row is not a run")
+            self.workbench.messages.show("this row is not a run")
             return
         suite = str(self._suite(row))
         failed = (str(test.get("id")) for test in self._detail.failed_tests(row))
         found = next((name for name in failed if name in rows), None)
         found = found or next((test.id for test in rows.values() if test.path == suite), None)
         if found is None:
-            self.workbench.say(f"this suite is not open in Tests: {key_of('agents.edit')} opens it in the editor")
+            self.workbench.messages.show(
+                f"this suite is not open in Tests: {key_of('agents.edit')} opens it in the editor"
+            )
         else:
             self.workbench.go("tests", id=found)
 

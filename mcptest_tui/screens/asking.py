@@ -47,29 +47,31 @@ class Requests(Controller):
         """What the engine tells of a request that was answered by a result; None, and said, where it was not."""
         workbench = self.workbench
         try:
-            called = await workbench.engine.ask("call", session=server.key, method=method, params=params)
+            called = await workbench.engine.request("call", session=server.key, method=method, params=params)
         except EngineError as wrong:
-            workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            workbench.messages.notify(wrong.message, severity="warning", hint=wrong.hint)
             return None
         error = called["answer"].get("error")
         if error is not None:
             told = error.get("message") if isinstance(error, dict) else error
-            workbench.say(f"{server.name} refuses {method}: {one_line(str(told), 200)}", "warning")
+            workbench.messages.show(f"{server.name} refuses {method}: {one_line(str(told), 200)}", "warning")
             return None
         invalid = called.get("invalid")
         if invalid is not None:
-            workbench.say(f"{server.name}: {one_line(invalid['message'], 300)}", "warning")
+            workbench.messages.show(f"{server.name}: {one_line(invalid['message'], 300)}", "warning")
         return cast("dict[str, Any]", called)
 
     def _able(self, capability: str, member: str = "") -> Server | None:
         """The current server, if it is connected and said that it can do this; None, and said, where not."""
         server = self._browser.server
         if server is None or not server.connected:
-            self.workbench.say(f"no server is connected here: {key_of('server.connect')} connects it")
+            self.workbench.messages.show(f"no server is connected here: {key_of('server.connect')} connects it")
             return None
         if capability and not server.has_capability(capability, member):
             what = f"{capability}.{member}" if member else capability
-            self.workbench.say(f"{server.name} does not declare that it can do this: it has no capability `{what}`")
+            self.workbench.messages.show(
+                f"{server.name} does not declare that it can do this: it has no capability `{what}`"
+            )
             return None
         return server
 
@@ -101,7 +103,7 @@ class Requests(Controller):
             server.catalog_problem = f"not listed; {key_of('servers.refresh')} asks again"
             self._browser.show_catalog()
         if asks:
-            self.workbench.say("cancelled")
+            self.workbench.messages.show("cancelled")
             self.screen.refresh_bindings()
         return bool(asks)
 
@@ -117,7 +119,7 @@ class Requests(Controller):
         called = await self._send_request(server, "ping", {})
         if called is not None:
             took = took_shown(float(called.get("duration_ms") or 0))
-            self.workbench.say(f"{server.name} answered the ping in {took}")
+            self.workbench.messages.show(f"{server.name} answered the ping in {took}")
 
     def action_log_level(self) -> None:
         """From which level on it sends log messages; they stand in the traffic."""
@@ -141,7 +143,9 @@ class Requests(Controller):
         if await self._send_request(server, "logging/setLevel", {"level": level}) is not None:
             server.level = level
             self._browser.show_about(keep=True)
-            self.workbench.say(f"{server.name} logs from {level} on: {key_of('servers.traffic')} shows its messages")
+            self.workbench.messages.show(
+                f"{server.name} logs from {level} on: {key_of('servers.traffic')} shows its messages"
+            )
 
     # Resources that are watched
 
@@ -150,7 +154,7 @@ class Requests(Controller):
         item = self._browser.catalog_list.item()
         if item is None or item.kind != "resources":
             tab = key_of("servers.tab.next")
-            self.workbench.say(f"only a resource can be subscribed to: {tab} goes to the resources")
+            self.workbench.messages.show(f"only a resource can be subscribed to: {tab} goes to the resources")
             return
         server = self._able("resources", "subscribe")
         if server is not None:
@@ -165,7 +169,7 @@ class Requests(Controller):
         else:
             server.watched.pop(uri, None)
         self._browser.catalog_list.refresh()
-        self.workbench.say(f"{'subscribed to' if on else 'no longer subscribed to'} {one_line(uri, 80)}")
+        self.workbench.messages.show(f"{'subscribed to' if on else 'no longer subscribed to'} {one_line(uri, 80)}")
 
     def take_news(self, events: list[dict[str, Any]]) -> None:
         """Other lists, and updated resources."""
@@ -176,7 +180,9 @@ class Requests(Controller):
             for uri in event.get("updated", ()):
                 if uri in server.watched:
                     server.watched[uri] = "updated"
-                    self.workbench.say(f"{server.name} updated {one_line(uri, 80)}: {key_of('catalog.open')} reads it")
+                    self.workbench.messages.show(
+                        f"{server.name} updated {one_line(uri, 80)}: {key_of('catalog.open')} reads it"
+                    )
             self._browser.catalog_list.refresh()
             if event.get("lists"):
                 self._connections.load_again(server)
@@ -189,7 +195,7 @@ class Requests(Controller):
         found = call.form.named(self._calls.pane.form.at) if call is not None else None
         asked = completion_of(call.form, found) if call is not None and found is not None else None
         if asked is None:
-            self.workbench.say("only arguments of prompts and of templates can be completed by a server")
+            self.workbench.messages.show("only arguments of prompts and of templates can be completed by a server")
             return
         server = self._able("completions")
         if server is not None and found is not None:
@@ -204,7 +210,7 @@ class Requests(Controller):
         values, more = completion_values(called["answer"].get("result"))
         if not values:
             if "invalid" not in called:
-                self.workbench.say(f"{server.name} proposes nothing for {one_line(found.name, 40)}")
+                self.workbench.messages.show(f"{server.name} proposes nothing for {one_line(found.name, 40)}")
             return
         choices = [Choice(str(at), value) for at, value in enumerate(values)]
 

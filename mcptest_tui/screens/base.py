@@ -15,8 +15,8 @@ from textual.css.query import NoMatches
 
 from mcptest_tui.mode_screen import ModeScreen
 from mcptest_tui.widgets.footer import FittedFooter
+from mcptest_tui.widgets.frame import NoRoom, size_classes
 from mcptest_tui.widgets.mode_bar import ModeBar
-from mcptest_tui.widgets.no_room import NoRoom, size_classes
 from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.widgets.status_bar import Status, StatusBar
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
     from textual.widget import Widget
 
-    from mcptest_tui.interface import AppInterface
+    from mcptest_tui.base_app import BaseApp
 
 
 def in_background(screen: Screen[Any], make: Callable[[], Coroutine[Any, Any, object]], group: str) -> None:
@@ -64,7 +64,7 @@ class WorkScreen(ModeScreen):
                 yield type(controller), handler
 
     @property
-    def workbench(self) -> AppInterface:
+    def workbench(self) -> BaseApp:
         """The app, typed."""
         return self.app  # type: ignore[return-value]
 
@@ -90,7 +90,7 @@ class WorkScreen(ModeScreen):
     def on_mount(self) -> None:
         """First sizes and the session's memory."""
         self.fit()
-        self._memory = self.workbench.session.get(self.MODE)
+        self._memory = self.workbench.session.screens.get(self.MODE)
         if isinstance(self._memory, dict):
             self.call_after_refresh(self._restore)
 
@@ -174,7 +174,7 @@ class Controller:
         screen.controllers += (self,)
 
     @property
-    def workbench(self) -> AppInterface:
+    def workbench(self) -> BaseApp:
         """The app, typed."""
         return self.screen.workbench
 

@@ -16,8 +16,8 @@ from mcptest_tui.state.catalog import KINDS, TITLES, VERBS, Catalog
 from mcptest_tui.state.servers import BUSY, Servers
 from mcptest_tui.state.text_lines import line
 from mcptest_tui.widgets.catalog_list import CatalogList, KindTabs
-from mcptest_tui.widgets.filter_line import FilterLine
 from mcptest_tui.widgets.frame import show_titles
+from mcptest_tui.widgets.line import FilterLine
 from mcptest_tui.widgets.server_list import ServerList
 from mcptest_tui.widgets.text_view import TextView
 from mcptest_tui.words import key_of

@@ -22,8 +22,8 @@ from mcptest_tui.state.forms import as_json, completion_of, form_of
 from mcptest_tui.state.saving import saving_of
 from mcptest_tui.widgets.call_pane import CallPane
 from mcptest_tui.widgets.choice import Choice, plain
-from mcptest_tui.widgets.filter_line import FilterLine
 from mcptest_tui.widgets.frame import show_titles
+from mcptest_tui.widgets.line import FilterLine
 from mcptest_tui.words import key_of, took_shown
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class Calls(Controller):
         catalog = self._browser.catalogs[server.key]
         item = catalog.find(kind, name)
         if item is None:
-            self.workbench.say(f"{server.name} lists no {one_line(name, 60)}", "warning")
+            self.workbench.messages.show(f"{server.name} lists no {one_line(name, 60)}", "warning")
             if not wanted:
                 self._browser.go_to("catalog")
                 return
@@ -153,7 +153,7 @@ class Calls(Controller):
         show_titles(pane, shown(one_line(f"{VERBS[item.kind]} {item.name}", 60)), shown("  ".join(item.badges)))
         self._show_help("")
         await pane.form.show(call.form, at=at)
-        pane.form.tell(call.form.problems)
+        pane.form.show_problems(call.form.problems)
         self._show_answer(call)
         self.screen.refresh_bindings()
         if send:
@@ -185,7 +185,7 @@ class Calls(Controller):
             self._show_help(event.name)
         if event.name in call.form.problems:
             call.form.check()
-            self.pane.form.tell(call.form.problems)
+            self.pane.form.show_problems(call.form.problems)
 
     def on_schema_form_entered(self, event: SchemaForm.Entered) -> None:
         """Help for the field."""
@@ -220,7 +220,7 @@ class Calls(Controller):
         call.form.problems = {**before, event.name: now} if now else before
         if not now:
             call.form.problems.pop(event.name, None)
-        self.pane.form.tell(call.form.problems)
+        self.pane.form.show_problems(call.form.problems)
 
     def on_schema_form_pasted(self, event: SchemaForm.Pasted) -> None:
         """The form is filled from what was pasted."""
@@ -236,7 +236,7 @@ class Calls(Controller):
         self.call.form.check()
         in_background(self.screen, partial(self._show_call, self.call, at=event.name), "servers.form")
         told = f"; no field for {', '.join(unknown[:3])}" if unknown else ""
-        self.workbench.say(f"filled from what was pasted{told}", "warning" if unknown else "information")
+        self.workbench.messages.show(f"filled from what was pasted{told}", "warning" if unknown else "information")
 
     def on_schema_form_reshaped(self, event: SchemaForm.Reshaped) -> None:
         """Other rows: a box, other items, other members."""
@@ -287,7 +287,7 @@ class Calls(Controller):
             )
             return
         problems = call.form.check_whole()
-        pane.form.tell(problems)
+        pane.form.show_problems(problems)
         if problems and not call.warning:
             what = problems.get("") or "not valid for the schema"
             call.warning = f"{what}: {key_of('call.send', typing=True)} again sends it anyway"
@@ -330,7 +330,7 @@ class Calls(Controller):
 
     async def _ask(self, call: Call) -> None:
         try:
-            call.called = await self.workbench.engine.ask(
+            call.called = await self.workbench.engine.request(
                 "call", session=call.server.key, method=call.form.method, params=call.params
             )
             if call.form.method == "resources/read" and call.params.get("uri") in call.server.watched:
@@ -390,7 +390,7 @@ class Calls(Controller):
         """Say a long wait's end where it may not have been seen."""
         took = float((call.called or {}).get("duration_ms") or 0)
         if took > 10_000:
-            self.workbench.say(f"{call.form.title} answered after {took_shown(took)}")
+            self.workbench.messages.show(f"{call.form.title} answered after {took_shown(took)}")
 
     def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
         """Say where the cursor is in the answer."""
@@ -418,7 +418,7 @@ class Calls(Controller):
 
     def _part_of(self, call: Call) -> Ask:
         """Asks for something in the answer."""
-        called, ask = call.called or {}, self.workbench.engine.ask
+        called, ask = call.called or {}, self.workbench.engine.request
         member = "error" if "error" in called.get("answer", {}) else "result"
         return lambda do, path, **more: ask(do, id=called["id"], path=[member, *path], **more)
 
@@ -459,7 +459,7 @@ class Calls(Controller):
 
         call = self.call
         if call is None or not call.params:
-            self.workbench.say(f"make the call first: {key_of('call.send', typing=True)}")
+            self.workbench.messages.show(f"make the call first: {key_of('call.send', typing=True)}")
             return
         documents = [document for document in self.workbench.store.documents.values() if document.sound]
         saving = saving_of(

@@ -43,10 +43,10 @@ class Connections(Controller):
         """The servers in the settings of the agents on this machine."""
         await self.workbench.engine_ready.wait()
         try:
-            answer = await self.workbench.engine.ask("found")
+            answer = await self.workbench.engine.request("found")
         except EngineError as wrong:
             self._browser.servers.searched = True
-            self.workbench.say(wrong.message, "warning")
+            self.workbench.messages.show(wrong.message, "warning")
         else:
             self._browser.servers.put_found(answer)
         self._browser.show_all()
@@ -63,7 +63,7 @@ class Connections(Controller):
         if server is None:
             if self._browser.servers.searched:
                 self.arriving = None
-                self.workbench.say(f"no server is called {where.get('server')}", "warning")
+                self.workbench.messages.show(f"no server is called {where.get('server')}", "warning")
             return
         self._browser.server_list.select(server.key)
         if where.get("tool") or where.get("call"):
@@ -72,7 +72,7 @@ class Connections(Controller):
                     self.connect(server, sends=True)
                 elif server.state == "off":
                     self._browser.go_to("servers")
-                    self.workbench.say(
+                    self.workbench.messages.show(
                         f"{server.name} is not connected: {key_of('server.connect')} connects it, then opens the call"
                     )
                 return
@@ -99,7 +99,7 @@ class Connections(Controller):
         """Connect the server under the cursor; one that is connected is started again."""
         server = self._browser.server
         if server is None:
-            self.workbench.say(f"{key_of('server.add')} adds a server by its command or URL")
+            self.workbench.messages.show(f"{key_of('server.add')} adds a server by its command or URL")
         elif server.state != "starting":
             self._browser.catalogs.pop(server.key, None)
             self.connect(server)
@@ -110,7 +110,7 @@ class Connections(Controller):
         if server is not None and server.runs and server.state in ("off", "failed"):
             for process in self._browser.servers.processes:
                 if (process.suite, process.name) == (server.path, server.name):
-                    self.workbench.engine.tell("end_process", number=process.number)
+                    self.workbench.engine.send("end_process", number=process.number)
         elif server is not None and server.state in ("ready", "starting"):
             server.state = "stopping"
             in_background(self.screen, partial(self._disconnect, server), f"connect {server.key}")
@@ -118,7 +118,7 @@ class Connections(Controller):
             self.began()
         if server is not None:
             self._ending[server.key] = server.state != "stopping"
-            self.workbench.say(f"ending {server.name} …")
+            self.workbench.messages.show(f"ending {server.name} …")
 
     def connect(self, server: Server, *, sends: bool = False) -> None:
         """Start it, after a question if somebody else wrote it down. `sends`: then the call that is arrived at is made."""
@@ -154,7 +154,7 @@ class Connections(Controller):
         bench = self.workbench
         await bench.engine_ready.wait()
         try:
-            await bench.engine.ask("connect", session=server.key, target={**server.target, "name": server.name})
+            await bench.engine.request("connect", session=server.key, target={**server.target, "name": server.name})
         except EngineError as wrong:
             self._browser.servers.refused(server, wrong.message, wrong.hint)
             self._browser.show_all()
@@ -163,7 +163,7 @@ class Connections(Controller):
         """Have its session ended; connecting that the engine has not heard of is given up, and nothing will be told of it."""
         if self.workbench.engine_ready.is_set():
             with suppress(EngineError):
-                await self.workbench.engine.ask("disconnect", session=server.key)
+                await self.workbench.engine.request("disconnect", session=server.key)
         if server.state == "stopping":
             server.state, server.version = "off", server.version + 1
             self._browser.show_all()
@@ -175,7 +175,7 @@ class Connections(Controller):
             one = self._browser.servers.by_key[key]
             if one.state in ("off", "failed") and not (self._ending[key] and one.runs):
                 del self._ending[key]
-                self.workbench.say(f"{one.name} has ended")
+                self.workbench.messages.show(f"{one.name} has ended")
 
     def state_changed(self, server: Server) -> None:
         """The engine said what became of it."""
@@ -184,14 +184,16 @@ class Connections(Controller):
             return
         self._browser.catalogs.pop(server.key, None)
         if server.state == "failed" and server is not self._browser.server:
-            self.workbench.tell(f"{server.name}: {server.message}", severity="error", hint=server.hint or None)
+            self.workbench.messages.notify(
+                f"{server.name}: {server.message}", severity="error", hint=server.hint or None
+            )
 
     # What it offers
 
     async def _load(self, server: Server, *, refresh: bool = False) -> None:
         before = self._browser.catalogs.get(server.key)
         try:
-            told = await self.workbench.engine.ask("catalog", session=server.key, refresh=refresh)
+            told = await self.workbench.engine.request("catalog", session=server.key, refresh=refresh)
         except EngineError as wrong:
             server.catalog_problem = wrong.message
         else:
@@ -227,7 +229,7 @@ class Connections(Controller):
 
     def action_add(self) -> None:
         """A command or a URL, typed."""
-        from mcptest_tui.widgets.modals import Ask
+        from mcptest_tui.widgets.modals import TextPrompt
 
         def answered(typed: str | None) -> None:
             server = self._browser.servers.add(typed) if typed else None
@@ -240,7 +242,7 @@ class Connections(Controller):
                 self.connect(server)
 
         self.workbench.push_screen(
-            Ask(
+            TextPrompt(
                 "Server command or URL",
                 "for example  python server.py  or  http://localhost:8000/mcp  or  https://host/mcp $MY_TOKEN\n"
                 "(the name of the variable that holds a bearer token; `mcptest login URL` logs in by OAuth)",
@@ -258,7 +260,7 @@ class Connections(Controller):
         if server.path:
             self.workbench.go("edit", path=server.path, line=_line_of(server))
         else:
-            self.workbench.say(f"{server.name} is in no suite: {key_of('suite.new')} makes one")
+            self.workbench.messages.show(f"{server.name} is in no suite: {key_of('suite.new')} makes one")
 
     def action_traffic(self) -> None:
         """What is said with it."""
@@ -275,7 +277,7 @@ class Connections(Controller):
         if server is None:
             return
         if told := self.idle_text():
-            self.workbench.say(told)
+            self.workbench.messages.show(told)
             return
         folder = Path(server.path).parent if server.path else self.workbench.folder
         suites = [path for path, document in self.workbench.store.documents.items() if document.sound]

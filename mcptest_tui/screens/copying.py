@@ -84,7 +84,7 @@ class Copying(Controller):
         try:
             lines = Path(row.file).read_text(encoding="utf-8", errors="replace").split("\n")
         except OSError as wrong:
-            self.workbench.tell(f"cannot read {row.file}: {wrong.strerror or wrong}", severity="error")
+            self.workbench.messages.notify(f"cannot read {row.file}: {wrong.strerror or wrong}", severity="error")
             return
         self.workbench.copy("\n".join(lines[row.line - 1 : row.end_line]) + "\n", "the test's text")
 
@@ -93,6 +93,6 @@ class Copying(Controller):
         try:
             text = await self._feed.answers.ask("value", id=row.id, run_id=row.run_id or None, path=[MEMBERS[what]])
         except EngineError as wrong:
-            bench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            bench.messages.notify(wrong.message, severity="warning", hint=wrong.hint)
             return
         bench.copy(str(text), f"the {what}")

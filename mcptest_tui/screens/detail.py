@@ -147,7 +147,7 @@ class Answers:
         """Ask the engine, once there is one."""
         bench = self._screen.workbench
         await bench.engine_ready.wait()
-        return await bench.engine.ask(do, **arguments)
+        return await bench.engine.request(do, **arguments)
 
     def finished(self, ids: tuple[str, ...], *, ended: bool) -> None:
         """Forget the history of these tests, or of all when a run has ended, which is in it from then on."""
@@ -497,7 +497,7 @@ class DetailFeed(Controller):
         try:
             text = await self.answers.ask("value", id=row.id, run_id=row.run_id or None, path=list(entry.path))
         except EngineError as wrong:
-            self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            self.workbench.messages.notify(wrong.message, severity="warning", hint=wrong.hint)
             return
         show(f"{entry.label} {entry.number or ''}".rstrip(), str(text))
 

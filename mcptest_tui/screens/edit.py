@@ -27,9 +27,9 @@ from mcptest_tui.screens.edit_refactoring import Refactoring
 from mcptest_tui.screens.edit_saving import Saving
 from mcptest_tui.state.drafts import Drafts
 from mcptest_tui.widgets.completion import HelpCard, Popup
-from mcptest_tui.widgets.empty import Empty
 from mcptest_tui.widgets.file_tabs import FileTabs
 from mcptest_tui.widgets.find_bar import FindBar
+from mcptest_tui.widgets.frame import Empty
 from mcptest_tui.widgets.outline import Outline
 from mcptest_tui.widgets.problems import ProblemLine, ProblemList
 from mcptest_tui.widgets.splitter import Splitter
@@ -220,7 +220,7 @@ class EditScreen(WorkScreen):
         told = self.assistance.word_at_cursor()
         self.diagnostics.explain(in_a_line(told))
         if self.has_class("-wide"):
-            self.query_one("#edit-help", HelpCard).tell(told)
+            self.query_one("#edit-help", HelpCard).show(told)
             self.query_one(Outline).follow(self.current.area.cursor_location[0] + 1)
 
     # What comes from the app
@@ -364,7 +364,7 @@ class EditScreen(WorkScreen):
 
     def on_find_bar_replaced(self, event: FindBar.Replaced) -> None:
         """All hits have other words."""
-        self.workbench.say(f"replaced {counted(event.count, 'place')}; {key_of('edit.undo')} takes it back")
+        self.workbench.messages.show(f"replaced {counted(event.count, 'place')}; {key_of('edit.undo')} takes it back")
 
     def on_lines_chosen(self, event: Any) -> None:
         """Enter on a problem, or on a test of the outline."""

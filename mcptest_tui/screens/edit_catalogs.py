@@ -136,12 +136,12 @@ class Catalogs(FileController):
         answer: Catalog | str = FAILED
         try:
             await bench.engine_ready.wait()
-            await bench.engine.ask("connect", session=key, target=target)
-            answer = await bench.engine.ask("catalog", session=key)
+            await bench.engine.request("connect", session=key, target=target)
+            answer = await bench.engine.request("catalog", session=key)
         except EngineError as wrong:
-            bench.say(f"{server}: {wrong.message}", "warning")
+            bench.messages.show(f"{server}: {wrong.message}", "warning")
         finally:
-            bench.engine.tell("disconnect", session=key)
+            bench.engine.send("disconnect", session=key)
         self._asked[suite, server] = answer
         if isinstance(answer, dict):
             self.arrived(suite)

@@ -111,7 +111,7 @@ class Diagnostics(FileController):
 
         if len(text) > LARGE and self.workbench.engine_ready.is_set():
             try:
-                return Document.from_json(await self.workbench.engine.ask("load", path=path, text=text))
+                return Document.from_json(await self.workbench.engine.request("load", path=path, text=text))
             except EngineError:
                 pass  # then here, which takes longer
         return await asyncio.to_thread(
@@ -203,7 +203,7 @@ class Diagnostics(FileController):
         if test is not None and test in store.rows:
             self.workbench.go("tests", id=test)
         else:
-            self.workbench.say("there is no test here")
+            self.workbench.messages.show("there is no test here")
 
     # Going from one to the next, and fixing
 
@@ -214,7 +214,7 @@ class Diagnostics(FileController):
             return
         await self.check_now(doc)
         if not doc.problems:
-            self.workbench.say("no problems")
+            self.workbench.messages.show("no problems")
             return
         path = doc.file.path
         order = sorted(
@@ -248,7 +248,7 @@ class Diagnostics(FileController):
             after = next((problem for problem in mine if problem.line > row + 1), mine[0])
             self.files.open(after.file, after.line, after.column)
         else:
-            self.workbench.say("no automatic fix here")
+            self.workbench.messages.show("no automatic fix here")
 
     async def action_fix_all(self) -> None:
         """All of them, as one step that can be undone."""
@@ -265,11 +265,11 @@ class Diagnostics(FileController):
         edits = edits_of(fixes, doc.area.lines, doc.area.document.newline)
         text, inserted = put_missing(apply(doc.text, edits), problems, doc.file.path)
         if not edits and not inserted:
-            self.workbench.say("no automatic fix here")
+            self.workbench.messages.show("no automatic fix here")
             return
         doc.area.become(text)
         if len(edits) + inserted > 1:
-            self.workbench.say(f"applied {counted(len(edits) + inserted, 'fix')}")
+            self.workbench.messages.show(f"applied {counted(len(edits) + inserted, 'fix')}")
         self._to_check = doc
         self._begin_check()
 
@@ -277,7 +277,7 @@ class Diagnostics(FileController):
         """Show the list of problems and go there, or put it away."""
         doc = self.files.current
         if doc is None or not doc.problems:
-            self.workbench.say("no problems")
+            self.workbench.messages.show("no problems")
             return
         doc.listed = not self._list.display
         self.show_list(doc)

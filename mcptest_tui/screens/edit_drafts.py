@@ -107,7 +107,9 @@ class Drafting(FileController):
             for doc in docs:
                 doc.drafted = True
                 if await self.write_async(doc) is None:
-                    self.workbench.say("unsaved text cannot be saved as a draft: no folder is writable", "warning")
+                    self.workbench.messages.show(
+                        "unsaved text cannot be saved as a draft: no folder is writable", "warning"
+                    )
                 elif not doc.is_dirty:  # saved meanwhile
                     self.drop(doc)
         finally:
@@ -193,7 +195,9 @@ class Drafting(FileController):
         doc.area.become(draft.text)
         doc.area.move_cursor((draft.line, draft.column), center=True)
         self.files.show(doc)
-        self.workbench.say(f"restored {doc.file.name}; {key_of('edit.undo')} goes back to the text on the disk")
+        self.workbench.messages.show(
+            f"restored {doc.file.name}; {key_of('edit.undo')} goes back to the text on the disk"
+        )
 
 
 def _draft_of(doc: OpenDoc) -> Draft:

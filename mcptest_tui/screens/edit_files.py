@@ -60,7 +60,7 @@ class OpenFiles(Controller):
             try:
                 file = open_file(path)
             except OSError as wrong:
-                self.workbench.tell(f"cannot open {path}: {reason(wrong)}", severity="error")
+                self.workbench.messages.notify(f"cannot open {path}: {reason(wrong)}", severity="error")
                 return
             doc = self.docs[path] = OpenDoc(file)
             doc.area.display = False
@@ -70,7 +70,7 @@ class OpenFiles(Controller):
                 doc.area.load_text(CONFIG_TEMPLATE)
             self.screen.query_one("#edit-texts").mount(doc.area)
             if file.read_only:
-                self.workbench.tell(
+                self.workbench.messages.notify(
                     f"{file.name} is read-only here: {file.read_only}",
                     hint=f"{key_of('edit.external', typing=True)} opens it in $EDITOR",
                 )
@@ -147,7 +147,7 @@ class OpenFiles(Controller):
 
     def action_go_to_line(self) -> None:
         """Ask for a number."""
-        from mcptest_tui.widgets.modals import Ask
+        from mcptest_tui.widgets.modals import TextPrompt
 
         doc = self.current
         if doc is None:
@@ -161,7 +161,7 @@ class OpenFiles(Controller):
             if typed is not None:
                 self.open(doc.file.path, int(typed), 1)
 
-        self.workbench.push_screen(Ask("Go to line", counted(last, "line"), check=check), answered)
+        self.workbench.push_screen(TextPrompt("Go to line", counted(last, "line"), check=check), answered)
 
     def action_wrap(self) -> None:
         """Long lines over several rows, or not."""
@@ -213,7 +213,7 @@ class OpenFiles(Controller):
 
     def action_new(self) -> None:
         """Ask for a name; nothing is written before the first save."""
-        from mcptest_tui.widgets.modals import Ask
+        from mcptest_tui.widgets.modals import TextPrompt
 
         free = next((name for name in NEW_NAMES if not Path(name).exists()), f"suite-{int(time.time())}.yml")
 
@@ -231,7 +231,7 @@ class OpenFiles(Controller):
 
         hint = "its path; one that exists is opened"
         entered = self.workbench.entered_paths
-        self.workbench.push_screen(Ask("A new suite", hint, value=free, check=check, entered=entered), answered)
+        self.workbench.push_screen(TextPrompt("A new suite", hint, value=free, check=check, entered=entered), answered)
 
 
 class FileController(Controller):

@@ -76,7 +76,7 @@ class Assistance(FileController):
 
         try:
             await self.workbench.engine_ready.wait()
-            answer = await self.workbench.engine.ask("expand", id=test, run_id=run_id or None, path=["output"])
+            answer = await self.workbench.engine.request("expand", id=test, run_id=run_id or None, path=["output"])
         except EngineError:
             return  # there is no answer any more; the targets that every test has are offered
         self._answers = {(test, run_id): targets_in(answer)}
@@ -105,7 +105,7 @@ class Assistance(FileController):
         """What could stand here; nothing is said of it when something is on its way."""
         if self.files.writable is not None and not self.completing.look(explicit=True):
             self._awaits_server = self._catalogs.is_asking
-            self.workbench.say("asking the server …" if self._awaits_server else "nothing to complete here")
+            self.workbench.messages.show("asking the server …" if self._awaits_server else "nothing to complete here")
 
     def action_explain(self) -> None:
         """The problem under the cursor, whole, and the word, in a card over the text."""
@@ -115,7 +115,7 @@ class Assistance(FileController):
         if problem is not None:
             told = problem_help(problem.message, problem.hint, told)
         if told is None:
-            self.workbench.say("nothing is known about this word")
+            self.workbench.messages.show("nothing is known about this word")
         else:
             self.completing.explain(told)
 

@@ -19,7 +19,7 @@ class Refactoring(FileController):
         """Ask for another name of the server, node or variable under the cursor, or of the test, and give it everywhere."""
         from mcptest_engine.suite.rename import find_renaming, list_names, rename
         from mcptest_engine.suite.text_edits import EditRefused
-        from mcptest_tui.widgets.modals import Ask
+        from mcptest_tui.widgets.modals import TextPrompt
 
         doc = self.files.writable
         if doc is None:
@@ -27,11 +27,11 @@ class Refactoring(FileController):
         area, text = doc.area, doc.text
         renaming = find_renaming(text, area.index_of(area.cursor_location))
         if renaming is None:
-            self.workbench.say("there is no server, node, variable or test here")
+            self.workbench.messages.show("there is no server, node, variable or test here")
             return
         others = self._files_naming(doc, renaming)
         if others:
-            self.workbench.say(
+            self.workbench.messages.show(
                 f"not renamed: {', '.join(others[:3])} {'names' if len(others) == 1 else 'name'} {renaming.name} too; "
                 "change the name in all of the files by hand",
                 "warning",
@@ -53,17 +53,17 @@ class Refactoring(FileController):
             if typed is None or typed.strip() == old:
                 return
             if doc.text != text:
-                self.workbench.say("not renamed: the text has changed meanwhile; rename it again", "warning")
+                self.workbench.messages.show("not renamed: the text has changed meanwhile; rename it again", "warning")
                 return
             area.become(rename(text, renaming, typed.strip()))
             if kind == "test":
                 doc.renamings.add((old, typed.strip()))
-            self.workbench.say(f"renamed {old} in {places}; one undo takes it back")
+            self.workbench.messages.show(f"renamed {old} in {places}; one undo takes it back")
 
         hint = f"renames {places} of this file"
         if kind == "test":
             hint += "; its snapshots go along when it is saved"
-        self.workbench.push_screen(Ask(f"Rename the {kind} {old}", hint, value=old, check=check), answered)
+        self.workbench.push_screen(TextPrompt(f"Rename the {kind} {old}", hint, value=old, check=check), answered)
 
     def _files_naming(self, doc: OpenDoc, renaming: Renaming) -> list[str]:
         """The other files of the suites that this one is part of in which the name stands too, as they are on the disk."""
@@ -98,13 +98,13 @@ class Refactoring(FileController):
             text = tidy(doc.text)
         except EditRefused as refused:
             hint = f"; {refused.hint}" if refused.hint else ""
-            self.workbench.say(f"not formatted: {refused.message}{hint}", "warning")
+            self.workbench.messages.show(f"not formatted: {refused.message}{hint}", "warning")
             return
         if text == doc.text:
-            self.workbench.say("nothing to format")
+            self.workbench.messages.show("nothing to format")
             return
         doc.area.become(text)
-        self.workbench.say("formatted; one undo takes it back")
+        self.workbench.messages.show("formatted; one undo takes it back")
 
     def rename_snapshots(self, doc: OpenDoc, before: str) -> int:
         """Give snapshots to the names that tests have now, since the text `before` was on the disk; return how many."""
@@ -132,5 +132,5 @@ class Refactoring(FileController):
                 count += rename_snapshots(workspace.snapshots_dir / f"{slug(stem)}.yml", renamed, tests)
             except (OSError, McptestError) as wrong:
                 names = ", ".join(renamed)
-                self.workbench.tell(f"the snapshots keep the names of {names}: {wrong}", severity="warning")
+                self.workbench.messages.notify(f"the snapshots keep the names of {names}: {wrong}", severity="warning")
         return count

@@ -87,7 +87,9 @@ class Saving(FileController):
 
     async def _save(self, doc: OpenDoc, over: str) -> bool:
         if doc.file.read_only:
-            self.workbench.tell(f"{doc.file.name} is read-only here: {doc.file.read_only}", severity="warning")
+            self.workbench.messages.notify(
+                f"{doc.file.name} is read-only here: {doc.file.read_only}", severity="warning"
+            )
             return False
         text = doc.text
         now = await asyncio.to_thread(look, doc.file.path)
@@ -102,7 +104,7 @@ class Saving(FileController):
         except CannotSave as refused:
             draft = await self._drafting.write_async(doc)
             hint = f"the text stays here, and is saved as a draft in {draft}" if draft else "the text stays here"
-            self.workbench.tell(f"not saved: {refused}", severity="error", hint=hint)
+            self.workbench.messages.notify(f"not saved: {refused}", severity="error", hint=hint)
             return False
         doc.disputed = False
         moved = self._refactoring.rename_snapshots(doc, before)
@@ -111,7 +113,7 @@ class Saving(FileController):
         self.files.refresh_tabs()
         self._diagnostics.refresh_line(doc)
         moved_too = f", and {counted(moved, 'snapshot')} of renamed tests" if moved else ""
-        self.workbench.say(f"saved {self.files.title_of(doc)}{moved_too}")
+        self.workbench.messages.show(f"saved {self.files.title_of(doc)}{moved_too}")
         return True
 
     # Running, and the person's own editor
@@ -129,20 +131,20 @@ class Saving(FileController):
         if was_dirty and not await self.save(doc):
             return
         if test is None:
-            self.workbench.say("there is no test here", "warning")
+            self.workbench.messages.show("there is no test here", "warning")
         elif doc.document is not None and not doc.document.sound:
             doc.listed = True
             self._diagnostics.refresh_marks(doc)
             told = "saved, not run" if was_dirty else "not run"
             more = f"{key_of('edit.problem.next', typing=True)} goes through them"
-            self.workbench.say(f"{told}: the suite has problems; {more}", "warning")
+            self.workbench.messages.show(f"{told}: the suite has problems; {more}", "warning")
         else:
             doc.asked.add(test)
             known = self.workbench.store.documents
             suites = [document.path for document in doc.owners(known)] if doc.is_fragment(known) else [doc.file.path]
             await self.workbench.suites.read(suites)
             if test in self.workbench.store.rows:
-                self.workbench.run_tests(self.workbench.store.rows[test].path, [test])
+                self.workbench.runs.start(self.workbench.store.rows[test].path, [test])
         await self.announce(doc)
 
     def action_external(self) -> None:
@@ -158,7 +160,7 @@ class Saving(FileController):
         if doc.is_dirty and not await asyncio.shield(self.save(doc)):
             return
         if not edit_outside(self.workbench, Path(doc.file.path), doc.area.cursor_location[0] + 1):
-            self.workbench.tell("no editor could be opened", severity="warning", hint="set VISUAL or EDITOR")
+            self.workbench.messages.notify("no editor could be opened", severity="warning", hint="set VISUAL or EDITOR")
             return
         self.look_at_disk(doc)
         await self.announce(doc)
@@ -194,7 +196,9 @@ class Saving(FileController):
         if self.files.docs.get(doc.file.path) is not doc:
             return  # closed meanwhile
         if keep and not self._drafting.write(doc):
-            self.workbench.tell(f"{doc.file.name} stays open: its text cannot be saved as a draft", severity="error")
+            self.workbench.messages.notify(
+                f"{doc.file.name} stays open: its text cannot be saved as a draft", severity="error"
+            )
             return
         self.files.remove(doc)
 
@@ -217,7 +221,7 @@ class Saving(FileController):
             doc.file.gone = True
             self._drafting.write_soon()
             self.files.refresh_tabs()
-            self.workbench.tell(
+            self.workbench.messages.notify(
                 f"{doc.file.name} was deleted on the disk",
                 severity="warning",
                 hint=f"its text stays here; {key_of('edit.save')} writes the file again",
@@ -233,7 +237,7 @@ class Saving(FileController):
             self.files.refresh_tabs()
         elif not doc.is_dirty:
             self._take(doc, there)
-            self.workbench.say(f"{doc.file.name} was changed elsewhere and has been read again")
+            self.workbench.messages.show(f"{doc.file.name} was changed elsewhere and has been read again")
         elif (
             doc is self.files.current
             and is_active
@@ -244,7 +248,7 @@ class Saving(FileController):
         elif not doc.disputed:
             doc.disputed = True
             self._diagnostics.refresh_line(doc)
-            self.workbench.tell(
+            self.workbench.messages.notify(
                 f"{doc.file.name} has changed on the disk as well",
                 severity="warning",
                 hint=f"{key_of('edit.save')} asks which to keep"
@@ -257,7 +261,7 @@ class Saving(FileController):
         doc = self.files.current
         there = read_there(doc.file.path) if doc is not None else None
         if doc is None or there is None:
-            self.workbench.say("the file is not on the disk", "warning")
+            self.workbench.messages.show("the file is not on the disk", "warning")
         elif doc.is_dirty:
             self._dispute(doc, there)
         else:
@@ -316,7 +320,7 @@ class Saving(FileController):
         try:
             over, kept = await asyncio.to_thread(self._put_theirs_aside, doc.file.path)
         except OSError as wrong:
-            self.workbench.tell(
+            self.workbench.messages.notify(
                 f"theirs cannot be saved as a draft, so nothing was written: {reason(wrong)}",
                 severity="error",
                 hint=f"your text stays here; {key_of('edit.save')} asks again",
@@ -326,7 +330,7 @@ class Saving(FileController):
         if written:
             await self.announce(doc)
             if kept is not None:
-                self.workbench.tell("theirs is saved as a draft", hint=path_here(str(kept)))
+                self.workbench.messages.notify("theirs is saved as a draft", hint=path_here(str(kept)))
         return written
 
     def _put_theirs_aside(self, path: str) -> tuple[str, Path | None]:
@@ -344,10 +348,12 @@ class Saving(FileController):
         there = read_there(doc.file.path)
         kept = self._drafting.drafts.keep(doc.file.path, doc.text, "mine")
         if there is None or kept is None:
-            self.workbench.tell("your text cannot be saved as a draft, so nothing was changed", severity="error")
+            self.workbench.messages.notify(
+                "your text cannot be saved as a draft, so nothing was changed", severity="error"
+            )
             return
         self._take(doc, there)
-        self.workbench.tell("mine is saved as a draft", hint=path_here(str(kept)))
+        self.workbench.messages.notify("mine is saved as a draft", hint=path_here(str(kept)))
 
         async def go() -> None:
             await self._diagnostics.check_now(doc)

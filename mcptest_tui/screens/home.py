@@ -70,7 +70,7 @@ class HomeScreen(WorkScreen):
     async def _count(self) -> None:
         await self.workbench.engine_ready.wait()
         try:
-            found = len((await self.workbench.engine.ask("found")).get("servers") or ())
+            found = len((await self.workbench.engine.request("found")).get("servers") or ())
         except EngineError:
             return  # the servers' screen says it, when somebody looks there
         counted = f"{found} from the settings of coding agents" if found else "none in the settings of coding agents"
@@ -101,7 +101,7 @@ class HomeScreen(WorkScreen):
             return
         await self.workbench.open_document(path)
         self.workbench.go("tests")
-        self.workbench.run_tests(path)
+        self.workbench.runs.start(path)
 
     def action_servers(self) -> None:
         """The servers' screen."""
@@ -151,10 +151,10 @@ class SuiteMaking(Controller):
 
     def action_new_suite(self) -> None:
         """Ask for the server."""
-        from mcptest_tui.widgets.modals import Ask
+        from mcptest_tui.widgets.modals import TextPrompt
 
         self.workbench.push_screen(
-            Ask(
+            TextPrompt(
                 "The server's command or URL",
                 "for example  python server.py  or  http://localhost:8000/mcp",
                 value=self._typed,
@@ -180,22 +180,22 @@ class SuiteMaking(Controller):
         await self.workbench.engine_ready.wait()
         name = server_name(target)
         try:
-            await engine.ask("connect", session=SESSION, target={**target, "name": name})
-            await engine.ask("catalog", session=SESSION)
+            await engine.request("connect", session=SESSION, target={**target, "name": name})
+            await engine.request("catalog", session=SESSION)
         except EngineError as wrong:
-            engine.tell("disconnect", session=SESSION)
+            engine.send("disconnect", session=SESSION)
             told = [f"{wrong.message}; {wrong.hint}" if wrong.hint else wrong.message]
             stderr = str(wrong.more.get("stderr") or "").strip().split("\n")[-STDERR_SHOWN:]
             again = f"{key_of('home.new')} tries again: the command is still there"
             self._note("\n".join([*told, *(f"{MARKS['split']} {text}" for text in stderr if text), again]), error=True)
             return
         except asyncio.CancelledError:
-            engine.tell("disconnect", session=SESSION)
+            engine.send("disconnect", session=SESSION)
             raise
         self._note("")
         state = Scaffolding(places_for((), "", str(free_path(self.workbench.folder))))
         scaffold = ScaffoldScreen(name, SESSION, state, mode="tests")
-        self.workbench.push_screen(scaffold, lambda _: engine.tell("disconnect", session=SESSION))
+        self.workbench.push_screen(scaffold, lambda _: engine.send("disconnect", session=SESSION))
 
 
 def _way(name: str, told: str = "") -> Content:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from mcptest_tui.actions import Action
-    from mcptest_tui.interface import AppInterface
+    from mcptest_tui.base_app import BaseApp
 
 RECENT = 5
 NOT_RECENT = {"app.palette", "app.help", "app.back"}
@@ -35,7 +35,7 @@ class Doable(NamedTuple):
     mode: str = ""
 
 
-def doable(app: AppInterface, screen: Screen[object]) -> Iterator[Doable]:
+def doable(app: BaseApp, screen: Screen[object]) -> Iterator[Doable]:
     """Every action that can be done from here: by the focused pane, by the screen, by the app, or in another mode."""
     focused = screen.focused
     nodes: list[DOMNode] = [*(focused.ancestors_with_self if focused is not None else ()), screen, app]
@@ -64,7 +64,7 @@ def keys_of(action: Action) -> str:
 class Palette:
     """One opening of the palette over `screen`."""
 
-    def __init__(self, app: AppInterface, screen: Screen[object]) -> None:
+    def __init__(self, app: BaseApp, screen: Screen[object]) -> None:
         self._app = app
         self._found = {found.action.id: found for found in doable(app, screen)}
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from mcptest_tui.interface import AppInterface
+    from mcptest_tui.base_app import BaseApp
     from mcptest_tui.widgets.lines import Piece
 
 LOOK_SECONDS = 1.0
@@ -138,7 +138,7 @@ class ProcessesWindow(Modal[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.process")
 
-    def __init__(self, bench: AppInterface) -> None:
+    def __init__(self, bench: BaseApp) -> None:
         super().__init__(classes="picker")
         self._bench = bench
         self._note = ""
@@ -178,7 +178,7 @@ class ProcessesWindow(Modal[None]):
 
     async def _look(self) -> None:
         try:
-            rows = await self._bench.engine.ask("processes")
+            rows = await self._bench.engine.request("processes")
         except EngineError as wrong:
             self._say(wrong.message)
         else:
@@ -227,7 +227,7 @@ class ProcessesWindow(Modal[None]):
         self.list.refresh()
         self.refresh_bindings()
         if one.role == "hand":
-            self._bench.engine.tell("disconnect", session=one.session)
+            self._bench.engine.send("disconnect", session=one.session)
         else:
             self._ask("end_process", one)
 
@@ -253,7 +253,7 @@ class ProcessesWindow(Modal[None]):
     def _ask(self, do: str, one: Process, **arguments: Any) -> None:
         async def ask() -> None:
             try:
-                await self._bench.engine.ask(do, **(arguments or {"number": one.number}))
+                await self._bench.engine.request(do, **(arguments or {"number": one.number}))
             except EngineError as wrong:
                 self.list.ended.pop(one.key, None)
                 self._say(f"{wrong.message}; {wrong.hint}" if wrong.hint else wrong.message)

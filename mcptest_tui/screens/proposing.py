@@ -42,7 +42,7 @@ class Proposing(Controller):
         item = self._proposed_item()
         server = self._browser.server
         if server is None or not server.connected or item is None or item.kind != "tools":
-            self.workbench.say("a test is proposed for a tool of a connected server")
+            self.workbench.messages.show("a test is proposed for a tool of a connected server")
             return
         call = self._calls.call if self._calls.is_shown else None
         form = call.form if call is not None else form_of(item)
@@ -50,13 +50,13 @@ class Proposing(Controller):
         if problems:
             if call is None:
                 self._calls.open(item)
-                self.workbench.say(
+                self.workbench.messages.show(
                     f"it needs arguments: fill them in, and {key_of('test.propose', typing=True)} proposes a test"
                 )
             else:
-                self._calls.pane.form.tell(problems)
+                self._calls.pane.form.show_problems(problems)
                 self._calls.pane.form.focus_field(next(iter(problems)))
-                self.workbench.say("a test is proposed for arguments that the schema allows", "warning")
+                self.workbench.messages.show("a test is proposed for arguments that the schema allows", "warning")
             return
         arguments = form.params().get("arguments")
         self._propose(server, item, arguments if isinstance(arguments, dict) else {})
@@ -69,7 +69,7 @@ class Proposing(Controller):
     def _propose(self, server: Server, item: Item, arguments: dict[str, Any], *, confirmed: bool = False) -> None:
         self._is_calling = True
         told = f"calling {one_line(item.name, 40)} to propose a test …"
-        self.workbench.say(told, over=lambda: not self._is_calling)
+        self.workbench.messages.show(told, is_over=lambda: not self._is_calling)
         in_background(self.screen, partial(self._ask_proposal, server, item, arguments, confirmed), "servers.propose")
 
     async def _ask_proposal(self, server: Server, item: Item, arguments: dict[str, Any], confirmed: bool) -> None:
@@ -81,7 +81,7 @@ class Proposing(Controller):
         saving = saving_of("tools/call", params, None, server, documents, str(free_path(bench.folder)))
         place = saving.place
         try:
-            told = await bench.engine.ask(
+            told = await bench.engine.request(
                 "propose",
                 session=server.key,
                 tool=item.name,
@@ -96,7 +96,7 @@ class Proposing(Controller):
             if wrong.kind == "policy" and not confirmed:
                 self._ask_once(server, item, arguments, wrong.message)
             else:
-                bench.tell(wrong.message, severity="warning", hint=wrong.hint)
+                bench.messages.notify(wrong.message, severity="warning", hint=wrong.hint)
             return
         await self._take_proposal(saving, told)
 
@@ -108,7 +108,7 @@ class Proposing(Controller):
         said = f"called {counted(int(told['calls']), 'time')}"
         if told["left_out"]:
             said += f"; left out what changes: {', '.join(told['left_out'][:2])}"
-        bench.say("; ".join([said, *told["notes"][:1]]))
+        bench.messages.show("; ".join([said, *told["notes"][:1]]))
         if saving.place.new:
             self.workbench.push_screen(SaveTest(proposed_saving(saving, told["mapping"])))
             return

@@ -20,11 +20,10 @@ from mcptest_tui.safe import name_among, one_line, shown
 from mcptest_tui.screens.base import Controller, WorkScreen, in_background
 from mcptest_tui.screens.review_editing import Editing
 from mcptest_tui.screens.review_writing import Deciding, Writing
-from mcptest_tui.state.review_rows import decision_pieces, item_lines, written_lines
+from mcptest_tui.state.review_rows import decision_pieces, item_lines, written_diff_lines
 from mcptest_tui.state.reviewing import ACCEPT, REJECT, RISK_MARKS, SKIP
 from mcptest_tui.state.text_lines import BLANK, line, safe
-from mcptest_tui.widgets.empty import Empty
-from mcptest_tui.widgets.frame import show_titles
+from mcptest_tui.widgets.frame import Empty, show_titles
 from mcptest_tui.widgets.review_view import HELP, NEARBY, FragmentEditor, ReviewList, ReviewView
 from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.words import key_of
@@ -141,7 +140,7 @@ class ReviewScreen(WorkScreen):
             self.state.go(at)
         elif not self.workbench.reviews.is_reading:
             self._arriving = None
-            self.workbench.say(f"nothing is proposed for {one_line(test, 60)}")
+            self.workbench.messages.show(f"nothing is proposed for {one_line(test, 60)}")
 
     def back(self) -> bool:
         """Out of the editor, or of the details."""
@@ -278,7 +277,7 @@ class ProposalPane(Controller):
         pane = self.screen.query_one("#review-pane")
         if written := self._reviews.written:
             item = None
-            self.view.show(written_lines(written), keep=True)
+            self.view.show(written_diff_lines(written), keep=True)
             show_titles(pane, Content("Written"), Content(""))
         elif item is None:
             self.view.show([])
@@ -335,9 +334,9 @@ class ProposalPane(Controller):
         decision = self._state.decision(item)
         text = decision.text if decision is not None else None
         try:
-            found = await self.workbench.engine.ask("review_whole", id=item.id, text=text)
+            found = await self.workbench.engine.request("review_whole", id=item.id, text=text)
         except EngineError as wrong:
-            self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            self.workbench.messages.notify(wrong.message, severity="warning", hint=wrong.hint)
             return
         self.workbench.push_screen(
             Difference(

@@ -59,7 +59,7 @@ class Editing(Controller):
         """The list was read: the proposal may be gone."""
         if self._id is not None and all(item.id != self._id for item in self._state.items):
             self._close_editor()
-            self.workbench.say("this proposal no longer exists", "warning")
+            self.workbench.messages.show("this proposal no longer exists", "warning")
 
     def back(self) -> bool:
         """Out of the editor; False when nothing is edited."""
@@ -69,7 +69,7 @@ class Editing(Controller):
         self._close_editor()
         if item is not None and item.id in self._state.drafts:
             told = f"the edited text is saved, but not accepted: {key_of('review.edit')} goes on with it"
-            self.workbench.say(told, "warning")
+            self.workbench.messages.show(told, "warning")
         return True
 
     def action_edit(self) -> None:
@@ -78,7 +78,7 @@ class Editing(Controller):
         if item is None:
             return
         if item.is_cut:
-            self.workbench.say(f"this is too long to edit here: {key_of('review.source')} opens the suite")
+            self.workbench.messages.show(f"this is too long to edit here: {key_of('review.source')} opens the suite")
             return
         self._leave_written()
         decision = self._state.decision(item)
@@ -148,7 +148,7 @@ class Editing(Controller):
         if item.is_missing_arguments(item.undescribed(text)):
             return "it still needs arguments that the server accepts: change `args`"
         try:
-            told = await self.workbench.engine.ask("review_check", id=item.id, text=text)
+            told = await self.workbench.engine.request("review_check", id=item.id, text=text)
         except EngineError as wrong:
             return wrong.message
         return None if told.get("problem") is None else str(told["problem"])

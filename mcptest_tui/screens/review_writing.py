@@ -54,7 +54,7 @@ class Writing(Controller):
     def action_write(self) -> None:
         """Carry the decisions out."""
         if not self._state.unwritten:
-            self.workbench.say("nothing was accepted or rejected yet")
+            self.workbench.messages.show("nothing was accepted or rejected yet")
             return
         files = {item.file for item in self._state.accepted() if item.kind != "snapshot"}
         self._once_saved(files, "write", self._write)
@@ -67,7 +67,7 @@ class Writing(Controller):
     def action_unwrite(self) -> None:
         """Take the last write back."""
         if not self.workbench.reviews.can_undo:
-            self.workbench.say("there is no write to undo")
+            self.workbench.messages.show("there is no write to undo")
             return
         files = {str(self.workbench.workspace.root / one["path"]) for one in self.workbench.reviews.written}
         self._once_saved(files, "take back", self.workbench.reviews.undo)
@@ -128,7 +128,7 @@ class Deciding(Controller):
             told = f"it needs arguments that the server accepts: {key_of('review.edit')} gives them, then it can be accepted"
         else:
             return False
-        self.workbench.say(told, "warning")
+        self.workbench.messages.show(told, "warning")
         return True
 
     def action_reject(self) -> None:
@@ -150,7 +150,7 @@ class Deciding(Controller):
     def action_undo(self) -> None:
         """Undo the last decision."""
         if self._state.undo() is None:
-            self.workbench.say(
+            self.workbench.messages.show(
                 "nothing was decided yet"
                 + (f"; {key_of('review.unwrite')} takes the last write back" if self.workbench.reviews.can_undo else "")
             )
@@ -163,7 +163,7 @@ class Deciding(Controller):
         chosen, title, lines, left = rest_question(self._state, choice)
         if not chosen:
             told = "; ".join(left)
-            self.workbench.say(f"nothing is left to {choice} at once{': ' + told if told else ''}")
+            self.workbench.messages.show(f"nothing is left to {choice} at once{': ' + told if told else ''}")
             return
         self._decide_many(chosen, choice, title, lines)
 
@@ -174,7 +174,7 @@ class Deciding(Controller):
             return
         chosen = self._state.alike(item)
         if len(chosen) < 2:
-            self.workbench.say("no other undecided proposal makes the same change")
+            self.workbench.messages.show("no other undecided proposal makes the same change")
             return
         lines = [f"They make the same change in other tests, in {file_names_text(self._state.files(chosen))}."]
         self._decide_many(chosen, ACCEPT, f"Accept {counted(len(chosen), 'proposal')} that are alike?", lines)

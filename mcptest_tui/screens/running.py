@@ -44,7 +44,7 @@ class Running(Controller):
         entry = self._tests.entry()
         if isinstance(entry, Note):
             edit = f"{key_of('open.edit')} opens the editor at this one"
-            self.workbench.say(f"{Path(entry.path).name} has problems; {edit}", "warning")
+            self.workbench.messages.show(f"{Path(entry.path).name} has problems; {edit}", "warning")
         elif isinstance(entry, Group) and not entry.depth and not self._rows.filter:
             self._run(entry.path, None)
         elif entry is not None:
@@ -63,7 +63,7 @@ class Running(Controller):
         if ids:
             self._run(None, ids)
         else:
-            self.workbench.say("no test in the list has failed")
+            self.workbench.messages.show("no test in the list has failed")
 
     def action_alike(self) -> None:
         """Those that failed of the same cause as the test under the cursor."""
@@ -73,14 +73,14 @@ class Running(Controller):
         if group:
             self._run(None, [row.id for row in group], "that failed for this cause")
         else:
-            self.workbench.say("the test under the cursor has not failed")
+            self.workbench.messages.show("the test under the cursor has not failed")
 
     def action_again(self) -> None:
         """What was asked for last."""
         asked = self.last_asked
         if asked is None:
             told = f"no run yet; {key_of('run.this')} runs what is under the cursor"
-            self.workbench.say(told, over=lambda: self.workbench.runs.progress.busy)
+            self.workbench.messages.show(told, is_over=lambda: self.workbench.runs.progress.busy)
         else:
             self._run(*asked)
 
@@ -90,13 +90,13 @@ class Running(Controller):
 
     def action_stop_all(self) -> None:
         """The run that is on, and those that wait."""
-        self.workbench.cancel_runs()
+        self.workbench.runs.cancel()
 
     def action_bail(self) -> None:
         """Whether the first failure ends a run."""
         bench = self.workbench
         bench.runs.bail = not bench.runs.bail
-        bench.say("a run stops at its first failure" if bench.runs.bail else "a run goes on after a failure")
+        bench.messages.show("a run stops at its first failure" if bench.runs.bail else "a run goes on after a failure")
 
     def bail_out(self, events: list[dict[str, Any]]) -> None:
         """End the run when a test has failed and that is what was asked for."""
@@ -105,18 +105,18 @@ class Running(Controller):
             return
         failed = (event for event in events if event.get("event") == "case.finished")
         if any(event["result"].get("verdict") == "fail" for event in failed):
-            self.workbench.cancel_runs()
-            self.workbench.say(f"stopped at the first failure; {key_of('run.bail')} lets runs go on")
+            self.workbench.runs.cancel()
+            self.workbench.messages.show(f"stopped at the first failure; {key_of('run.bail')} lets runs go on")
 
     def _run(self, path: str | None, ids: list[str] | None, which: str = "") -> None:
         self.last_asked, self.stayed_at = (path, ids), None
         if which:
             progress, tests = self.workbench.runs.progress, counted(len(ids or ()), "test")
             ended = progress.ended
-            self.workbench.say(
-                f"running the {tests} {which}", over=lambda: not progress.busy and progress.ended != ended
+            self.workbench.messages.show(
+                f"running the {tests} {which}", is_over=lambda: not progress.busy and progress.ended != ended
             )
-        self.workbench.run_tests(path, ids)
+        self.workbench.runs.start(path, ids)
         self._tests.refresh()
         self.screen.refresh_bindings()
 
@@ -142,7 +142,7 @@ class Opening(Controller):
         store = self.workbench.store
         several = self._several.paths(store)
         if not several:
-            self.workbench.say("no suite that is open has several models")
+            self.workbench.messages.show("no suite that is open has several models")
             return
         entry = self._tests.entry()
         here = entry.path if entry is not None else ""
@@ -160,7 +160,7 @@ class Opening(Controller):
         if place is not None:
             self.workbench.go("edit", path=place[0], line=place[1])
         if test is not None and test.own_place[0] != test.file:
-            self.workbench.say(
+            self.workbench.messages.show(
                 f"its row of data is {place_of(test)}; in Tests {key_of('open.external')} opens it in $EDITOR"
             )
 
@@ -175,7 +175,7 @@ class Opening(Controller):
         if edit_outside(self.workbench, Path(place[0]), place[1]):
             self.workbench.documents_changed([place[0]])
         else:
-            self.workbench.tell(
+            self.workbench.messages.notify(
                 "set EDITOR to open the test there", severity="warning", hint=f"{key_of('open.edit')} opens it here"
             )
 
@@ -191,7 +191,7 @@ class Opening(Controller):
         """The server that the test calls."""
         row = self._tests.test()
         if row is None:
-            self.workbench.say("there is no test under the cursor")
+            self.workbench.messages.show("there is no test under the cursor")
         else:
             self.workbench.go("servers", suite=row.path, server=row.server)
 
@@ -204,5 +204,5 @@ class Opening(Controller):
         if isinstance(entry, Group):
             rows = self._rows.tests_of(entry.id, self.workbench.store) if entry.depth else []
             return (rows[0].file, rows[0].line) if rows else (entry.path, 1)
-        self.workbench.say(f"no test is open {MARKS['dot']} /, filters")
+        self.workbench.messages.show(f"no test is open {MARKS['dot']} /, filters")
         return None

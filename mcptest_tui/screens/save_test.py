@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from mcptest_tui.interface import AppInterface
+    from mcptest_tui.base_app import BaseApp
     from mcptest_tui.mode_screen import ModeScreen
     from mcptest_tui.state.saving import Place, SavedTest, Saving
     from mcptest_tui.widgets.json_tree import JsonTree
@@ -194,7 +194,7 @@ class SaveTest(Modal[str]):
 
     def _editor(self) -> ModeScreen | None:
         """The screen that has unsaved text of the chosen file."""
-        bench: AppInterface = self.app  # type: ignore[assignment]
+        bench: BaseApp = self.app  # type: ignore[assignment]
         return bench.editor_of(self.saving.place.path)
 
     def _note(self) -> str:
@@ -208,7 +208,7 @@ class SaveTest(Modal[str]):
     def action_write(self) -> None:
         """Write it, if the file is still what it was."""
         written = self.written
-        bench: AppInterface = self.app  # type: ignore[assignment]
+        bench: BaseApp = self.app  # type: ignore[assignment]
         if written is None:
             return
         path = Path(written.path)
@@ -219,7 +219,7 @@ class SaveTest(Modal[str]):
                 return
             editor.change_text(written.path, written.after)
             self.dismiss("written")
-            bench.tell(
+            bench.messages.notify(
                 f"added to the unsaved text of {path.name}, line {written.line}",
                 hint=f"{key_of('app.mode.2', typing=True)} goes to the editor, to save it there",
             )
@@ -230,14 +230,14 @@ class SaveTest(Modal[str]):
                 return
             if written.before is not None and path.read_bytes() != written.before.encode():
                 self._preview()
-                bench.say(f"{path.name} has changed in the meantime; this is the new text", "warning")
+                bench.messages.show(f"{path.name} has changed in the meantime; this is the new text", "warning")
                 return
             write_suite(path, written.after.encode())
         except OSError as wrong:
-            bench.tell(f"cannot write {path}: {wrong.strerror or wrong}", severity="error")
+            bench.messages.notify(f"cannot write {path}: {wrong.strerror or wrong}", severity="error")
             return
         self.dismiss("written")
-        bench.tell(
+        bench.messages.notify(
             f"saved as a test in {path.name}, line {written.line}",
             hint=f"{key_of('app.mode.1', typing=True)} goes to the tests, {key_of('app.mode.2', typing=True)} to the editor",
         )

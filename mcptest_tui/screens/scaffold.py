@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from mcptest_tui.interface import AppInterface
+    from mcptest_tui.base_app import BaseApp
     from mcptest_tui.state.scaffolding import Scaffolding
     from mcptest_tui.widgets.lines import Piece
 
@@ -188,7 +188,7 @@ class ScaffoldScreen(Modal[str]):
         return self.query_one(YamlArea)
 
     @property
-    def bench(self) -> AppInterface:
+    def bench(self) -> BaseApp:
         """The app, typed."""
         return self.app  # type: ignore[return-value]
 
@@ -214,7 +214,7 @@ class ScaffoldScreen(Modal[str]):
         again = True
         while again:
             try:
-                answer = await self.bench.engine.ask(
+                answer = await self.bench.engine.request(
                     "scaffold",
                     session=self._session,
                     into=None if place.new else place.path,
@@ -295,10 +295,10 @@ class ScaffoldScreen(Modal[str]):
         """Write it, if the file is still what it was."""
         state = self.state
         if self.asking:
-            self.bench.say("the text is being written")
+            self.bench.messages.show("the text is being written")
             return
         if state.problem or not state.after or state.after == state.before:
-            self.bench.say(state.problem or "there is nothing to write", "warning")
+            self.bench.messages.show(state.problem or "there is nothing to write", "warning")
             return
         path, place = Path(state.destination.path), state.destination
         try:
@@ -306,18 +306,18 @@ class ScaffoldScreen(Modal[str]):
                 self.query_one("#scaffold-note", Static).update(shown(f"{path.name} exists now", style="$text-error"))
                 return
             if not place.new and path.read_bytes() != state.before.encode():
-                self.bench.say(f"{path.name} has changed in the meantime; this is the new text", "warning")
+                self.bench.messages.show(f"{path.name} has changed in the meantime; this is the new text", "warning")
                 self._ask()
                 return
             write_suite(path, (with_schema_line(state.after, path) if place.new else state.after).encode())
         except OSError as wrong:
-            self.bench.tell(f"cannot write {path}: {wrong.strerror or wrong}", severity="error")
+            self.bench.messages.notify(f"cannot write {path}: {wrong.strerror or wrong}", severity="error")
             return
         line = state.first_new_line
         self.dismiss(str(path))
         run, tests = key_of("run.all"), key_of("app.mode.1", typing=True)
         hint = f"{run} runs its tests" if self._mode == "tests" else f"{tests} goes to its tests, and {run} runs them"
-        self.bench.tell(f"wrote {path.name}", hint=hint, over=lambda: self.bench.runs.progress.busy)
+        self.bench.messages.notify(f"wrote {path.name}", hint=hint, is_over=lambda: self.bench.runs.progress.busy)
         self.bench.run_worker(self._open(str(path), line, new=place.new), group="documents", exit_on_error=False)
 
     async def _open(self, path: str, line: int, *, new: bool) -> None:

@@ -14,10 +14,10 @@ from mcptest_tui.screens.picker import Choice
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
-    from mcptest_tui.interface import AppInterface
+    from mcptest_tui.base_app import BaseApp
 
 
-def settings_of(app: AppInterface, keymap_problems: tuple[str, ...]) -> list[Choice]:
+def settings_of(app: BaseApp, keymap_problems: tuple[str, ...]) -> list[Choice]:
     """The rows of the settings; what choosing one does stands in `Preferences`."""
     changed = len(app._keymap)
     keymap, enter = keymap_file(), key_of("line.take")
@@ -63,7 +63,7 @@ def settings_of(app: AppInterface, keymap_problems: tuple[str, ...]) -> list[Cho
         for at, problem in enumerate((*app.config.problems, *keymap_problems))
     ]
     rows += [
-        Choice("session", f"Session: {app.session_file.path}", "", f"{enter} copies the path.", "About"),
+        Choice("session", f"Session: {app.session.file.path}", "", f"{enter} copies the path.", "About"),
         Choice(
             "versions",
             f"mcptest {__version__}, {versions()}",

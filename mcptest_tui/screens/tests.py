@@ -78,7 +78,7 @@ class TestsScreen(WorkScreen):
         self.run_view.apply(events, self.workbench.store)
         summary = self.run_view.summary
         if summary is not None and summary.unchecked and any(event.get("event") == "run.finished" for event in events):
-            self.workbench.say(summary.unchecked, "warning")
+            self.workbench.messages.show(summary.unchecked, "warning")
         self._missed = True
         self.running.bail_out(events)
 

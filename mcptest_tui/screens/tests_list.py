@@ -217,18 +217,20 @@ class Listing(Controller):
         self.rebuild()
         self._list.changed(top=0)
         self._list.show_row(self._list.cursor)
-        self.workbench.say(ORDER_WORDS[rows.order])
+        self.workbench.messages.show(ORDER_WORDS[rows.order])
 
     def action_follow(self) -> None:
         """Let the cursor go to each new failure, or stay."""
         self.follows_failures = not self.follows_failures
-        self.workbench.say("the cursor follows failures" if self.follows_failures else "the cursor stays where it is")
+        self.workbench.messages.show(
+            "the cursor follows failures" if self.follows_failures else "the cursor stays where it is"
+        )
 
     def action_failure(self, step: int) -> None:
         """Go to the next test that failed, is inconclusive or was stopped."""
         row = self._rows.next_failure(self._list.current, step, self.workbench.store)
         if row is None:
-            self.workbench.say("no test that is shown has failed, is inconclusive or was stopped")
+            self.workbench.messages.show("no test that is shown has failed, is inconclusive or was stopped")
         else:
             self.show_test(row)
 
@@ -239,6 +241,8 @@ class Listing(Controller):
         async def look() -> None:
             await self.workbench.suites.search_again()
             more = len(self.workbench.store.documents) - known
-            self.workbench.say(f"found {counted(more, 'suite')} more" if more > 0 else "there is no other suite here")
+            self.workbench.messages.show(
+                f"found {counted(more, 'suite')} more" if more > 0 else "there is no other suite here"
+            )
 
         in_background(self.screen, look, "look")

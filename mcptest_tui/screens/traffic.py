@@ -16,8 +16,8 @@ from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.base import Controller, WorkScreen, in_background
 from mcptest_tui.screens.traffic_message import MessageActions, OpenMessage
 from mcptest_tui.state.traffic import Traffic
-from mcptest_tui.widgets.filter_line import FilterLine
 from mcptest_tui.widgets.frame import show_titles
+from mcptest_tui.widgets.line import FilterLine
 from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.widgets.traffic_list import TrafficList
 from mcptest_tui.words import key_of
@@ -81,14 +81,14 @@ class TrafficScreen(WorkScreen):
 
         async def listen() -> None:
             await self.workbench.engine_ready.wait()
-            self.workbench.engine.tell("traffic_on", on=True)
+            self.workbench.engine.send("traffic_on", on=True)
 
         in_background(self, listen, "traffic.on")
 
     def on_screen_suspend(self) -> None:
         """Let the engine store rows, unless a dialog covers the screen."""
         if isinstance(self.app.screen, WorkScreen) and self.app.screen is not self:
-            self.workbench.engine.tell("traffic_on", on=False)
+            self.workbench.engine.send("traffic_on", on=False)
 
     def engine_events(self, events: list[dict[str, Any]]) -> None:
         """Rows."""
@@ -233,6 +233,6 @@ class Listing(Controller):
         places = range(at + 1, len(rows)) if step > 0 else range(at - 1, -1, -1)
         found = next((place for place in places if rows[place].failed), None)
         if found is None:
-            self.workbench.say("no error further on" if step > 0 else "no error before this")
+            self.workbench.messages.show("no error further on" if step > 0 else "no error before this")
         else:
             self._rows.move_to(found, centre=True)

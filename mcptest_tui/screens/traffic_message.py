@@ -14,9 +14,9 @@ from mcptest_tui.screens.tree_values import TreeValues
 from mcptest_tui.state.about import size_shown
 from mcptest_tui.state.json_rows import whole
 from mcptest_tui.state.saving import BLOCKS, saving_of
-from mcptest_tui.widgets.filter_line import FilterLine
 from mcptest_tui.widgets.frame import show_titles
 from mcptest_tui.widgets.json_tree import JsonTree
+from mcptest_tui.widgets.line import FilterLine
 from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.words import key_of, took_text
 
@@ -95,7 +95,7 @@ class OpenMessage(Controller):
 
     async def _fetch(self, row: Row) -> None:
         try:
-            text = await self.workbench.engine.ask("traffic_body", n=row.n)
+            text = await self.workbench.engine.request("traffic_body", n=row.n)
         except EngineError as wrong:
             self._put(row, row.text, f"{wrong.message}; this is its beginning")
         else:
@@ -183,7 +183,7 @@ class OpenMessage(Controller):
             return
         other = row.answer or row.asked
         if other is None or not self._rows.go_to(other):
-            self.workbench.say("there is no other side")
+            self.workbench.messages.show("there is no other side")
 
 
 class MessageActions(Controller):
@@ -198,7 +198,7 @@ class MessageActions(Controller):
         return True if self._rows.row() is not None else None
 
     async def _body(self, row: Row) -> str:
-        return str(await self.workbench.engine.ask("traffic_body", n=row.n))
+        return str(await self.workbench.engine.request("traffic_body", n=row.n))
 
     def action_copy(self) -> None:
         """Copy the whole message."""
@@ -210,7 +210,7 @@ class MessageActions(Controller):
         try:
             text = await self._body(row)
         except EngineError as wrong:
-            self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            self.workbench.messages.notify(wrong.message, severity="warning", hint=wrong.hint)
             return
         self.workbench.copy(text, f"the {row.kind}")
 
@@ -219,15 +219,15 @@ class MessageActions(Controller):
         row = self._rows.row()
         answer = row.answer if row is not None and row.answer is not None else row
         if answer is None or answer.status is None:
-            self.workbench.say("it was not in an HTTP response")
+            self.workbench.messages.show("it was not in an HTTP response")
         else:
             in_background(self.screen, partial(self._show_headers, answer), "traffic.headers")
 
     async def _show_headers(self, row: Row) -> None:
         try:
-            http = await self.workbench.engine.ask("traffic_http", n=row.n) or {}
+            http = await self.workbench.engine.request("traffic_http", n=row.n) or {}
         except EngineError as wrong:
-            self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            self.workbench.messages.notify(wrong.message, severity="warning", hint=wrong.hint)
             return
         text = "\n".join(f"{name}: {value}" for name, value in (http.get("headers") or {}).items())
         self._message.values.show(f"HTTP {row.status}", text or "its headers are no longer saved", "the headers")
@@ -258,7 +258,7 @@ class MessageActions(Controller):
                 whole_answer = json.loads(await self._body(row.answer))
                 answer = {name: whole_answer[name] for name in ("result", "error") if name in whole_answer}
             except (EngineError, ValueError, RecursionError, TypeError):
-                self.workbench.say("the response is too large to propose anything of it", "warning")
+                self.workbench.messages.show("the response is too large to propose anything of it", "warning")
 
         from mcptest_tui.screens.save_test import SaveTest
         from mcptest_tui.screens.servers import ServersScreen
@@ -281,13 +281,15 @@ class MessageActions(Controller):
         row = self._rows.row()
         asked = row.asked or row if row is not None else None
         if asked is None or asked.kind != "request" or not asked.sent or asked.method not in BLOCKS:
-            self.workbench.say("only a tools/call, resources/read or prompts/get can be made again", "warning")
+            self.workbench.messages.show(
+                "only a tools/call, resources/read or prompts/get can be made again", "warning"
+            )
             return None
         try:
             value = json.loads(await self._body(asked))
             params = value.get("params")
         except (EngineError, ValueError, RecursionError, AttributeError) as wrong:
-            self.workbench.say(f"the request cannot be read: {wrong}", "warning")
+            self.workbench.messages.show(f"the request cannot be read: {wrong}", "warning")
             return None
         plain = {name: part for name, part in params.items() if name != "_meta"} if isinstance(params, dict) else {}
         return asked, plain

@@ -66,7 +66,7 @@ class TreeValues(Controller):
             else:
                 self._use(event, str(await ask("value", list(event.path))))
         except EngineError as wrong:
-            self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            self.workbench.messages.notify(wrong.message, severity="warning", hint=wrong.hint)
 
     async def _find(self, tree: JsonTree, text: str, ask: Ask, then: Callable[[], None]) -> None:
         try:
@@ -80,7 +80,7 @@ class TreeValues(Controller):
         try:
             await fetch_up_to(event.tree, event.path, ask)
         except EngineError as wrong:
-            self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            self.workbench.messages.notify(wrong.message, severity="warning", hint=wrong.hint)
 
 
 async def fetch_up_to(tree: JsonTree, path: Path, ask: Ask) -> None:

@@ -100,8 +100,8 @@ class Progress:
         """One run, or all that is on and all that waits, was asked to end; what is asked for from now on was not."""
         self.unwanted |= self._active_runs if run is None else {run}
 
-    def ask(self, run: str, tests: int = 0) -> None:
-        """A run of so many tests was asked for; the engine has not answered yet."""
+    def request(self, run: str, tests: int = 0) -> None:
+        """A run of so many tests was requested; the engine has not answered yet."""
         self._begin()
         self.waiting.add(run)
         self.asked[run] = tests

@@ -72,7 +72,7 @@ def file_diff_lines(before: str, after: str, around: int = CONTEXT) -> list[Text
     return diff_lines(before, after, around, numbered=True)
 
 
-def written_lines(files: Sequence[Mapping[str, str]]) -> list[TextLine]:
+def written_diff_lines(files: Sequence[Mapping[str, str]]) -> list[TextLine]:
     """What was written, as the difference of each `{path, before, after}`."""
     back, on = key_of("review.unwrite"), key_of("app.back")
     lines = [line((f"{back} takes it back, {on} goes on", "dim"))]

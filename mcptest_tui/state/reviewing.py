@@ -298,8 +298,8 @@ class Reviewing:
                 )
         return found
 
-    def mark_written(self, refused: Iterable[str]) -> None:
-        """They were carried out, but for these, which wait for another decision."""
+    def remove_decided(self, refused: Iterable[str]) -> None:
+        """Remove the decisions that were carried out, and those that were refused, which need another."""
         refused = set(refused)
         self.decisions = {key: one for key, one in self.decisions.items() if one.choice == SKIP and key not in refused}
         self._away.clear()

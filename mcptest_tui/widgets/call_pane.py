@@ -13,8 +13,8 @@ from textual.widgets import Static
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.problems import Sturdy
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.widgets.filter_line import FilterLine
 from mcptest_tui.widgets.json_tree import JsonTree
+from mcptest_tui.widgets.line import FilterLine
 from mcptest_tui.widgets.schema_form import SchemaForm
 
 if TYPE_CHECKING:

@@ -109,16 +109,17 @@ class HelpCard(Widget):
 
     def __init__(self, *, popup: bool = False, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes="-popup" if popup else "")
-        self._told: Help | None = None
+        self._help: Help | None = None
 
-    def tell(self, told: Help | None) -> None:
-        if told != self._told:
-            self._told = told
+    def show(self, key_help: Help | None) -> None:
+        """Show what a key of the suite means."""
+        if key_help != self._help:
+            self._help = key_help
             self.refresh(layout=True)
 
-    def show(self, told: Help, cursor: Offset, room: tuple[int, int]) -> None:
-        """Over the text, below a place or above it."""
-        self.tell(told)
+    def show_at(self, key_help: Help, cursor: Offset, room: tuple[int, int]) -> None:
+        """Show it over the text, below a place or above it."""
+        self.show(key_help)
         width = min(WIDEST, room[0])
         height = min(len(self._text().wrap(max(width - 2, 1))), room[1])
         _show_beside(self, cursor, (width, height), room)
@@ -128,7 +129,7 @@ class HelpCard(Widget):
         return self._text()
 
     def _text(self) -> Content:
-        told = self._told
+        told = self._help
         if told is None:
             return Content("")
         title = Content.assemble(
@@ -277,7 +278,7 @@ class Completing:
         """Show the card at the cursor."""
         self.close()
         if self._area is not None:
-            self._card.show(told, *self._room(self._area.cursor_location[1]))
+            self._card.show_at(told, *self._room(self._area.cursor_location[1]))
 
     def close(self) -> None:
         self._popup.close()

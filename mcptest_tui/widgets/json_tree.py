@@ -325,19 +325,19 @@ class JsonTree(Lines):
 
     def action_peek(self) -> None:
         """The whole value in a window."""
-        self._ask("value")
+        self._post_action("value")
 
     def action_copy_value(self) -> None:
         """The whole value on the clipboard."""
-        self._ask("copy")
+        self._post_action("copy")
 
     def action_copy_target(self) -> None:
         """Copy the path of the row."""
-        self._ask("target")
+        self._post_action("target")
 
     def action_add_assertion(self) -> None:
         """Add an assertion for the row."""
-        self._ask("assert")
+        self._post_action("assert")
 
     def action_search(self) -> None:
         """A search, whose words the screen asks for."""
@@ -351,7 +351,7 @@ class JsonTree(Lines):
             return self._assertions and self.row is not None
         return True
 
-    def _ask(self, what: str) -> None:
+    def _post_action(self, what: str) -> None:
         path = self.path
         if path is not None:
             self.post_message(self.NodeAction(self, what, path))

@@ -1,11 +1,13 @@
-"""One line to type in: what its keys do stands in the table of keys, and Up recalls what was entered before."""
+"""Lines to type in: `Line`, `Prompt` of a dialog, which recalls earlier entries, and `FilterLine` over a list."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding
 from textual.geometry import Region, Size
+from textual.message import Message
 from textual.reactive import Reactive
 from textual.widgets import Input
 
@@ -56,3 +58,52 @@ class Prompt(Line):
         self._at = min(max(self._at + step, -1), len(self._entered) - 1)
         self.value = self._typed if self._at < 0 else self._entered[self._at]
         self.cursor_position = len(self.value)
+
+
+class FilterLine(Line):
+    """One line to type a filter in, which applies at once; it is hidden until it is opened, and while it is empty."""
+
+    DEFAULT_CSS = """
+    FilterLine {
+        height: 1; border: none; padding: 0 1; background: $panel; display: none;
+        &.-on { display: block; }
+        &:focus { background-tint: $foreground 0%; border: none; }
+    }
+    """
+
+    @dataclass
+    class Filtered(Message):
+        """Another text; `done` says that Enter was pressed."""
+
+        line: FilterLine
+        text: str
+        done: bool = False
+
+        @property
+        def control(self) -> FilterLine:
+            return self.line
+
+    def __init__(self, placeholder: str, *, id: str) -> None:  # noqa: A002 - Textual's name
+        super().__init__(placeholder=placeholder, enter="to the list", escape="clear", id=id)
+
+    def open(self) -> None:
+        """Show it and type in it."""
+        self.add_class("-on")
+        self.focus()
+        self.cursor_position = len(self.value)
+
+    def put(self, text: str) -> None:
+        """Hold a text, and be there only if there is one."""
+        self.set_class(bool(text), "-on")
+        with self.prevent(Input.Changed):
+            self.value = text
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.post_message(self.Filtered(self, event.value))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        if not event.value:
+            self.remove_class("-on")
+        self.post_message(self.Filtered(self, event.value, done=True))

@@ -17,8 +17,8 @@ from mcptest_tui.keymap import bindings_for
 from mcptest_tui.problems import Sturdy, title_of
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.widgets.footer import HELP, hints_of
+from mcptest_tui.widgets.frame import size_classes
 from mcptest_tui.widgets.line import Prompt
-from mcptest_tui.widgets.no_room import size_classes
 from mcptest_tui.words import key_of, key_shown, keys_now
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
     from textual.geometry import Size
+
+    from mcptest_tui.messages import Message
 
 CLOSE = "cancel"
 Answer = TypeVar("Answer")
@@ -57,12 +59,12 @@ class Modal(Sturdy, ModalScreen[Answer], Generic[Answer]):
 
     def show_keys(self) -> None:
         """The keys that work, on the frame: as many as fit; in their place what the app has to say."""
-        message, severity = self.app.message  # type: ignore[attr-defined]
-        if message:
-            style = {"error": "$verdict-fail", "warning": "$verdict-inconclusive"}.get(severity, "")
+        message: Message = self.app.messages.current  # type: ignore[attr-defined]
+        if message.text:
+            style = {"error": "$verdict-fail", "warning": "$verdict-inconclusive"}.get(message.severity, "")
             for dialog in self.query(".dialog"):
                 room = (dialog.size.width or self.app.size.width - 6) - 2
-                dialog.border_subtitle = shown(one_line(message, max(room, 1)), style=style)
+                dialog.border_subtitle = shown(one_line(message.text, max(room, 1)), style=style)
             return
         keys = [f"{key_shown('enter')} {self.ENTER}"] if self.ENTER else []
         found = [hint for hint in hints_of(self) if hint.action != HELP]
@@ -140,7 +142,7 @@ class _Suggesting(Suggester):
         return self._suggest(value)
 
 
-class Ask(Modal[str]):
+class TextPrompt(Modal[str]):
     """One line to type. `check` gives what is wrong with it, or None; `suggest` what it may become, which Tab takes.
 
     `entered` is what was entered before, the newest first, to be recalled; what is entered now is put there.

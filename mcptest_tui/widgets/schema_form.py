@@ -325,8 +325,8 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
             )
         )
 
-    def tell(self, problems: dict[str, str]) -> None:
-        """What is wrong, below its field."""
+    def show_problems(self, problems: dict[str, str]) -> None:
+        """Show what is wrong below each field."""
         for row in self.rows():
             self._show_problem(row, problems.get(row.field.key, ""))
 

@@ -24,10 +24,9 @@ from mcptest_tui.keymap import bindings_for
 from mcptest_tui.problems import Sturdy
 from mcptest_tui.safe import one_line
 from mcptest_tui.state.yaml_spans import paint
-from mcptest_tui.widgets.gutter import gutter, gutter_width
 from mcptest_tui.widgets.yaml_document import YamlDocument
 from mcptest_tui.widgets.yaml_typing import YamlTyping
-from mcptest_tui.words import MARKS
+from mcptest_tui.words import MARKS, mark
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -45,6 +44,8 @@ INKS = (
     *("pass", "fail", "inconclusive", "skip", "new", "stopped", "queued", "running", "stale"),
 )
 NOTE_GAP = 3
+GUTTER_SIDE = 3
+"""Cells for the two marks of the gutter and the gap before the number."""
 _BRACKET_ROWS = 400
 Told = TypeVar("Told")
 
@@ -348,7 +349,7 @@ class YamlArea(Sturdy, TextArea, inherit_bindings=False):
     @property
     def gutter_width(self) -> int:
         """Two marks, a gap, the number, a gap."""
-        return gutter_width(self.document.line_count) if self.show_line_numbers else 0
+        return GUTTER_SIDE + max(len(str(self.document.line_count)), 3) + 1 if self.show_line_numbers else 0
 
     def _render_line(self, y: int) -> Strip:
         strip = super()._render_line(y)
@@ -359,16 +360,8 @@ class YamlArea(Sturdy, TextArea, inherit_bindings=False):
         width, room = self.gutter_width, self.scrollable_content_region.width
         is_here = row == self.cursor_location[0] and self._has_cursor
         base = self._theme.cursor_line_gutter_style if is_here else self._theme.gutter_style
-        severities = {severity for _, _, severity in self.squiggles.get(row, ())}
-        severity = "error" if "error" in severities else "warning" if severities else ""
-        told = gutter(
-            row + 1 if section == 0 else None,
-            width,
-            self.notes.get(row),
-            severity,
-            self.ink,
-            self.rich_style + (base or Style()),
-        )
+        style = self.rich_style + (base or Style())
+        gutter = self._gutter(row, width, style) if section == 0 else [Segment(" " * width, style)]
         body = strip.crop(width, max(strip.cell_length, width))
         last = section == len(self.wrapped_document.get_offsets(row))
         note = self.notes.get(row)
@@ -376,7 +369,7 @@ class YamlArea(Sturdy, TextArea, inherit_bindings=False):
         if note is not None and note.text and last and self.scroll_offset.x == 0:
             noted = self._with_note(body, note, row, room - width)
         body = self._with_edge(body, row, room - width, is_here=is_here) if noted is None else noted
-        return Strip([*told, *body], width + body.cell_length)
+        return Strip([*gutter, *body], width + body.cell_length)
 
     def _with_edge(self, body: Strip, row: int, room: int, *, is_here: bool) -> Strip:
         """A sign in the last column of a line that goes on behind it, unless the cursor is there."""
@@ -385,6 +378,23 @@ class YamlArea(Sturdy, TextArea, inherit_bindings=False):
             return body
         sign = Segment(MARKS["cut"][:1], self.rich_style + self.ink("yaml-area--mark"))
         return Strip.join([body.crop(0, room - 1), Strip([sign]), body.crop(room, max(body.cell_length, room))])
+
+    def _gutter(self, row: int, width: int, style: Style) -> list[Segment]:
+        """The verdict of the test that begins on a line, the mark of a problem, and the line's number."""
+        note = self.notes.get(row)
+        severities = {severity for _, _, severity in self.squiggles.get(row, ())}
+        severity = "error" if "error" in severities else "warning" if severities else ""
+        problem = {"error": MARKS["bar"], "warning": "!"}.get(severity, " ")
+        verdict = Segment(" ", style)
+        if note is not None:
+            verdict = Segment(
+                mark(note.status), style + self.ink(f"yaml-area--{'stale' if note.stale else note.status}")
+            )
+        return [
+            verdict,
+            Segment(problem, style + self.ink(f"yaml-area--{severity}-mark") if severity else style),
+            Segment(f"{row + 1:>{width - GUTTER_SIDE}} ", style),
+        ]
 
     def _with_note(self, body: Strip, note: Note, row: int, room: int) -> Strip | None:
         """A word behind the text, in the room that is left; cut rather than pushed out. None where there is no room."""

@@ -95,7 +95,7 @@ def write(place: Path, command: list[str], tests: list[Any]) -> None:
 
 
 async def test_a_run_is_asked_for_and_told(engine: Listening, demo: Path) -> None:
-    assert await engine.client.ask("run", run="r", path=str(demo)) == {}
+    assert await engine.client.request("run", run="r", path=str(demo)) == {}
     record = (await engine.event("run.finished"))["record"]
     assert record["totals"]["passed"] > 10
     assert engine.states == [("ready", "")]
@@ -104,7 +104,7 @@ async def test_a_run_is_asked_for_and_told(engine: Listening, demo: Path) -> Non
 async def test_a_refusal_carries_what_to_do(engine: Listening, place: Path) -> None:
     (place / "mcptest.yml").write_text("serverz: {}\n", encoding="utf-8")
     with pytest.raises(EngineError) as refused:
-        await engine.client.ask("connect", session="s", target={"suite": "mcptest.yml"})
+        await engine.client.request("connect", session="s", target={"suite": "mcptest.yml"})
     assert refused.value.kind == "suite"
     assert refused.value.hint == "did you mean `servers`?"
     assert refused.value.more["problems"][0]["line"] == 1
@@ -113,7 +113,7 @@ async def test_a_refusal_carries_what_to_do(engine: Listening, place: Path) -> N
 async def test_asks_are_answered_in_any_order(engine: Listening, place: Path) -> None:
     write(place, [sys.executable, "-S", str(SERVERS / "echo.py")], [])
     target = {"command": [sys.executable, "-S", str(SERVERS / "echo.py")]}
-    await engine.client.ask("connect", session="s", target=target)
+    await engine.client.request("connect", session="s", target=target)
     hung = asyncio.ensure_future(call(engine, "slow", ms=600_000))
     quick = await call(engine, "echo", text="a")
     assert not hung.done()
@@ -127,12 +127,12 @@ async def test_asks_are_answered_in_any_order(engine: Listening, place: Path) ->
 
 async def call(engine: Listening, tool: str, **arguments: Any) -> Any:
     params = {"name": tool, "arguments": arguments}
-    return await engine.client.ask("call", session="s", method="tools/call", params=params)
+    return await engine.client.request("call", session="s", method="tools/call", params=params)
 
 
 async def test_an_ask_that_nobody_waits_for_is_given_up_there_too(engine: Listening) -> None:
     target = {"command": [sys.executable, "-S", str(SERVERS / "echo.py")]}
-    await engine.client.ask("connect", session="s", target=target)
+    await engine.client.request("connect", session="s", target=target)
     asking = asyncio.ensure_future(call(engine, "slow", ms=60_000))
     await engine.event("server.state")
     await call(engine, "echo", text="a")
@@ -145,12 +145,12 @@ async def test_an_ask_that_nobody_waits_for_is_given_up_there_too(engine: Listen
 
 async def test_a_child_that_is_killed_is_started_again(engine: Listening, clinging: Clinging, place: Path) -> None:
     """What was asked fails, its servers are gone, and what was set is set again."""
-    engine.client.tell("watch", paths=[str(place / "mcptest.yml")])
-    await engine.client.ask("run", run="r", path="mcptest.yml")
+    engine.client.send("watch", paths=[str(place / "mcptest.yml")])
+    await engine.client.request("run", run="r", path="mcptest.yml")
     clinging.wait_for("called")
-    await engine.client.ask("connect", session="s", target={"command": ["sleep", "60"]})
-    waiting = asyncio.ensure_future(engine.client.ask("catalog", session="s"))
-    await engine.client.ask("find", paths=["."])
+    await engine.client.request("connect", session="s", target={"command": ["sleep", "60"]})
+    waiting = asyncio.ensure_future(engine.client.request("catalog", session="s"))
+    await engine.client.request("find", paths=["."])
     processes = Watched([pid for pid in processes_in(place) if pid != os.getpid()])
     assert engine.client.pid is not None
     os.kill(engine.client.pid, signal.SIGKILL)
@@ -159,7 +159,7 @@ async def test_a_child_that_is_killed_is_started_again(engine: Listening, clingi
     processes.wait_until_gone()
     await engine.ready(2)
     assert engine.states == [("ready", ""), ("lost", "signal 9"), ("ready", "")]
-    await engine.client.ask("find", paths=["."])
+    await engine.client.request("find", paths=["."])
     write(place, ["true"], [])
     await engine.event("files.changed")
 
@@ -169,7 +169,7 @@ async def test_an_ask_made_between_two_children_waits_for_the_new_one(engine: Li
     os.kill(engine.client.pid, signal.SIGKILL)
     await engine.until(lambda: ("lost", "signal 9") in engine.states)
     assert engine.client.pid is None
-    assert await engine.client.ask("find", paths=["."]) == []
+    assert await engine.client.request("find", paths=["."]) == []
 
 
 async def test_a_child_that_is_lost_three_times_is_gone_until_it_is_started(engine: Listening, place: Path) -> None:
@@ -180,9 +180,9 @@ async def test_a_child_that_is_lost_three_times_is_gone_until_it_is_started(engi
     await engine.until(lambda: engine.states[-1][0] == "gone")
     assert engine.states[-1][1] == "it stopped 3 times within a minute, at last with signal 11"
     with pytest.raises(EngineError, match="the engine is gone"):
-        await engine.client.ask("find", paths=["."])
+        await engine.client.request("find", paths=["."])
     await engine.client.start(str(place))
-    assert await engine.client.ask("find", paths=["."]) == []
+    assert await engine.client.request("find", paths=["."]) == []
 
 
 async def test_a_directory_that_is_gone_is_told(place: Path) -> None:
@@ -193,9 +193,9 @@ async def test_a_directory_that_is_gone_is_told(place: Path) -> None:
 async def test_closing_leaves_nothing_whatever_a_server_does(
     engine: Listening, clinging: Clinging, place: Path
 ) -> None:
-    await engine.client.ask("run", run="r", path="mcptest.yml")
+    await engine.client.request("run", run="r", path="mcptest.yml")
     clinging.wait_for("called")
-    waiting = asyncio.ensure_future(engine.client.ask("connect", session="x", target={"command": ["sleep", "60"]}))
+    waiting = asyncio.ensure_future(engine.client.request("connect", session="x", target={"command": ["sleep", "60"]}))
     processes = Watched([pid for pid in processes_in(place) if pid != os.getpid()])
     await engine.client.close()
     processes.wait_until_gone()
@@ -203,7 +203,7 @@ async def test_closing_leaves_nothing_whatever_a_server_does(
     with pytest.raises(EngineError):
         await waiting
     with pytest.raises(EngineError, match="the engine was closed"):
-        await engine.client.ask("find", paths=["."])
+        await engine.client.request("find", paths=["."])
     await engine.client.close()
 
 
@@ -228,17 +228,17 @@ async def test_a_listener_that_fails_costs_no_other_event(place: Path) -> None:
     asyncio.get_running_loop().set_exception_handler(lambda _, context: wrong.append(context))
     client = EngineClient(take, lambda *_: None)
     await client.start(str(place))
-    await client.ask("run", run="r", path="nowhere.yml")
+    await client.request("run", run="r", path="nowhere.yml")
     async with asyncio.timeout(LIMIT_SECONDS):
         while not any(event["event"] == "run.failed" for event in told):
-            await client.ask("find", paths=["."])
+            await client.request("find", paths=["."])
     await client.close()
     assert [type(context["exception"]) for context in wrong] == [ZeroDivisionError]
 
 
 async def test_a_thousand_results_come_in_order(engine: Listening, place: Path) -> None:
     write(place, [sys.executable, "-S", str(SERVERS / "echo.py")], echoes(1_000))
-    await engine.client.ask("run", run="r", path="mcptest.yml")
+    await engine.client.request("run", run="r", path="mcptest.yml")
     await engine.event("run.finished")
     for test in (await engine.event("run.started"))["tests"]:
         of_test = [event["event"] for event in engine.events if event.get("id") == test["id"]]
@@ -255,7 +255,7 @@ from mcptest_tui.engine_client import EngineClient
 async def main():
     client = EngineClient(lambda event: None, lambda state, why: None)
     await client.start(sys.argv[1])
-    await client.ask("run", run="r", path="mcptest.yml")
+    await client.request("run", run="r", path="mcptest.yml")
     await asyncio.sleep(3600)
 
 asyncio.run(main())

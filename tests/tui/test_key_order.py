@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 from textual import events
 from textual._xterm_parser import XTermParser
+from textual.app import App
 from textual.screen import Screen
 from textual.widgets import Input
 
-from mcptest_tui.key_order import KeyOrder
+from mcptest_tui.key_order import KeyDone, KeyQueue
 from tests.tui.waiting import until
 
 if TYPE_CHECKING:
@@ -41,7 +42,20 @@ class Slow(Input):
         self.app.query_one("#second").focus()
 
 
-class Fields(KeyOrder):
+class Queue(KeyQueue):
+    """A queue that counts how often it looked for a mark."""
+
+    looked = 0
+
+    async def _look_for_mark(self) -> None:
+        self.looked += 1
+        if self.looked > 3:
+            assert isinstance(self._app, Fields)
+            self._app.often_looked.set()
+        await super()._look_for_mark()
+
+
+class Fields(App[int]):
     """Two fields, and keys that lead from one to the other."""
 
     AUTO_FOCUS = "#first"
@@ -53,8 +67,16 @@ class Fields(KeyOrder):
 
     def __init__(self) -> None:
         super().__init__()
-        self.looked = 0
+        self.key_queue = Queue(self, super().on_event)
         self.often_looked = asyncio.Event()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Into the queue."""
+        await self.key_queue.handle(event)
+
+    async def on_key_done(self, event: KeyDone) -> None:
+        """Out of it."""
+        await self.key_queue.key_done(event)
 
     def compose(self) -> ComposeResult:
         """The fields."""
@@ -64,12 +86,6 @@ class Fields(KeyOrder):
     def action_to_second(self) -> None:
         """To the second field."""
         self.query_one("#second").focus()
-
-    async def _look_for_mark(self) -> None:
-        self.looked += 1
-        if self.looked > 3:
-            self.often_looked.set()
-        await super()._look_for_mark()
 
     def action_drop_first(self) -> None:
         """The field that the key was sent to is gone before its mark has come through."""
@@ -84,7 +100,7 @@ class Fields(KeyOrder):
 async def _burst(pilot: Any, *keys: str) -> None:
     for key in keys:
         pilot.app.post_message(events.Key(key, key if len(key) == 1 else None))
-    await until(pilot, lambda: not pilot.app.is_typing, what="the keys")
+    await until(pilot, lambda: not pilot.app.key_queue.is_typing, what="the keys")
 
 
 def _value(app: Any, name: str) -> str:
@@ -126,11 +142,11 @@ async def test_a_screen_that_is_not_ready_gets_its_keys_later() -> None:
         for key in ("f4", "x", "y"):
             app.post_message(events.Key(key, key if len(key) == 1 else None))
         await until(pilot, lambda: isinstance(app.screen, Holding) and app.screen.query("#late"))
-        assert app.is_typing
+        assert app.key_queue.is_typing
         app.screen.query_one("#late").focus()
         await pilot.pause()
         app.screen.holds_keys = False
-        await until(pilot, lambda: not app.is_typing)
+        await until(pilot, lambda: not app.key_queue.is_typing)
         assert _value(app, "late") == "xy"
 
 
@@ -145,9 +161,9 @@ async def test_a_key_that_waits_when_the_app_ends_goes_nowhere() -> None:
     app = Fields()
     async with app.run_test():
         app.exit()
-    app._typed.append(events.Key("a", "a"))
-    await app._look_again()
+    app.key_queue._waiting.append(events.Key("a", "a"))
+    await app.key_queue._release()
     event = events.Key("b", "b")
     event._forwarded = True
     await app.on_event(event)
-    assert app._typed
+    assert app.key_queue._waiting

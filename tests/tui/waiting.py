@@ -102,8 +102,8 @@ def hold_threads(patch: pytest.MonkeyPatch) -> None:
 
 def stop_clocks(patch: pytest.MonkeyPatch) -> None:
     """Nothing goes from the screen because time has passed: a busy machine would take it away before anybody has looked."""
-    for name in ("SECONDS", "ERROR_SECONDS", "SAID_SECONDS"):
-        patch.setattr(f"mcptest_tui.base_app.{name}", 3600)
+    for name in ("SECONDS", "ERROR_SECONDS", "STATUS_SECONDS"):
+        patch.setattr(f"mcptest_tui.messages.{name}", 3600)
     patch.setattr("mcptest_tui.tips.SECONDS", 3600)
 
 

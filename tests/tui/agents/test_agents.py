@@ -86,7 +86,7 @@ async def test_tests_of_an_open_suite_show_what_they_came_to_in_an_agents_run(wo
             assert {row.name: row.status for row in app.store.rows.values()} == verdicts
             assert {row.run_id for row in app.store.rows.values()} == {ran["run_id"]}
             suite.write_text(suite.read_text() + "\n# changed\n")
-            answer = await app.engine.ask("agents_verdicts", run_id=ran["run_id"])
+            answer = await app.engine.request("agents_verdicts", run_id=ran["run_id"])
             assert answer["results"] == []
 
 

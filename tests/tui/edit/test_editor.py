@@ -453,7 +453,7 @@ async def test_several_files_are_open_at_once_and_come_back_in_the_next_session(
         await pilot.press("ctrl+pageup")
         assert screen.current.file.path == str(suite)
         await pilot.press("ctrl+pagedown")
-        pilot.app.save_session()
+        pilot.app.session.save()
     async with workbench() as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: len(screen.files.docs) == 2 and screen.current.file.path == str(other))

@@ -21,7 +21,7 @@ async def typed(pilot: Any, text: str) -> None:
         app.post_message(
             events.Key("enter", "\r") if character == "\n" else events.Key(_character_to_key(character), character)
         )
-    await until(pilot, lambda: not getattr(app, "is_typing", False), what="the keys")
+    await until(pilot, lambda: not app.key_queue.is_typing, what="the keys")
     await pilot.pause()
 
 
@@ -44,7 +44,7 @@ async def opened_anew(pilot: Any, path: Path, text: str, line: int | None = None
     screen = _editor(pilot)
     while app.screen is not screen:
         await pilot.press("escape")
-    app.say("")
+    app.messages.show("")
     for doc in [*screen.files.docs.values()]:
         doc.area.load_text(doc.file.saved)  # nobody is asked, and nothing is put aside
         screen.drafting.drop(doc)

@@ -82,7 +82,7 @@ async def failed(pilot: Any) -> Any:
     """Everything was run, and what failed is proposed."""
     app = pilot.app
     app.watch_mode = "off"
-    app.run_tests(None)
+    app.runs.start(None)
     await until(pilot, lambda: app.store.counts["fail"] == 2 and not app.runs.progress.busy, what="two failures")
     await until(pilot, lambda: app.reviews.state.items, what="proposals")
     return app.reviews.state
@@ -112,7 +112,7 @@ async def forget_all(pilot: Any, place: Path) -> Path:
     vars(app.reviews.state).update(vars(Reviewing()))  # the list on the screen has the same
     app.reviews.written = []
     app.watch_mode = "off"
-    app.say("")
+    app.messages.show("")
     return path
 
 

@@ -541,7 +541,7 @@ async def test_made_up_arguments_are_given_with_what_the_tool_takes_beside_them(
     async with workbench(size=(120, 30)) as pilot:
         app = pilot.app
         app.watch_mode = "off"
-        app.run_tests(None)
+        app.runs.start(None)
         await until(pilot, lambda: app.store.counts["inconclusive"] == 1 and not app.runs.progress.busy)
         screen = await reviewing(pilot, 1)
         await until(pilot, lambda: "needs arguments" in text_of(app))

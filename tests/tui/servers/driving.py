@@ -57,7 +57,7 @@ async def at_list(pilot: Any, name: str) -> Any:
     screen = await at_servers(pilot)
     while not screen.browser.server_list.has_focus:
         await pilot.press("escape")
-    app.say("")
+    app.messages.show("")
     screen.calls._calls.clear()
     return await at_servers(pilot, name)
 
@@ -84,7 +84,7 @@ async def at_catalog(pilot: Any, screen: Any) -> None:
     await until(pilot, lambda: all(one.is_finished for one in app.workers if one.group == "servers.form"))
     while app.screen is not screen or screen.calls.is_shown:
         await pilot.press("escape")
-    app.say("")
+    app.messages.show("")
     screen.calls._calls.clear()
     screen.browser.catalog.use("tools")
     screen.browser.show_catalog()

@@ -74,8 +74,8 @@ async def letters_and_digits_on_a_field_that_is_no_text_stay_in_the_form(pilot, 
     await pilot.press("down")
     choice = screen.focused
     await pilot.press(*"p1sqwzT")
-    await until(pilot, lambda: not app.is_typing)
-    assert (app.current_mode, app.screen, screen.focused, app.message[0]) == ("servers", screen, choice, "")
+    await until(pilot, lambda: not app.key_queue.is_typing)
+    assert (app.current_mode, app.screen, screen.focused, app.messages.current.text) == ("servers", screen, choice, "")
     await pilot.press("f")
     assert choice.value == '"fahrenheit"'
     await pilot.press("h")
@@ -87,8 +87,8 @@ async def letters_and_digits_on_a_field_that_is_no_text_stay_in_the_form(pilot, 
 async def letters_on_a_form_without_arguments_stay_in_it(pilot, screen):
     await fresh_form(pilot, screen, "none")
     await pilot.press(*"p1s")
-    await until(pilot, lambda: not pilot.app.is_typing)
-    assert (pilot.app.current_mode, pilot.app.screen, pilot.app.message[0]) == ("servers", screen, "")
+    await until(pilot, lambda: not pilot.app.key_queue.is_typing)
+    assert (pilot.app.current_mode, pilot.app.screen, pilot.app.messages.current.text) == ("servers", screen, "")
 
 
 async def the_form_names_the_way_out(pilot, screen):
@@ -529,10 +529,10 @@ async def test_a_suite_in_which_nothing_can_be_added_says_why(workbench, place):
 async def test_saving_without_a_suite_makes_one(workbench, place):
     """For a server that was typed."""
     async with workbench() as pilot:
-        from mcptest_tui.widgets.modals import Ask
+        from mcptest_tui.widgets.modals import TextPrompt
 
         await pilot.press("3", "plus")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
         pilot.app.screen.query_one("Input").value = "mcptest mock --preset demo"
         await pilot.press("enter")
         await until(
@@ -553,11 +553,11 @@ async def test_saving_without_a_suite_makes_one(workbench, place):
 
 async def test_a_secret_that_was_typed_lands_in_no_file(workbench, place):
     """Issue: it was the server's name, and stood in the session and in the suite that ^s wrote."""
-    from mcptest_tui.widgets.modals import Ask
+    from mcptest_tui.widgets.modals import TextPrompt
 
     async with workbench() as pilot:
         await pilot.press("3", "plus")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
         command = shlex.join([sys.executable, str(ODD), "any", "--api-key", "numbat-typed-secret", "--verbose"])
         pilot.app.screen.query_one("Input").value = command
         await pilot.press("enter")

@@ -187,13 +187,13 @@ async def test_a_spare_server_is_ended_from_its_row(workbench, place, monkeypatc
         screen = await at_servers(pilot, "shed")
         await until(pilot, lambda: "x end" in rows_of(pilot.app)[-1] and "x  ends it" in text_of(pilot.app))
         told: list[str] = []
-        say = pilot.app.say
+        show = pilot.app.messages.show
 
         def note(message, *more):
             told.append(message)
-            say(message, *more)
+            show(message, *more)
 
-        monkeypatch.setattr(pilot.app, "say", note)
+        monkeypatch.setattr(pilot.app.messages, "show", note)
         await pilot.press("x")
         await until(pilot, lambda: "spare" not in roles_of(pilot) and "shed has ended" in told, what="its end")
         await pilot.press("r")
@@ -203,7 +203,7 @@ async def test_a_spare_server_is_ended_from_its_row(workbench, place, monkeypatc
         assert [text for text in told if "shed" in text] == ["ending shed …", "shed has ended"] * 2
         await pilot.press("colon")
         await until(pilot, lambda: pilot.app.screen is not screen)
-        pilot.app.say("a message")
+        pilot.app.messages.show("a message")
         await until(pilot, lambda: "a message" in text_of(pilot.app))
         assert rows_of(pilot.app)[-1].strip() == ""  # those keys do nothing under the dialog
 
@@ -217,7 +217,7 @@ async def test_without_spare_servers_nothing_runs_after_a_run(workbench, place, 
     async with workbench() as pilot:
         await pilot.press("a")
         await until(pilot, lambda: pilot.app.store.counts["pass"] == 1 and not pilot.app.runs.progress.busy)
-        assert await pilot.app.engine.ask("processes")
+        assert await pilot.app.engine.request("processes")
         assert set(roles_of(pilot)) <= {"guardian", "engine", "workbench"}
 
 

@@ -13,7 +13,7 @@ from textual.widgets import Input
 from mcptest_tui.screens.save_test import SaveTest
 from mcptest_tui.screens.scaffold import ScaffoldScreen
 from mcptest_tui.state.scaffolding import OPTIONS
-from mcptest_tui.widgets.modals import Ask, Question, keys_that_fit
+from mcptest_tui.widgets.modals import Question, TextPrompt, keys_that_fit
 from tests.tui.pictures import assert_picture, rows_of, text_of
 from tests.tui.servers.driving import at_list, connected, connected_anew, form_of, odd, suite_of
 from tests.tui.waiting import until, until_shown
@@ -284,7 +284,7 @@ async def test_without_a_suite_the_proposal_makes_one(workbench, place):
         await pilot.press("f3")
         await until(pilot, lambda: app.current_mode == "servers" and app.screen.browser.servers.searched)
         await pilot.press("plus")
-        await until(pilot, lambda: isinstance(app.screen, Ask))
+        await until(pilot, lambda: isinstance(app.screen, TextPrompt))
         app.screen.query_one(Input).value = f"{sys.executable} -m mcptest_engine.mock --preset demo"
         await pilot.press("enter")
         await until(pilot, lambda: app.screen.MODE == "servers" and app.screen.browser.catalogs)
@@ -330,7 +330,7 @@ async def a_server_that_has_ended_is_told_where_the_text_would_be(pilot, path):
     app = pilot.app
     servers = await connected_anew(pilot, "mine")
     screen = await scaffolding(pilot)
-    await app.engine.ask("disconnect", session=servers.browser.server.key)
+    await app.engine.request("disconnect", session=servers.browser.server.key)
     tool(screen, screen.state.tools[0].name)
     await pilot.press("space")
     await made(pilot)

@@ -14,7 +14,7 @@ import pytest
 
 from mcptest_tui.screens.make import make_screen
 from mcptest_tui.screens.scaffold import ScaffoldScreen
-from mcptest_tui.widgets.modals import Ask, Question
+from mcptest_tui.widgets.modals import Question, TextPrompt
 from tests.tui.pictures import assert_picture, rows_of, text_of
 from tests.tui.servers.driving import at_list, at_servers, connected_anew, form_of, odd, sent, suite_of
 from tests.tui.waiting import until
@@ -210,7 +210,7 @@ async def a_typed_command_is_connected_and_remembered(pilot):
     command = f"{sys.executable} -m mcptest_engine.mock --preset demo"
     screen = pilot.app.screen
     await pilot.press("plus")
-    await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+    await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
     pilot.app.screen.query_one("Input").value = command
     await pilot.press("enter")
     await until(

@@ -60,7 +60,7 @@ async def an_empty_log_says_how_to_fill_it(pilot):
         await pilot.resize_terminal(*size)
         assert_picture(pilot.app, "traffic-empty", folder="servers")
     for key in ("enter", "r", "y", "s", "percent_sign"):
-        pilot.app.say("")
+        pilot.app.messages.show("")
         await pilot.press(key)
         await until(pilot, lambda: "no message is shown" in text_of(pilot.app), what=key)
     await pilot.press("j", "j", "N")
@@ -93,7 +93,7 @@ async def the_messages_of_a_call(pilot):
 async def the_messages_of_a_run(pilot):
     """While it runs; the cursor follows the newest until it is moved."""
     screen = await emptied(pilot)
-    pilot.app.run_tests(None)
+    pilot.app.runs.start(None)
     await until(pilot, lambda: any(row.method == "tools/call" for row in screen.traffic.rows))
     await until(pilot, lambda: not pilot.app.runs.progress.busy)
     await until(pilot, lambda: len(screen.traffic.shown) > 15)
@@ -101,7 +101,7 @@ async def the_messages_of_a_run(pilot):
     await pilot.press("g")
     first = screen.rows.row()
     before = len(screen.traffic.shown)
-    pilot.app.run_tests(None)
+    pilot.app.runs.start(None)
     await until(pilot, lambda: len(screen.traffic.shown) > before)
     assert screen.rows.row() is first
 
@@ -109,7 +109,7 @@ async def the_messages_of_a_run(pilot):
 async def filters(pilot):
     """By method, by error, by a word that is not known."""
     screen = await emptied(pilot)
-    pilot.app.run_tests(None)
+    pilot.app.runs.start(None)
     await until(pilot, lambda: not pilot.app.runs.progress.busy and len(screen.traffic.shown) > 15)
     await pilot.press("slash", *"method:tools/call", "enter")
     assert {row.method for row in screen.traffic.shown} == {"tools/call"}
@@ -130,7 +130,7 @@ async def pausing_keeps_recording(pilot):
     screen = await after_a_call(pilot)
     count = len(screen.traffic.shown)
     await pilot.press("F")
-    pilot.app.run_tests(None)
+    pilot.app.runs.start(None)
     await until(pilot, lambda: screen.traffic.missed > 10)
     assert len(screen.traffic.shown) == count
     await until(pilot, lambda: "paused" in text_of(pilot.app))
@@ -306,7 +306,7 @@ async def test_a_call_whose_server_has_ended_waits_no_longer(workbench, place):
     test = {"name": "hangs", "tool": "hang", "timeout_ms": 600_000}
     (place / "mcptest.yml").write_text(json.dumps({"servers": {"shed": shed}, "tools": [test]}), encoding="utf-8")
     async with workbench(size=(80, 24)) as pilot:
-        pilot.app.run_tests(None)
+        pilot.app.runs.start(None)
         screen = await at_traffic(pilot)
         await until(pilot, lambda: " waits " in text_of(pilot.app), what="the call")
         (row,) = (one for one in screen.traffic.rows if one.waits)
@@ -346,7 +346,7 @@ async def test_after_the_engines_end_old_messages_keep_their_beginning(workbench
         await until(pilot, lambda: "this is its beginning" in text_of(pilot.app))
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.engine.pid is not None)
-        pilot.app.run_tests(None)
+        pilot.app.runs.start(None)
         await until(pilot, lambda: len(screen.traffic.rows) > count + 5)
 
 

@@ -90,7 +90,7 @@ async def draw_looks(workbench, looks):
     found: dict[str, dict[str, str]] = {look: {} for look in looks}
     async with workbench(size=SMALL) as pilot:
         app = pilot.app
-        app.run_tests(None)
+        app.runs.start(None)
         await until(pilot, lambda: app.store.counts["fail"] == 2 and not app.runs.progress.busy)
         await pilot.press("n")
         await until(pilot, lambda: app.reviews.state.items)

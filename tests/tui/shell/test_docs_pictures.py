@@ -39,7 +39,7 @@ def library(place):
 async def listed(pilot, library):
     """A run with one failure, and the failure beside the list."""
     app = pilot.app
-    app.run_tests(None)
+    app.runs.start(None)
     await until(pilot, lambda: app.store.counts["fail"] == 1 and not app.runs.progress.busy)
     await pilot.press("n")
     await until(pilot, lambda: "lent" in text_of(app) and "FAIL" in text_of(app).upper())
@@ -90,7 +90,7 @@ async def traffic(pilot, library):
     in_order = "run_options: { concurrency: 1 }\n" + library.read_text(encoding="utf-8")
     library.write_text(in_order, encoding="utf-8")
     await app.suites.read([str(library)])
-    app.run_tests(None)
+    app.runs.start(None)
     await until(pilot, lambda: app.store.counts["fail"] == 1 and not app.runs.progress.busy)
     await pilot.press("f5")
     opening = "notifications/initialized"  # that of the spare server for the next run is folded away
@@ -109,7 +109,7 @@ async def graph(pilot, library):
     test = await until(pilot, lambda: next(iter(app.store.rows.values()), None))
     app.screen.listing.show_test(test)
     app.screen.detail.use_tab("graph")
-    app.run_tests(None)
+    app.runs.start(None)
     await until(pilot, lambda: app.store.counts["pass"] == 1 and not app.runs.progress.busy)
     await until(pilot, lambda: "3 calls" in text_of(app))
 

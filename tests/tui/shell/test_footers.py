@@ -8,7 +8,7 @@ import pytest
 
 from mcptest_tui.screens.about import About
 from mcptest_tui.screens.picker import Picker
-from mcptest_tui.widgets.modals import Ask, Question
+from mcptest_tui.widgets.modals import Question, TextPrompt
 from tests.tui.edit.typing import opened
 from tests.tui.pictures import rows_of, text_of
 from tests.tui.servers.driving import suite_of
@@ -132,10 +132,10 @@ async def test_dialogs_name_each_key_that_works_in_them_and_no_other(workbench, 
         app.push_screen(Question("Sure?", [], [("y", "yes"), ("n", "no")]))
         await until(pilot, lambda: isinstance(app.screen, Question) and frame(pilot) == "⏎ choose   esc close")
         app.pop_screen()
-        app.push_screen(Ask("A name"))
-        await until(pilot, lambda: isinstance(app.screen, Ask) and frame(pilot) == "⏎ take   esc close")
+        app.push_screen(TextPrompt("A name"))
+        await until(pilot, lambda: isinstance(app.screen, TextPrompt) and frame(pilot) == "⏎ take   esc close")
         app.pop_screen()
-        app.push_screen(Ask("A name", suggest=lambda typed: typed, entered=["before"]))
+        app.push_screen(TextPrompt("A name", suggest=lambda typed: typed, entered=["before"]))
         await until(pilot, lambda: frame(pilot) == "⏎ take   tab complete   ↑ earlier   esc close")
         app.pop_screen()
         app.push_screen(Picker("List", lambda typed: ((), typed)))
@@ -149,12 +149,12 @@ async def test_up_recalls_what_was_entered_before_in_prompts_for_commands_and_fo
         app = pilot.app
         for name in ("other.yml", "mcptest.yml"):
             await pilot.press("f1", "ctrl+o")
-            await until(pilot, lambda: isinstance(app.screen, Ask), what="the prompt")
+            await until(pilot, lambda: isinstance(app.screen, TextPrompt), what="the prompt")
             app.screen.query_one("Prompt").value = name
             await pilot.press("enter")
             await until(pilot, lambda: app.current_mode == "edit", what="the file")
         await pilot.press("f1", "ctrl+o")
-        await until(pilot, lambda: isinstance(app.screen, Ask), what="the prompt again")
+        await until(pilot, lambda: isinstance(app.screen, TextPrompt), what="the prompt again")
         line = app.screen.query_one("Prompt")
         line.value = "long/" * 18
         line.cursor_position = len(line.value)

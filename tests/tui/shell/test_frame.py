@@ -225,7 +225,7 @@ async def test_a_theme_is_shown_while_choosing_and_given_back_on_escape(workbenc
     assert text is not None
     session.save(text)
     async with workbench() as pilot:
-        assert (pilot.app.theme, pilot.app.session_file.complaint) == ("paper", "")
+        assert (pilot.app.theme, pilot.app.session.file.complaint) == ("paper", "")
 
 
 async def jump_puts_a_letter_on_every_place(pilot):
@@ -295,7 +295,7 @@ async def test_a_bug_is_told_and_the_app_stays(workbench, demo):
 
 async def notifications_take_text_as_it_is(pilot):
     """Neither markup nor escapes."""
-    pilot.app.tell("[red]\x1b[2J[/red]", severity="warning", hint="[b]press[/b] x")
+    pilot.app.messages.notify("[red]\x1b[2J[/red]", severity="warning", hint="[b]press[/b] x")
     await until(pilot, lambda: "[red]␛[2J[/red]" in text_of(pilot.app))
     assert "[b]press[/b] x" in text_of(pilot.app)
 
@@ -370,7 +370,7 @@ async def test_verdicts_of_last_time_are_counted_in_whatever_mode_it_starts(work
         async with workbench(size=(80, 24)) as pilot:
             assert pilot.app.current_mode == mode
             if not counts:
-                pilot.app.run_tests(None)
+                pilot.app.runs.start(None)
                 await until(pilot, lambda: pilot.app.store.counts["new"] == 0 and not pilot.app.runs.progress.busy)
                 counts = dict(pilot.app.store.counts)
             assert pilot.app.store.counts == counts
@@ -627,17 +627,17 @@ async def a_click_on_what_is_being_removed_is_left_out(pilot):
 async def what_went_well_is_told_in_the_status_bar_and_covers_nothing(pilot):
     """Also in words that are longer than the row: they are cut off."""
     await pilot.resize_terminal(80, 24)
-    pilot.app.tell("wrote mcptest.yml", hint="a runs its tests")
+    pilot.app.messages.notify("wrote mcptest.yml", hint="a runs its tests")
     await until(pilot, lambda: "wrote mcptest.yml; a runs its tests" in rows_of(pilot.app)[-2])
-    pilot.app.say(f"wrote {'very/' * 30}long.yml")
+    pilot.app.messages.show(f"wrote {'very/' * 30}long.yml")
     await until(pilot, lambda: "wrote very/very/" in rows_of(pilot.app)[-2])
     copied = "Copied `result.structuredContent.stations[*].conditions[0].description`"
-    pilot.app.say(copied, details="OSC 52, 5 bytes")
+    pilot.app.messages.show(copied, details="OSC 52, 5 bytes")
     await until(pilot, lambda: "description`  " in f"{rows_of(pilot.app)[-2]}  ", what="no half of what is in brackets")
     assert "OSC" not in rows_of(pilot.app)[-2]
     pilot.app.push_screen(Question("Which?", ["?"], [("y", "yes")]))
     await until(pilot, lambda: "esc close" in text_of(pilot.app))
-    pilot.app.say("copied")
+    pilot.app.messages.show("copied")
     await until(pilot, lambda: "copied ─╯" in text_of(pilot.app), what="the message in the place of the dialog's keys")
     await pilot.press("q")
     assert isinstance(pilot.app.screen, Question)
@@ -649,19 +649,19 @@ async def a_notification_lies_over_nothing(pilot, size=(120, 40)):
     await pilot.resize_terminal(*size)
     app = pilot.app
     before, body = rows_of(app)[-2], app.screen.query_one("#body")
-    app.say(f"what is {'very ' * 30}long", "warning")
+    app.messages.show(f"what is {'very ' * 30}long", "warning")
     await until(pilot, lambda: "very long" in text_of(app))
     assert rows_of(app)[-2] == before, "a part of it does not take the place of the counts"
     app.clear_notices()
     await until(pilot, lambda: not app.screen.query("Toast") and body.region.bottom == size[1] - 2)
-    app.tell("one\ntwo", severity="warning")
+    app.messages.notify("one\ntwo", severity="warning")
     await until(pilot, lambda: app.screen.query("Toast") and body.region.bottom == size[1] - 4)
     assert app.screen.query_one("Toast").region.y == body.region.bottom
     assert ["one" in rows_of(app)[-4], "two" in rows_of(app)[-3]] == [True, True]
     assert rows_of(app)[-2] == before
     app.go("edit")
     await until(pilot, lambda: app.current_mode == "edit")
-    app.tell("three", severity="error")
+    app.messages.notify("three", severity="error")
     body = app.screen.query_one("#body")
     await until(pilot, lambda: "three" in rows_of(app)[-3] and body.region.bottom <= size[1] - 3)
 
@@ -701,7 +701,7 @@ async def test_the_frame(workbench, demo):
             await pilot.resize_terminal(120, 40)
             while isinstance(app.screen, ModalScreen):
                 await pilot.press("escape")
-            app.say("")
+            app.messages.show("")
             app.go("tests")
             await until_mode(pilot, "tests")
             app.clear_notifications()

@@ -15,7 +15,7 @@ from mcptest_engine.core.shipped import shipped
 from mcptest_tui.actions import by_id
 from mcptest_tui.screens.scaffold import ScaffoldScreen
 from mcptest_tui.suites import Suites
-from mcptest_tui.widgets.modals import Ask, Question
+from mcptest_tui.widgets.modals import Question, TextPrompt
 from tests.tui.pictures import assert_picture, text_of
 from tests.tui.shell.test_leaving import children_of
 from tests.tui.waiting import until
@@ -114,7 +114,7 @@ async def test_a_suite_is_made_from_a_servers_command(workbench, place):
     async with workbench() as pilot:
         await at_home(pilot)
         await pilot.press("plus")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
         pilot.app.screen.query_one(Input).value = command
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ScaffoldScreen) and pilot.app.screen.state.after)
@@ -137,7 +137,7 @@ async def test_a_server_that_does_not_answer_is_said(workbench, place):
     async with workbench() as pilot:
         await at_home(pilot)
         await pilot.press("plus")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
         pilot.app.screen.query_one(Input).value = "/nowhere/server --x"
         await pilot.press("enter")
         await until(
@@ -154,14 +154,14 @@ async def test_a_server_that_fails_to_start_shows_its_last_words_and_the_command
     async with workbench() as pilot:
         await at_home(pilot)
         await pilot.press("plus")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
         pilot.app.screen.query_one(Input).value = command
         await pilot.press("enter")
         await until(pilot, lambda: "no database at port 5432" in text_of(pilot.app))
         assert "+ tries again" in text_of(pilot.app)
         await until(pilot, lambda: "esc cancel" not in text_of(pilot.app), what="nothing to cancel")
         await pilot.press("plus")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
         assert pilot.app.screen.query_one(Input).value == command
 
 
@@ -171,15 +171,17 @@ async def test_escape_gives_up_a_server_that_does_not_answer(workbench, place):
     async with workbench() as pilot:
         await at_home(pilot)
         await pilot.press("plus")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
         pilot.app.screen.query_one(Input).value = f"{sys.executable} server.py"
         await pilot.press("enter")
-        await until(pilot, lambda: not isinstance(pilot.app.screen, Ask) and "(esc cancels)" in text_of(pilot.app))
+        await until(
+            pilot, lambda: not isinstance(pilot.app.screen, TextPrompt) and "(esc cancels)" in text_of(pilot.app)
+        )
         await pilot.press("escape")
         await until(pilot, lambda: "cancelled; nothing was written" in text_of(pilot.app))
         await until(pilot, lambda: not any("server.py" in told for told in commands_in(place)))
         await pilot.press("plus")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
 
 
 def commands_in(folder):
@@ -214,7 +216,7 @@ async def test_a_file_that_is_not_there_cannot_be_opened(workbench, place):
     async with workbench() as pilot:
         await at_home(pilot)
         await pilot.press("ctrl+o")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
         await pilot.press(*"nope.yml", "enter")
         await until(pilot, lambda: "there is no such file" in text_of(pilot.app))
         for impossible in ("x" * 300, "~nobody-of-this-name/x.yml", "a\0b"):

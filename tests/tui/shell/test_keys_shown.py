@@ -18,7 +18,7 @@ LEAVES = {"app.quit", "app.suspend", "open.external", "edit.external"}
 """Actions that give the terminal to something else."""
 OF_THE_PANE = {"app.back", "app.help"}
 """Actions of the app that do another thing in another pane."""
-LASTING = {"engine.read", "default"}
+LASTING = {"default"}
 
 
 async def panes_of(pilot, mode):
@@ -30,7 +30,7 @@ async def panes_of(pilot, mode):
 
 async def rested(pilot):
     """What a key began has ended, but for what the app does all its life."""
-    await until(pilot, lambda: not pilot.app.is_typing)
+    await until(pilot, lambda: not pilot.app.key_queue.is_typing)
     await until(pilot, lambda: all(one.is_finished or one.group in LASTING for one in pilot.app.workers))
     await pilot.pause()
 

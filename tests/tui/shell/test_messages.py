@@ -29,12 +29,12 @@ async def test_what_is_over_takes_no_other_message_with_it(workbench, demo):
     async with workbench() as pilot:
         app = pilot.app
         over: list[bool] = []
-        app.say("the first", over=lambda: bool(over))
+        app.messages.show("the first", is_over=lambda: bool(over))
         app.refresh_status()
         assert "the first" in status(pilot)
-        app.say("the second")
+        app.messages.show("the second")
         over.append(True)
         app.refresh_status()
         assert "the second" in status(pilot)
-        app.say("the third", over=lambda: bool(over))
+        app.messages.show("the third", is_over=lambda: bool(over))
         assert "the third" not in status(pilot)

@@ -11,7 +11,7 @@ def test_a_run_goes_from_asked_to_done():
     """Waiting, running with counts and time, the last one's verdict."""
     clock = [10.0]
     progress = Progress(lambda: clock[0])
-    progress.ask("a")
+    progress.request("a")
     assert (progress.busy, progress.run) == (True, None)
     progress.apply({"event": "run.started", "run": "a", "path": "x.yml", "tests": [{}, {}]})
     clock[0] = 11.5
@@ -26,7 +26,7 @@ def test_what_the_last_run_took_is_what_its_record_says_as_in_its_summary():
     clock = [0.0]
     progress = Progress(lambda: clock[0])
     for run in "ab":
-        progress.ask(run)
+        progress.request(run)
     clock[0] = 9.0
     for run in "ab":
         progress.apply({"event": "run.finished", "run": run, "record": {"verdict": "pass", "duration_ms": 1500}})
@@ -36,7 +36,7 @@ def test_what_the_last_run_took_is_what_its_record_says_as_in_its_summary():
 def test_a_run_that_could_not_start_is_no_longer_waited_for():
     """Its suite does not load."""
     progress = Progress(lambda: 0.0)
-    progress.ask("a")
+    progress.request("a")
     progress.apply({"event": "run.failed", "run": "a", "message": "3 problems"})
     assert (progress.busy, progress.last, progress.last_failed) == (False, "3 problems", True)
 
@@ -55,7 +55,7 @@ def test_when_the_engine_is_gone_nothing_is_on():
     """Runs do not outlive it."""
     progress = Progress(lambda: 0.0)
     progress.apply({"event": "run.started", "run": "a", "tests": []})
-    progress.ask("b")
+    progress.request("b")
     progress.forget()
     assert not progress.busy
 
@@ -63,7 +63,7 @@ def test_when_the_engine_is_gone_nothing_is_on():
 def test_a_run_that_was_cancelled_before_it_began_has_not_failed():
     """A person wanted it so."""
     progress = Progress(lambda: 0.0)
-    progress.ask("a")
+    progress.request("a")
     progress.stop()
     assert progress.stopping
     progress.apply({"event": "run.failed", "run": "a", "kind": "cancelled", "message": "cancelled before it began"})
@@ -75,7 +75,7 @@ def test_what_is_asked_for_after_a_stop_is_not_stopped():
     progress = Progress(lambda: 0.0)
     progress.apply({"event": "run.started", "run": "a", "tests": []})
     progress.stop()
-    progress.ask("b")
+    progress.request("b")
     assert progress.stopping
     progress.apply({"event": "run.finished", "run": "a", "record": {}})
     assert not progress.stopping
@@ -96,7 +96,7 @@ def test_the_runs_of_several_suites_count_together():
     clock = [10.0]
     progress = Progress(lambda: clock[0])
     for run, tests in (("a", 2), ("b", 3)):
-        progress.ask(run, tests)
+        progress.request(run, tests)
     for run, tests in (("a", 2), ("b", 3)):
         progress.apply({"event": "run.started", "run": run, "path": f"{run}.yml", "tests": [{}] * tests})
         for _ in range(tests):
@@ -109,14 +109,14 @@ def test_the_runs_of_several_suites_count_together():
             assert (progress.done, progress.total) == (5, 5)
     progress.apply({"event": "run.finished", "run": "b", "record": {"verdict": "pass"}})
     assert (progress.busy, progress.elapsed, progress.not_run) == (False, 5.0, 0)
-    progress.ask("c", 1)
+    progress.request("c", 1)
     assert (progress.done, progress.total) == (0, 1)
 
 
 def test_how_long_the_rest_takes_is_told_once_enough_is_done():
     clock = [0.0]
     progress = Progress(lambda: clock[0])
-    progress.ask("a", 10)
+    progress.request("a", 10)
     for _ in range(4):
         clock[0] += 1.0
         progress.apply({"event": "case.finished", "run": "a", "id": "t", "result": {"verdict": "pass"}})
@@ -131,8 +131,8 @@ def test_how_long_the_rest_takes_is_told_once_enough_is_done():
 
 def test_what_was_given_up_when_a_run_was_stopped_is_counted():
     progress = Progress(lambda: 0.0)
-    progress.ask("a", 2)
-    progress.ask("b", 3)
+    progress.request("a", 2)
+    progress.request("b", 3)
     progress.apply({"event": "run.started", "run": "a", "tests": [{}, {}]})
     for result in ({"verdict": "pass"}, {"verdict": "skip", "not_run": "interrupted"}):
         progress.apply({"event": "case.finished", "run": "a", "id": "t", "result": result})

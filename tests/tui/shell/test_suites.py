@@ -48,7 +48,7 @@ async def test_a_run_that_is_asked_for_before_a_remembered_suite_is_read_is_of_t
     async with workbench(ready=False) as pilot:
         store = pilot.app.store
         assert store.rows, "what is remembered"
-        pilot.app.run_tests(None)
+        pilot.app.runs.start(None)
         await until(pilot, lambda: store.rows and not pilot.app.runs.progress.busy and store.counts["pass"])
         assert not [row.name for row in store.rows.values() if row.outdated]
 
@@ -58,9 +58,9 @@ async def test_the_suites_are_remembered_again_only_when_they_have_changed(workb
     async with workbench() as pilot:
         app, saved = pilot.app, []
         monkeypatch.setattr(app.suites.cache, "save", lambda documents: saved.append([one.path for one in documents]))
-        app.save_session()
-        app.save_session()
+        app.session.save()
+        app.session.save()
         assert saved == [[str(demo)]]
         await app.suites.read([str(demo)])
-        app.save_session()
+        app.session.save()
         assert len(saved) == 2

@@ -122,7 +122,7 @@ async def test_a_suite_that_is_moved_away_and_put_back_keeps_its_results(workben
     """As editors save that keep a backup."""
     async with workbench() as pilot:
         store = pilot.app.store
-        pilot.app.run_tests(None)
+        pilot.app.runs.start(None)
         await until(pilot, lambda: store.counts["pass"] > 5)
         read = pilot.app.suites._document
         away = iter([True])
@@ -190,7 +190,7 @@ async def test_a_log_that_a_server_writes_does_not_start_run_after_run(workbench
         encoding="utf-8",
     )
     async with workbench() as pilot:
-        pilot.app.run_tests(None)
+        pilot.app.runs.start(None)
         await until(pilot, lambda: "server.log changes with every run" in text_of(pilot.app))
         await until(pilot, lambda: not pilot.app.runs.progress.busy)
 
@@ -235,5 +235,5 @@ async def test_the_engine_may_die_and_comes_back(workbench, demo):
         os.kill(app.engine.pid, signal.SIGKILL)
         await until(pilot, lambda: "the engine stopped (signal 9)" in text_of(app))
         await until(pilot, lambda: app.engine.pid is not None)
-        app.run_tests(None)
+        app.runs.start(None)
         await until(pilot, lambda: app.store.counts["pass"] > 5)

@@ -281,7 +281,7 @@ async def test_a_history_grows_with_every_run_also_where_it_was_asked_for_before
         pilot.app.go("edit")  # what ends while another screen is shown is there as well
         await pilot.pause()
         before = row(pilot, "broken").result
-        pilot.app.run_tests(None, [row(pilot, "broken").id])
+        pilot.app.runs.start(None, [row(pilot, "broken").id])
         await until(pilot, lambda: row(pilot, "broken").result is not before and not pilot.app.runs.progress.busy)
         pilot.app.go("tests")
         await until(pilot, lambda: "came to  ✗✗✗" in text_of(pilot.app))

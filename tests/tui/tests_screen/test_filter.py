@@ -133,7 +133,7 @@ async def test_a_filter_stays_over_a_run_and_a_restart(workbench, mixed):
         await pilot.press("enter")
         await ran(pilot, "a")
         assert shown(pilot) == ["echo gives back what was said"]
-        pilot.app.save_session()
+        pilot.app.session.save()
     async with workbench() as pilot:
         await until(pilot, lambda: shown(pilot) == ["echo gives back what was said"])
         await pilot.press("escape")
@@ -141,7 +141,7 @@ async def test_a_filter_stays_over_a_run_and_a_restart(workbench, mixed):
         screen = pilot.app.screen
         screen.listing.put_filter("is:stopped")
         assert shown(pilot) == []
-        pilot.app.save_session()
+        pilot.app.session.save()
     async with workbench() as pilot:
         await until(pilot, lambda: len(shown(pilot)) == 6)
         screen = pilot.app.screen

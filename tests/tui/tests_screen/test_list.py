@@ -211,7 +211,7 @@ async def test_b_stops_a_run_at_its_first_failure(workbench, place):
         statuses = verdicts(pilot)
         assert statuses["broken"] == "fail"
         assert statuses["39"] == "stopped"
-        assert "stopped at the first failure; alt+b lets runs go on" in pilot.app.message[0]
+        assert "stopped at the first failure; alt+b lets runs go on" in pilot.app.messages.current.text
 
 
 async def a_row_that_is_too_long_is_cut(pilot):
@@ -283,8 +283,8 @@ async def test_x_stops_what_the_engine_has_not_heard_of_yet(workbench, mixed):
     """Pressed in the same moment as the key that runs."""
     async with workbench() as pilot:
         app = pilot.app
-        app.run_tests(None)
-        app.cancel_runs()
+        app.runs.start(None)
+        app.runs.cancel()
         await until(pilot, lambda: not app.runs.progress.busy)
         assert all(row.status == "stopped" for row in app.store.rows.values())
         assert "cancelled before" not in text_of(app)
@@ -310,7 +310,7 @@ async def test_verdicts_of_the_last_session_are_shown_dim_until_they_are_confirm
     async with workbench() as pilot:
         await ran(pilot, "a")
         await on(pilot, "broken")
-        pilot.app.save_session()
+        pilot.app.session.save()
     async with workbench(size=(80, 24)) as pilot:
         await until(pilot, lambda: verdicts(pilot)["broken"] == "fail")
         assert row(pilot, "broken").remembered

@@ -68,7 +68,7 @@ async def test_only_what_reads_is_started_by_a_change_of_the_suite(
         assert f"4 tests wait for {key}: they act or spend" in text_of(pilot.app)
         pilot.app.go("tests")
         assert calls(place) == ["read_note"]
-        pilot.app.run_tests(None, [row.id for row in store.rows.values() if row.name in ("it destroys", "it changes")])
+        pilot.app.runs.start(None, [row.id for row in store.rows.values() if row.name in ("it destroys", "it changes")])
         await until(
             pilot, lambda: store.counts["pass"] == 3 and not pilot.app.runs.progress.busy, what="those by a key"
         )
