@@ -35,12 +35,11 @@ from mcptest_tui.session import Saved, Session, SessionFile, theme_at_start
 from mcptest_tui.startup import Startup
 from mcptest_tui.state.command_log import CommandLog
 from mcptest_tui.state.store import Store
-from mcptest_tui.status import status_of
+from mcptest_tui.status import StatusDisplay
 from mcptest_tui.styles.sheet import Sheet
 from mcptest_tui.suites import Suites
 from mcptest_tui.theme_book import ThemeBook
 from mcptest_tui.tips import TIPS, Tips
-from mcptest_tui.title import Title
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
@@ -48,12 +47,10 @@ if TYPE_CHECKING:
 
     from textual.binding import BindingType
     from textual.dom import DOMNode
-    from textual.timer import Timer
 
     from mcptest_tui.mode_screen import ModeScreen
 
 
-TICK_SECONDS = 0.25
 SESSION_SECONDS = 5.0
 IN_USE_SECONDS = 0.1
 PAINT_SECONDS = 0.03
@@ -97,7 +94,8 @@ class Workbench(BaseApp, inherit_bindings=False):
         self.runs = Runs(self, self.suites, self.bridge.take)
         self.reviews = Reviews(self, self.runs)
         self.agents = Agents(self, self.reviews, self.bridge.take)
-        self.leaving = Leaving(self, self.restore_title)
+        self._status_display = StatusDisplay(self)
+        self.leaving = Leaving(self, self._status_display.restore_title)
         self.session = Session(self, self.suites, session_file, saved.screens)
         self.watch_mode = saved.watch or self.config.watch
         self.entered_servers = self.session.texts("servers", "recent")
@@ -110,8 +108,6 @@ class Workbench(BaseApp, inherit_bindings=False):
         self.animation_level = "none"
         self.store.remember(saved.verdicts)
         self.suites.put_remembered()
-        self._tick: Timer | None = None
-        self._title = Title()
         self._last_input = 0.0
         self._at_rest = Debounce(self, PAUSE_SECONDS, collect_young), Debounce(self, REST_SECONDS, collect_all)
 
@@ -140,12 +136,10 @@ class Workbench(BaseApp, inherit_bindings=False):
     def on_mount(self) -> None:
         """Draw first; everything else comes after."""
         self.bridge.use(self.set_interval(FLUSH_SECONDS, self.bridge.flush_in_turn))
-        self._tick = self.set_interval(TICK_SECONDS, self._show_run, pause=True)
+        self._status_display.start_timer()
         self.leaving.listen()
         self.tips.listen()
-        self.app_resume_signal.subscribe(
-            self, lambda _: self.action_redraw()
-        )  # back from the shell: all is to be drawn
+        self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())  # back from the shell
         self.preferences.use_keymap()
         self.set_interval(SESSION_SECONDS, self._save_if_touched)
         self.call_after_refresh(self._start)
@@ -204,39 +198,10 @@ class Workbench(BaseApp, inherit_bindings=False):
         """Files and folders that are looked at beside those of the suites."""
         return [*self.themes.watched(), str(keymap_file()), self.reviews.folder, *self.agents.folders]
 
-    def restore_title(self) -> None:
-        """The terminal's title is somebody else's again."""
-        if self._driver is not None and not self.is_headless:
-            self._title.give_back(self._driver.write)
-
-    # What is shown around every screen
-
     def refresh_status(self) -> None:
-        """Status bar and mode bar of the screen that is shown, and the timer for as long as a run takes."""
+        """Show the state of the app around the screen."""
         self.messages.remove_if_over()
-        busy = self.runs.progress.busy
-        if self._tick is not None:
-            (self._tick.resume if busy else self._tick.pause)()
-        if not busy:
-            self._show_title()
-        screen = self.work_screen
-        if screen is not None and screen.is_mounted:
-            screen.show_status(status_of(self, screen), self.badges(), self.suites.title())
-
-    def _show_run(self) -> None:
-        self._show_title()
-        self.refresh_status()
-
-    def _show_title(self) -> None:
-        if self._driver is not None and not self.is_headless and self.config.title:
-            self._title.show(self.store.counts, self.runs.progress, self._driver.write)
-
-    def badges(self) -> dict[str, str]:
-        """Counts that want action, of all modes."""
-        found = {**self.reviews.badge, **self.agents.badge}
-        for screen in self.work_screens():
-            found.update(screen.badges())
-        return found
+        self._status_display.refresh()
 
     def screen_shown(self, screen: ModeScreen) -> None:
         """A screen came to the front: what happened meanwhile is on it at once."""
@@ -306,10 +271,9 @@ class Workbench(BaseApp, inherit_bindings=False):
             self.refresh_status()
 
     def action_redraw(self) -> None:
-        """Paint everything again."""
+        """Clear the terminal and draw everything again."""
         self.screen.refresh(layout=True)
-        if self._driver is not None:
-            self._driver.write("\x1b[2J")
+        self.write_to_terminal("\x1b[2J")
         self.refresh(layout=True)
 
     def action_help_quit(self) -> None:

@@ -174,6 +174,11 @@ class BaseApp(Sturdy, App[int]):
 
     # Drawing and messages
 
+    def write_to_terminal(self, text: str) -> None:
+        """Write control sequences to the terminal, if there is one."""
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(text)
+
     def get_driver_class(self) -> type[Driver]:
         """Textual's own, but for terminals the one that sleeps until a key comes."""
         from textual.drivers.linux_driver import LinuxDriver

@@ -1,4 +1,4 @@
-"""What the status bar shows, from the state of the app."""
+"""What is shown around every screen, from the state of the app."""
 
 from __future__ import annotations
 
@@ -6,18 +6,65 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.text import counted
 from mcptest_tui.state.processes import count_text
+from mcptest_tui.title import Title
 from mcptest_tui.widgets.mode_bar import MODES
 from mcptest_tui.widgets.status_bar import COUNTED, Status
 
 if TYPE_CHECKING:
+    from textual.timer import Timer
+
     from mcptest_tui.base_app import BaseApp
     from mcptest_tui.mode_screen import ModeScreen
 
 TITLES = dict(MODES)
+TICK_SECONDS = 0.25
 
 
-def status_of(app: BaseApp, screen: ModeScreen) -> Status:
-    """One value with everything in it."""
+class StatusDisplay:
+    """Shows the state of the app around every screen: in its status bar and mode bar, and in the terminal's title."""
+
+    def __init__(self, app: BaseApp) -> None:
+        self._app = app
+        self._title = Title()
+        self._timer: Timer | None = None
+
+    def start_timer(self) -> None:
+        """Start what shows, for as long as a run takes, how far it is."""
+        self._timer = self._app.set_interval(TICK_SECONDS, self._show_run, pause=True)
+
+    def refresh(self) -> None:
+        """Show the state, and pause the timer while nothing runs."""
+        app = self._app
+        busy = app.runs.progress.busy
+        if self._timer is not None:
+            (self._timer.resume if busy else self._timer.pause)()
+        if not busy:
+            self._show_title()
+        screen = app.work_screen
+        if screen is not None and screen.is_mounted:
+            screen.show_status(_status_of(app, screen), self._badges(), app.suites.title())
+
+    def restore_title(self) -> None:
+        """Give the terminal its title from before back."""
+        self._title.give_back(self._app.write_to_terminal)
+
+    def _show_run(self) -> None:
+        self._show_title()
+        self._app.refresh_status()
+
+    def _show_title(self) -> None:
+        if self._app.config.title:
+            self._title.show(self._app.store.counts, self._app.runs.progress, self._app.write_to_terminal)
+
+    def _badges(self) -> dict[str, str]:
+        """Counts that want action, of all modes."""
+        found = {**self._app.reviews.badge, **self._app.agents.badge}
+        for screen in self._app.work_screens():
+            found.update(screen.badges())
+        return found
+
+
+def _status_of(app: BaseApp, screen: ModeScreen) -> Status:
     progress = app.runs.progress
     counts = app.store.counts
     message = app.messages.current
