@@ -14,10 +14,10 @@ from mcptest_engine.authoring.catalog_texts import (
     CLEAN_UP,
     about,
     held_back,
-    listed,
     masked,
     source_of,
     suspected,
+    tools_listed,
     unused_name,
 )
 from mcptest_engine.authoring.paging import DEFAULT_OPTIONS, chosen_tools
@@ -156,8 +156,8 @@ def _safety(tools: Sequence[Mapping[str, Any]], policy: ExecutionPolicy) -> Iter
     )
     if dry := [tool["name"] for tool in tools if _is_dry(tool, policy)]:
         yield from wrapped(
-            f"Answered by a stub and not executed, because they do not declare `readOnlyHint: true`: {listed(dry)}. To execute "
-            "one, move it from `dry` to `allow`."
+            f"Answered by a stub and not executed, because they do not declare `readOnlyHint: true`: {tools_listed(dry)}. "
+            "To execute one, move it from `dry` to `allow`."
         )
     yield from wrapped(CLEAN_UP)
 

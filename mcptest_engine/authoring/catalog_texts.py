@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.authoring.suite_text import first_line
 from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.text import listed
 from mcptest_engine.safety.tool_classes import ToolClass, classify
 
 if TYPE_CHECKING:
@@ -111,10 +112,9 @@ def source_of(catalog: Catalog) -> str:
     return f"For {name or 'a server without a name'}{revision}."
 
 
-def listed(names: Sequence[str], most: int = 12) -> str:
+def tools_listed(names: Sequence[str], most: int = 12) -> str:
     """Names as a list in prose."""
-    shown = ", ".join(f"`{one_line(name, 60)}`" for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+    return listed(names, most, lambda name: f"`{one_line(name, 60)}`")
 
 
 def holds_mask(value: object) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.loosening import ASSERTIONS, assertion_text, bare, budget_of, is_same, rows_of
+from mcptest_engine.core.text import listed
 from mcptest_engine.suite.items import ASSERT_SET
 
 if TYPE_CHECKING:
@@ -104,14 +105,10 @@ class _Merging:
         """What became of rows that a person wrote."""
         wrong = [self._rows[number] for number in self._failing]
         if wrong:
-            yield f"no longer holds, and is replaced or removed: {_rows_text(wrong)}"
+            yield f"no longer holds, and is replaced or removed: {listed(wrong, _MOST_TOLD, assertion_text)}"
         if self._unjudged:
-            yield f"cannot be checked here, and stays: {_rows_text([self._rows[number] for number in self._unjudged])}"
-
-
-def _rows_text(rows: Sequence[Any]) -> str:
-    more = f" and {len(rows) - _MOST_TOLD} more" if len(rows) > _MOST_TOLD else ""
-    return ", ".join(assertion_text(row) for row in rows[:_MOST_TOLD]) + more
+            open_rows = [self._rows[number] for number in self._unjudged]
+            yield f"cannot be checked here, and stays: {listed(open_rows, _MOST_TOLD, assertion_text)}"
 
 
 def _holds(row: Mapping[str, Any], observed: Exchange) -> bool | None:

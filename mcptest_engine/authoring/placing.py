@@ -22,7 +22,7 @@ from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.assertion_forms import with_assertions
 from mcptest_engine.suite.edit import BOM, append_test, replace_expect
 from mcptest_engine.suite.short_assertions import has_short_form, with_long_assertions
-from mcptest_engine.suite.text_edits import EditRefused, apply
+from mcptest_engine.suite.text_edits import EditRefused, apply, line_start
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_nodes import Kind, compose
 from mcptest_engine.workspace.schema_file import SCHEMA_LINE
@@ -191,10 +191,10 @@ def _with_budget_comment(text: str, index: int) -> str:
     at = tree.index((BLOCK, index, "expect", _BUDGET_KEY), key=True)
     if at is None or _BUDGET.match(body, at) is None:
         return text
-    start = max(body.rfind("\n", 0, at), body.rfind("\r", 0, at)) + 1
+    start = line_start(body, at)
     newline = "\r\n" if body[:start].endswith("\r\n") else body[start - 1 : start]
     above = body[:start].rstrip("\r\n")
-    above = above[max(above.rfind("\n"), above.rfind("\r")) + 1 :]
+    above = above[line_start(above, len(above)) :]
     if not start or body[start:at].strip(" ") or above.lstrip().startswith("#"):
         return text
     commented = f"{body[:start]}{body[start:at]}{BUDGET_COMMENT}{newline}{body[start:]}"

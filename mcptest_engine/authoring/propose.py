@@ -18,6 +18,7 @@ from mcptest_engine.authoring.shapes import schema_of, widened
 from mcptest_engine.authoring.targets import untemplated
 from mcptest_engine.core.errors import BudgetExhausted, InvalidResult, PolicyDenied, ServerError, UsageError
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.text import listed
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.execution_policy import REVIEW_FIRST, Decision, Purpose
 from mcptest_engine.safety.tool_classes import ToolClass, class_of
@@ -368,9 +369,7 @@ class _Proposal:
 
     def _left_out(self, why: str, targets: Sequence[str]) -> None:
         if targets:
-            told = ", ".join(f"`{one_line(target, 120)}`" for target in targets[:MOST_TOLD])
-            more = f" and {len(targets) - MOST_TOLD} more" if len(targets) > MOST_TOLD else ""
-            self._note(f"{why}: {told}{more}")
+            self._note(f"{why}: {listed(targets, MOST_TOLD, lambda target: f'`{one_line(target, 120)}`')}")
 
     def _note(self, text: str) -> None:
         self._notes.append(text)

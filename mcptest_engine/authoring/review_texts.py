@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.errors import McptestError, SuiteError
 from mcptest_engine.suite.edit import BOM, set_value
 from mcptest_engine.suite.splice import newline_of
-from mcptest_engine.suite.text_edits import TextEdit, apply
+from mcptest_engine.suite.text_edits import TextEdit, apply, line_start
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_nodes import Node, compose
 
@@ -152,7 +152,7 @@ class SuiteText:
         return TextEdit(piece.start, piece.end, self.newline.join(lines))
 
     def _cut(self, start: int, end: int, inner: Pointer, *, is_item: bool) -> Piece | None:
-        column = start - max(self.text.rfind("\n", 0, start), self.text.rfind("\r", 0, start)) - 1
+        column = start - line_start(self.text, start)
         written = self.text[start:end]
         first, *rest = written.replace("\r\n", "\n").split("\n")
         if any(line[:column].strip() for line in rest):
@@ -166,9 +166,9 @@ class SuiteText:
         start = self.tree.index((block, index))
         if start is None:
             return None, 0
-        line_start = max(self.text.rfind("\n", 0, start), self.text.rfind("\r", 0, start)) + 1
-        column = start - line_start
-        if self.text[line_start:start].strip() == "-" and self.text[start : start + 1] not in ("{", "&", "*", "!"):
+        begin = line_start(self.text, start)
+        column = start - begin
+        if self.text[begin:start].strip() == "-" and self.text[start : start + 1] not in ("{", "&", "*", "!"):
             end = self._end_of(block, index)
             try:
                 root = compose(" " * column + self.text[start:end])
@@ -188,7 +188,7 @@ class SuiteText:
             following = min((at for at in keys if at is not None and at > here), default=len(self.text))
         if following == len(self.text):
             return following
-        return max(self.text.rfind("\n", here, following), self.text.rfind("\r", here, following)) + 1
+        return line_start(self.text, following)
 
 
 def file_bytes(path: Path) -> bytes:

@@ -19,11 +19,11 @@ from mcptest_engine.authoring.catalog_texts import (
     about,
     held_back,
     holds_mask,
-    listed,
     masked,
     prompt_arguments,
     source_of,
     suspected,
+    tools_listed,
     unused_name,
 )
 from mcptest_engine.authoring.paging import DEFAULT_OPTIONS, PAGE, ScaffoldOptions, chosen_tools, cursor_of
@@ -484,11 +484,11 @@ def _header(catalog: Catalog, page: _Page) -> list[str]:
 def _safety(changing: Sequence[str], held: Sequence[str]) -> Iterator[str]:
     if changing:
         yield from wrapped(
-            f"Called when the suite runs, although they may change something: {listed(changing)}. "
+            f"Called when the suite runs, although they may change something: {tools_listed(changing)}. "
             f"`mcptest run --skip-tag {ToolClass.MUTATING}` leaves them out."
         )
     if held:
-        yield from wrapped(f"Held back until you have checked them and removed their `skip:`: {listed(held)}.")
+        yield from wrapped(f"Held back until you have checked them and removed their `skip:`: {tools_listed(held)}.")
     yield from wrapped(CLEAN_UP)
 
 

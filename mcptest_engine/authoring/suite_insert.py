@@ -22,11 +22,11 @@ from mcptest_engine.authoring.suite_text import (
 from mcptest_engine.core.errors import SuiteError
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.suite.edit import BOM, append_test, set_value
-from mcptest_engine.suite.splice import Splicer, newline_of
+from mcptest_engine.suite.edit import BOM, append_test, reads_as, set_value
+from mcptest_engine.suite.splice import Splicer
 from mcptest_engine.suite.text_edits import EditRefused, apply
 from mcptest_engine.suite.yaml import EMPTY, read_tree
-from mcptest_engine.suite.yaml_nodes import Kind, compose
+from mcptest_engine.suite.yaml_nodes import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -151,9 +151,9 @@ def insert_tests(text: str, block: str, tests: Sequence[TestText]) -> str:
         raise EditRefused(f"`{block}` is not a list of tests")
     wanted = {**tree, block: [*(there or ()), *(plain(one.entry.test) for one in tests)]}
     body = text.removeprefix(BOM)
-    splicer = Splicer(body, compose(body), newline_of(body))
+    splicer = Splicer(body)
     for candidate in _with_tests(splicer, block, tests):
-        if _reads_as(candidate, wanted):
+        if reads_as(candidate, wanted):
             return text[: len(text) - len(body)] + candidate
     for one in tests:
         text = apply(text, append_test(text, block, plain(one.entry.test)))
@@ -191,13 +191,4 @@ def _with_tests(splicer: Splicer, block: str, tests: Sequence[TestText]) -> Iter
 
 def _with_lines(text: str, key: str, value: Any) -> str:
     body = text.removeprefix(BOM)
-    splicer = Splicer(body, None, newline_of(body))
-    return text[: len(text) - len(body)] + next(splicer.begin(key, value))
-
-
-def _reads_as(text: str, value: Any) -> bool:
-    try:
-        back = read_tree(text, file="").value
-    except SuiteError:
-        return False
-    return bool(back == value) and repr(back) == repr(value)
+    return text[: len(text) - len(body)] + next(Splicer(body).begin(key, value))

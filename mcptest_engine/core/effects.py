@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from mcptest_engine.core.json_object import JsonObject
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 
@@ -50,13 +51,15 @@ class DecidedBy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effect:
+class Effect(JsonObject):
     """Calls of one tool that have all but their arguments in common.
 
     `tool_class` is one of `CLASSES`. `limited_as` is the class under which an `effects` limit counts them, where it is another:
     that which the name of an unlisted tool suggests. `arguments` are hashes of the first different arguments, in order; there
     are none for a tool that declares or is presumed to change nothing.
     """
+
+    JSON_MEMBERS = "server tool class=tool_class decision decided_by count arguments? limited_as?"
 
     server: str
     tool: str
@@ -66,34 +69,6 @@ class Effect:
     count: int
     arguments: tuple[str, ...] = ()
     limited_as: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        out: dict[str, Any] = {
-            "server": self.server,
-            "tool": self.tool,
-            "class": self.tool_class,
-            "decision": self.decision.value,
-            "decided_by": self.decided_by.value,
-            "count": self.count,
-        }
-        if self.arguments:
-            out["arguments"] = list(self.arguments)
-        if self.limited_as is not None:
-            out["limited_as"] = self.limited_as
-        return out
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Effect:
-        return cls(
-            server=data["server"],
-            tool=data["tool"],
-            tool_class=data["class"],
-            decision=CallDecision(data["decision"]),
-            decided_by=DecidedBy(data["decided_by"]),
-            count=data["count"],
-            arguments=tuple(data.get("arguments", ())),
-            limited_as=data.get("limited_as"),
-        )
 
     @property
     def is_notable(self) -> bool:
@@ -108,21 +83,13 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effects:
+class Effects(JsonObject):
     """All calls of a run, and its suite's limits by class: how many executed calls are allowed."""
+
+    JSON_MEMBERS = "calls limits?"
 
     calls: tuple[Effect, ...] = ()
     limits: Mapping[str, int] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"calls": [row.to_json() for row in self.calls]}
-        if self.limits is not None:
-            out["limits"] = dict(self.limits)
-        return out
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Effects:
-        return cls(calls=tuple(Effect.from_json(row) for row in data["calls"]), limits=data.get("limits"))
 
     def exceeded(self) -> list[str]:
         """A line for each limit that was exceeded, such as "effects: 2 destructive calls, 0 are allowed: `drop_all` (2)"."""

@@ -288,15 +288,20 @@ class Suggestion(str):
         return Suggestion, (self.written, self.meant)
 
 
+_LONGEST_WORD = 200
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> Suggestion | None:
     """The hint for a misspelt word, or None when nothing is near.
 
-    Case is ignored. Source: `difflib` measured best of the common metrics on misspelt suite keys; it does not know that letters
-    are swapped more often than exchanged (`agrs` is as near to `tags` as to `args`), so the same letters come first.
+    Case is ignored; a long word is cut. Source: `difflib` measured best of the common metrics on misspelt suite keys; it does
+    not know that letters are swapped more often than exchanged (`agrs` is as near to `tags` as to `args`), so the same letters
+    come first.
     """
     import difflib  # only on the error path
 
     by_folded = {candidate.casefold(): candidate for candidate in known}
+    word = word[:_LONGEST_WORD]
     folded = word.casefold()
     near = difflib.get_close_matches(folded, by_folded, n=3, cutoff=0.6)
     if not near:

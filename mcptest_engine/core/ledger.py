@@ -6,13 +6,10 @@ The words of tests and servers in it are theirs. Records of older versions have 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.enums import Strength, Verdict
+from mcptest_engine.core.json_object import JsonObject
 from mcptest_engine.core.values import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class ChangeKind(StrEnum):
@@ -45,11 +42,13 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestChange:
+class TestChange(JsonObject):
     """One change of a test. `place` is what it is about, such as an assertion path; `before` and `after` are texts to show.
 
     `weakens`: the test demands less than before.
     """
+
+    JSON_MEMBERS = "kind place? before? after? weakens"
 
     kind: ChangeKind
     place: str = ""
@@ -69,25 +68,6 @@ class TestChange:
         values = " → ".join(text for text in (self.before, self.after) if text is not None)
         return ": ".join(part for part in (self.title, place, values) if part)
 
-    def to_json(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"kind": self.kind.value}
-        out |= {
-            key: value
-            for key, value in (("place", self.place), ("before", self.before), ("after", self.after))
-            if value
-        }
-        return out | {"weakens": self.weakens}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> TestChange:
-        return cls(
-            kind=ChangeKind(data["kind"]),
-            place=data.get("place", ""),
-            before=data.get("before"),
-            after=data.get("after"),
-            weakens=data["weakens"],
-        )
-
 
 class TurnCause(StrEnum):
     """Why the verdict of a test changed.
@@ -105,13 +85,15 @@ class TurnCause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(JsonObject):
     """A test that failed and no longer does, or that demands less than before.
 
     `after` is None for a test that the suite no longer has. `from_run` is the run with the earlier version, `to_run` the one
     that saw the change. `server_changes` are lines on what is different about the server. `restored_in` is the later run in
     which the test demanded again what it had demanded.
     """
+
+    JSON_MEMBERS = "test server tool? before after from_run to_run cause changes? server_changes? restored_in?"
 
     test: str
     server: str
@@ -144,36 +126,6 @@ class Turn:
         """Whether nothing shows that what failed was corrected."""
         return self.is_by_test or self.cause is TurnCause.REPLACED
 
-    def to_json(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"test": self.test, "server": self.server}
-        if self.tool is not None:
-            out["tool"] = self.tool
-        out |= {"before": self.before.value, "after": None if self.after is None else self.after.value}
-        out |= {"from_run": self.from_run, "to_run": self.to_run, "cause": self.cause.value}
-        if self.changes:
-            out["changes"] = [change.to_json() for change in self.changes]
-        if self.server_changes:
-            out["server_changes"] = list(self.server_changes)
-        if self.restored_in is not None:
-            out["restored_in"] = self.restored_in
-        return out
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Turn:
-        return cls(
-            test=data["test"],
-            server=data["server"],
-            tool=data.get("tool"),
-            before=Verdict(data["before"]),
-            after=None if data["after"] is None else Verdict(data["after"]),
-            from_run=data["from_run"],
-            to_run=data["to_run"],
-            cause=TurnCause(data["cause"]),
-            changes=tuple(map(TestChange.from_json, data.get("changes", ()))),
-            server_changes=tuple(data.get("server_changes", ())),
-            restored_in=data.get("restored_in"),
-        )
-
 
 class ToolStatus(StrEnum):
     """What became of a tool: its tests pass; some pass and some fail; none passes; all are skipped; no test calls it."""
@@ -186,12 +138,14 @@ class ToolStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerTool:
+class LedgerTool(JsonObject):
     """A tool that a server offers or a test calls, after the newest result of each test.
 
     `tests` counts the tests that call it. `strength` is that of the strongest test that passed, None where none did. `offered`
     is None where the server's list is not known.
     """
+
+    JSON_MEMBERS = "server tool status tests strength? offered?"
 
     server: str
     tool: str
@@ -200,53 +154,16 @@ class LedgerTool:
     strength: Strength | None = None
     offered: bool | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        out: dict[str, Any] = {
-            "server": self.server,
-            "tool": self.tool,
-            "status": self.status.value,
-            "tests": self.tests,
-        }
-        if self.strength is not None:
-            out["strength"] = self.strength.value
-        if self.offered is not None:
-            out["offered"] = self.offered
-        return out
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> LedgerTool:
-        return cls(
-            server=data["server"],
-            tool=data["tool"],
-            status=ToolStatus(data["status"]),
-            tests=data["tests"],
-            strength=Strength(data["strength"]) if "strength" in data else None,
-            offered=data.get("offered"),
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ledger:
+class Ledger(JsonObject):
     """What became of one suite over `runs`, the ids of runs from the oldest to the newest."""
+
+    JSON_MEMBERS = "runs tools turns"
 
     runs: tuple[str, ...]
     tools: tuple[LedgerTool, ...] = ()
     turns: tuple[Turn, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "runs": list(self.runs),
-            "tools": [tool.to_json() for tool in self.tools],
-            "turns": [turn.to_json() for turn in self.turns],
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Ledger:
-        return cls(
-            runs=tuple(data["runs"]),
-            tools=tuple(map(LedgerTool.from_json, data["tools"])),
-            turns=tuple(map(Turn.from_json, data["turns"])),
-        )
 
 
 def count_to_review(ledger: object, run_id: str) -> int:

@@ -18,6 +18,7 @@ from mcptest_engine.core.enums import (
     TestKind,
     Verdict,
 )
+from mcptest_engine.core.json_object import JsonObject, decode, encode
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ __all__ = [
     "VerifyResult",
 ]
 
-_OPTIONAL_FACTS = ("tool", "case", "row", "model", "scorer")
 _WORTH_PACKING = 60
 _WORTH_COMPRESSING = 512
 _PACKED = ("output", "assertions", "verify", "trace", "trials")
@@ -65,7 +65,7 @@ class Mismatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
+class Cause(JsonObject):
     """Why a test failed, as far as running it again has shown.
 
     It failed while calls of other tests were under way. `kind` is "interference": it passes alone; "fails_alone": it fails
@@ -73,20 +73,15 @@ class Cause:
     found; `reruns` is how often it was run again.
     """
 
+    JSON_MEMBERS = "kind with=beside? reruns"
+
     kind: str
     beside: str | None
     reruns: int
 
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, **({} if self.beside is None else {"with": self.beside}), "reruns": self.reruns}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Cause:
-        return cls(kind=data["kind"], beside=data.get("with"), reruns=data["reruns"])
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class Failure(JsonObject):
     """Why a test failed. `message` is one line; `stderr_tail` the end of the server's stderr where that tells something.
 
     `parts` are what `message` is made of, (what it tells, its text) each, () where it tells one thing only.
@@ -94,6 +89,8 @@ class Failure:
     `scorer_error` is {"scorer", "kind", "message", "stderr_tail"} where a scorer gave no verdict. `line` is that
     of the case or the node at fault in the test's file, where it is not the test's own.
     """
+
+    JSON_MEMBERS = "kind message parts? line? not_ready? cause? hint? stderr_tail? scorer_error?"
 
     kind: FailureKind
     message: str
@@ -146,40 +143,19 @@ class Failure:
         return f"this answer may be wrong: the test failed as `{self.kind}`: {self.message}"
 
     def to_json(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"kind": self.kind.value, "message": self.message}
+        out = encode(self)
         if self.parts:
             out["parts"] = [{"of": part.value, "message": text} for part, text in self.parts]
-        if self.line is not None:
-            out["line"] = self.line
-        if self.not_ready:
-            out["not_ready"] = True
-        if self.cause is not None:
-            out["cause"] = self.cause.to_json()
-        if self.hint is not None:
-            out["hint"] = self.hint
-        if self.stderr_tail:
-            out["stderr_tail"] = self.stderr_tail
-        if self.scorer_error is not None:
-            out["scorer_error"] = self.scorer_error
         return out
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Failure:
-        return cls(
-            kind=FailureKind(data["kind"]),
-            message=data["message"],
-            hint=data.get("hint"),
-            stderr_tail=data.get("stderr_tail"),
-            scorer_error=data.get("scorer_error"),
-            line=data.get("line"),
-            cause=Cause.from_json(data["cause"]) if "cause" in data else None,
-            not_ready=data.get("not_ready", False),
-            parts=tuple((Part(part["of"]), part["message"]) for part in data.get("parts", ())),
-        )
+        parts = tuple((Part(part["of"]), part["message"]) for part in data.get("parts", ()))
+        return decode(cls, {**data, "parts": parts})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AssertionResult:
+class AssertionResult(JsonObject):
     """One assertion judged. `matcher` is the mapping as written in the suite, secrets masked; `passed` is None where nobody
     could say, and `deferred` is why where no model could be asked.
 
@@ -194,6 +170,11 @@ class AssertionResult:
     is 0. `passed` is None in the row of the outcome where made-up arguments met with an error. `transform` is the jq program
     that the value goes through first.
     """
+
+    JSON_MEMBERS = (
+        "index implicit? name? target matcher transform? weight passed message? note? reason? brief? pointer? "
+        "diff? actual judgement? deferred? set?"
+    )
 
     index: int
     target: str
@@ -215,36 +196,6 @@ class AssertionResult:
     reason: str | None = None
     brief: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"index": self.index}
-        if self.implicit is not None:
-            out["implicit"] = self.implicit
-        if self.name is not None:
-            out["name"] = self.name
-        if self.set is None:
-            out["target"] = self.target
-            out["matcher"] = self.matcher
-        if self.transform is not None:
-            out["transform"] = self.transform
-        out["weight"] = self.weight
-        out["passed"] = self.passed
-        if self.message is not None:
-            told = (("message", self.message), ("note", self.note), ("reason", self.reason), ("brief", self.brief))
-            out.update((name, text) for name, text in told if text is not None)
-        if self.pointer:
-            out["pointer"] = self.pointer
-        if self.diff is not None:
-            out["diff"] = self.diff
-        if not self.absent:
-            out["actual"] = self.actual
-        if self.judgement is not None:
-            out["judgement"] = self.judgement
-        if self.deferred is not None:
-            out["deferred"] = self.deferred
-        if self.set is not None:
-            out["set"] = self.set.to_json()
-        return out
-
     def leaves(self) -> Iterator[AssertionResult]:
         """The row itself, or the rows of its set."""
         if self.set is None:
@@ -252,37 +203,30 @@ class AssertionResult:
         else:
             yield from self.set.assertions
 
+    def to_json(self) -> dict[str, Any]:
+        out = encode(self)
+        if self.set is not None:
+            del out["target"], out["matcher"]
+        if self.absent:
+            del out["actual"]
+        return out
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> AssertionResult:
-        return cls(
-            index=data["index"],
-            name=data.get("name"),
-            target=data["target"] if "set" not in data else "",
-            matcher=data["matcher"] if "set" not in data else {},
-            weight=data["weight"],
-            passed=data["passed"],
-            message=data.get("message"),
-            pointer=data.get("pointer"),
-            diff=data.get("diff"),
-            absent="actual" not in data,
-            actual=data.get("actual"),
-            set=AssertionSet.from_json(data["set"]) if "set" in data else None,
-            judgement=data.get("judgement"),
-            implicit=data.get("implicit"),
-            transform=data.get("transform"),
-            deferred=data.get("deferred"),
-            note=data.get("note"),
-            reason=data.get("reason"),
-            brief=data.get("brief"),
-        )
+        absent, is_set = "actual" not in data, "set" in data
+        if absent or is_set:
+            data = {**data, "actual": data.get("actual")} | ({"target": "", "matcher": {}} if is_set else {})
+        return decode(cls, data, absent=absent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AssertionSet:
+class AssertionSet(JsonObject):
     """What a set of assertions came to. `score` is the share of the weights that passed, None where some were not judged.
 
     `passed` is None when deferred.
     """
+
+    JSON_MEMBERS = "name? threshold score passed assertions"
 
     name: str | None
     threshold: float
@@ -290,29 +234,12 @@ class AssertionSet:
     passed: bool | None
     assertions: tuple[AssertionResult, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            **({} if self.name is None else {"name": self.name}),
-            "threshold": self.threshold,
-            "score": self.score,
-            "passed": self.passed,
-            "assertions": [row.to_json() for row in self.assertions],
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> AssertionSet:
-        return cls(
-            name=data.get("name"),
-            threshold=data["threshold"],
-            score=data["score"],
-            passed=data["passed"],
-            assertions=tuple(AssertionResult.from_json(row) for row in data["assertions"]),
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DerivedMetric:
+class DerivedMetric(JsonObject):
     """A metric of one test. `passed` is None where it has no threshold; `missing` are references that lead nowhere."""
+
+    JSON_MEMBERS = "name value threshold? passed? missing?"
 
     name: str
     value: float
@@ -327,41 +254,16 @@ class DerivedMetric:
             for name in self.missing
         )
 
-    def to_json(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"name": self.name, "value": self.value}
-        if self.threshold is not None:
-            out["threshold"] = self.threshold
-        if self.passed is not None:
-            out["passed"] = self.passed
-        if self.missing:
-            out["missing"] = list(self.missing)
-        return out
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> DerivedMetric:
-        return cls(
-            name=data["name"],
-            value=data["value"],
-            threshold=data.get("threshold"),
-            passed=data.get("passed"),
-            missing=tuple(data.get("missing", ())),
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetricRollup:
+class MetricRollup(JsonObject):
     """A metric over a run: the mean over the `count` tests that reported it."""
+
+    JSON_MEMBERS = "name mean count"
 
     name: str
     mean: float
     count: int
-
-    def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "mean": self.mean, "count": self.count}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> MetricRollup:
-        return cls(name=data["name"], mean=data["mean"], count=data["count"])
 
     @classmethod
     def of(cls, tests: Iterable[TestResult]) -> tuple[MetricRollup, ...]:
@@ -379,43 +281,30 @@ class MetricRollup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(JsonObject):
     """One try of a test that was tried more than once, or whose first answer met with a `fault`.
 
     `fault` is what the test did to this answer: "drop_response", "disconnect" or "delay_ms". An attempt whose answer was taken
     away is inconclusive: it was asked for, and there is nothing to judge.
     """
 
+    JSON_MEMBERS = "verdict duration_ms message? fault?"
+
     verdict: Verdict
     duration_ms: float
     message: str | None = None
     fault: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"verdict": self.verdict.value, "duration_ms": self.duration_ms}
-        if self.message is not None:
-            out["message"] = self.message
-        if self.fault is not None:
-            out["fault"] = self.fault
-        return out
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Attempt:
-        return cls(
-            verdict=Verdict(data["verdict"]),
-            duration_ms=data["duration_ms"],
-            message=data.get("message"),
-            fault=data.get("fault"),
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyResult:
+class VerifyResult(JsonObject):
     """One step of a test's `verify`: a further call after the deciding one, judged like a test.
 
     `request` and `output` are as in `TestResult`, and None in a step that was not run: its verdict is "skip", and `message`
     says why.
     """
+
+    JSON_MEMBERS = "index name? server tool? verdict duration_ms message? failure? assertions request output"
 
     index: int
     server: str
@@ -444,44 +333,9 @@ class VerifyResult:
         """What the step goes by, and its message: "verify #1 (balance is 90): assertion 1 …"."""
         return f"{self.label}: {self.message}"
 
-    def to_json(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"index": self.index}
-        if self.name is not None:
-            out["name"] = self.name
-        out["server"] = self.server
-        if self.tool is not None:
-            out["tool"] = self.tool
-        out["verdict"] = self.verdict.value
-        out["duration_ms"] = self.duration_ms
-        if self.message is not None:
-            out["message"] = self.message
-        if self.failure is not None:
-            out["failure"] = self.failure.to_json()
-        out["assertions"] = [assertion.to_json() for assertion in self.assertions]
-        out["request"] = self.request
-        out["output"] = self.output
-        return out
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> VerifyResult:
-        failure = data.get("failure")
-        return cls(
-            index=data["index"],
-            name=data.get("name"),
-            server=data["server"],
-            tool=data.get("tool"),
-            verdict=Verdict(data["verdict"]),
-            duration_ms=data["duration_ms"],
-            message=data.get("message"),
-            failure=None if failure is None else Failure.from_json(failure),
-            assertions=tuple(AssertionResult.from_json(item) for item in data["assertions"]),
-            request=data["request"],
-            output=data["output"],
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestResult:
+class TestResult(JsonObject):
     """One test of a run.
 
     `request` is {"method", "params"} as sent, or None when nothing was sent. `output` is what came back: {"result": …} or
@@ -510,6 +364,13 @@ class TestResult:
     `definition` is what the suite says of the test and `assertions` do not show: {"skip"?, "retries"?, "timeout_ms"? of a test
     that timed out, the other members of its `expect`, and "assertions"? and "outcome"? where no assertion was judged}.
     """
+
+    JSON_MEMBERS = (
+        "id name kind server tool? case? row? model? scorer? verdict duration_ms started_offset_ms behind? "
+        "cached flaky? attempts? file line tags strength? mutation_score? not_run? deferred? score? "
+        "threshold? derived_metrics? message? failure? assertions request output definition? verify? "
+        "judgement? trials? guess? trace?"
+    )
 
     id: str
     name: str
@@ -579,112 +440,16 @@ class TestResult:
                 _pack(self, slot)
 
     def to_json(self) -> dict[str, Any]:
-        optional = {name: value for name in _OPTIONAL_FACTS if (value := getattr(self, name)) is not None}
-        out: dict[str, Any] = {
-            "id": self.id,
-            "name": self.name,
-            "kind": self.kind.value,
-            "server": self.server,
-            **optional,
-        }
-        out["verdict"] = self.verdict.value
-        out["duration_ms"] = self.duration_ms
-        out["started_offset_ms"] = self.started_offset_ms
-        if self.behind is not None:
-            out["behind"] = self.behind
-        out["cached"] = self.cached
-        if self.flaky:
-            out["flaky"] = True
-        if self.attempts:
-            out["attempts"] = [attempt.to_json() for attempt in self.attempts]
-        out["file"] = self.file
-        out["line"] = self.line
-        out["tags"] = list(self.tags)
-        if self.strength is not None:
-            out["strength"] = self.strength.value
-        if self.mutation_score is not None:
-            out["mutation_score"] = self.mutation_score
-        if self.not_run is not None:
-            out["not_run"] = self.not_run.value
-        if self.deferred is not None:
-            out["deferred"] = self.deferred
-        if self.score is not None:
-            out["score"] = self.score
-            out["threshold"] = self.threshold
-        if self.derived_metrics:
-            out["derived_metrics"] = [metric.to_json() for metric in self.derived_metrics]
-        if self.message is not None:
-            out["message"] = self.message
-        if self.failure is not None:
-            out["failure"] = self.failure.to_json()
-        out["assertions"] = [assertion.to_json() for assertion in self.assertions]
-        out["request"] = self.request
-        out["output"] = self.output
-        return out | self._later_facts()
-
-    def _later_facts(self) -> dict[str, Any]:
-        """What few tests have, in the published order."""
-        out: dict[str, Any] = {}
-        if self.definition is not None:
-            out["definition"] = self.definition
-        if self.verify:
-            out["verify"] = [step.to_json() for step in self.verify]
-        if self.judgement is not None:
-            out["judgement"] = self.judgement
-        if self.trials:
-            out["trials"] = list(self.trials)
-        if self.guess is not None:
-            out["guess"] = self.guess
-        if self.trace is not None:
-            out["trace"] = self.trace
+        out = encode(self)
+        if self.score is None:
+            out.pop("threshold", None)
         if self.tokens is not None:
             out["cost_usd"], out["tokens"] = self.cost_usd, self.tokens
         return out
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TestResult:
-        failure = data.get("failure")
-        return cls(
-            id=data["id"],
-            name=data["name"],
-            kind=TestKind(data["kind"]),
-            server=data["server"],
-            tool=data.get("tool"),
-            case=data.get("case"),
-            row=data.get("row"),
-            verdict=Verdict(data["verdict"]),
-            duration_ms=data["duration_ms"],
-            started_offset_ms=data["started_offset_ms"],
-            cached=data["cached"],
-            flaky=data.get("flaky", False),
-            attempts=tuple(Attempt.from_json(item) for item in data.get("attempts", ())),
-            file=data["file"],
-            line=data["line"],
-            tags=tuple(data["tags"]),
-            score=data.get("score"),
-            threshold=data.get("threshold"),
-            derived_metrics=tuple(DerivedMetric.from_json(item) for item in data.get("derived_metrics", ())),
-            message=data.get("message"),
-            failure=None if failure is None else Failure.from_json(failure),
-            assertions=tuple(AssertionResult.from_json(item) for item in data["assertions"]),
-            request=data["request"],
-            output=data["output"],
-            verify=tuple(VerifyResult.from_json(item) for item in data.get("verify", ())),
-            trace=data.get("trace"),
-            cost_usd=data.get("cost_usd"),
-            tokens=data.get("tokens"),
-            model=data.get("model"),
-            scorer=data.get("scorer"),
-            judgement=data.get("judgement"),
-            trials=tuple(data.get("trials", ())),
-            guess=data.get("guess"),
-            behind=data.get("behind"),
-            definition=data.get("definition"),
-            strength=Strength(data["strength"]) if "strength" in data else None,
-            not_run=NotRun(data["not_run"]) if "not_run" in data else None,
-            deferred=data.get("deferred"),
-            mutation_score=data.get("mutation_score"),
-        )
+        return decode(cls, data, cost_usd=data.get("cost_usd"), tokens=data.get("tokens"))
 
 
 def rename_server(result: TestResult, server: str) -> TestResult:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.costs import CompositionSum, Spending
 from mcptest_engine.core.enums import Verdict
 from mcptest_engine.core.errors import RecordError
+from mcptest_engine.core.json_object import JsonObject
 from mcptest_engine.core.results import MetricRollup, TestResult
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
@@ -29,13 +30,15 @@ _COMMAND_LIMIT = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HookResult:
+class HookResult(JsonObject):
     """One command of a hook that was run.
 
     `test` is the id of the test around which it ran, None for `beforeAll` and `afterAll`. `passed` is false when it failed, and
     `message` then says how. `exit_code` is None for a program that did not start or was killed. `output` is the end of what it
     wrote on stdout and stderr.
     """
+
+    JSON_MEMBERS = "phase test? command passed duration_ms started_offset_ms exit_code? message? output?"
 
     phase: str
     command: str
@@ -57,39 +60,9 @@ class HookResult:
         """How the command failed, in one line: "beforeAll failed: ./seed.sh exited with 3"."""
         return f"{self.phase} failed: {one_line(self.command, _COMMAND_LIMIT)} {self.message or 'failed'}"
 
-    def to_json(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"phase": self.phase}
-        if self.test is not None:
-            out["test"] = self.test
-        out["command"] = self.command
-        out["passed"] = self.passed
-        out["duration_ms"] = self.duration_ms
-        out["started_offset_ms"] = self.started_offset_ms
-        if self.exit_code is not None:
-            out["exit_code"] = self.exit_code
-        if self.message is not None:
-            out["message"] = self.message
-        if self.output:
-            out["output"] = self.output
-        return out
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> HookResult:
-        return cls(
-            phase=data["phase"],
-            test=data.get("test"),
-            command=data["command"],
-            passed=data["passed"],
-            duration_ms=data["duration_ms"],
-            started_offset_ms=data["started_offset_ms"],
-            exit_code=data.get("exit_code"),
-            message=data.get("message"),
-            output=data.get("output", ""),
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerRecord:
+class ServerRecord(JsonObject):
     """How one server of the run was reached and what it said of itself; `stderr_tail` is "" when it wrote nothing.
 
     `findings` are faults that are no test's, each {"kind", "message", "fails"}: "stdout_noise" for lines on stdout that are no
@@ -97,6 +70,10 @@ class ServerRecord:
     at its end by a signal or with another exit code than 0, "invalid_opening" for an answer to `initialize` or
     `server/discover` that breaks the protocol; `fails` tells whether it fails the run.
     """
+
+    JSON_MEMBERS = (
+        "name transport auth server_info protocol_version restarts stderr_tail findings? tools? reached? program?"
+    )
 
     name: str
     transport: str
@@ -109,37 +86,6 @@ class ServerRecord:
     tools: tuple[str, ...] | None = None
     reached: tuple[str, ...] = ()
     program: Mapping[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "transport": self.transport,
-            "auth": self.auth,
-            "server_info": self.server_info,
-            "protocol_version": self.protocol_version,
-            "restarts": self.restarts,
-            "stderr_tail": self.stderr_tail,
-            **({"findings": [dict(finding) for finding in self.findings]} if self.findings else {}),
-            **({} if self.tools is None else {"tools": list(self.tools)}),
-            **({"reached": list(self.reached)} if self.reached else {}),
-            **({"program": dict(self.program)} if self.program else {}),
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> ServerRecord:
-        return cls(
-            name=data["name"],
-            transport=data["transport"],
-            auth=data["auth"],
-            server_info=data["server_info"],
-            protocol_version=data["protocol_version"],
-            restarts=data["restarts"],
-            stderr_tail=data["stderr_tail"],
-            findings=tuple(data.get("findings", ())),
-            tools=tuple(data["tools"]) if "tools" in data else None,
-            reached=tuple(data.get("reached", ())),
-            program=data.get("program", {}),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,15 +118,14 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteInfo:
+class SuiteInfo(JsonObject):
     """Which suite ran: its name, its path relative to the workspace, and the SHA-256 of its text as hex."""
+
+    JSON_MEMBERS = "name path sha256"
 
     name: str
     path: str
     sha256: str
-
-    def to_json(self) -> dict[str, str]:
-        return {"name": self.name, "path": self.path, "sha256": self.sha256}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,19 +168,18 @@ class SuiteRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteNotRun:
+class SuiteNotRun(JsonObject):
     """One suite of several that was not run: it is `invalid`, or the command ended before it (`ended`).
 
     `unreadable` is a folder that cannot be read, with whatever suites it holds. `problems` say why a suite is invalid or a
     folder unreadable: {file, line, column, message, hint}, lines and columns from 1, null where unknown.
     """
 
+    JSON_MEMBERS = "path reason problems"
+
     path: str
     reason: str
     problems: tuple[Mapping[str, Any], ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        return {"path": self.path, "reason": self.reason, "problems": list(self.problems)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -394,7 +338,7 @@ class RunRecord:
                 flags=tuple(data.get("flags", ())),
                 shard=(data["shard"]["index"], data["shard"]["count"]) if "shard" in data else None,
                 selection=data["shard"].get("selection") if "shard" in data else None,
-                suite=SuiteInfo(**data["suite"]),
+                suite=SuiteInfo.from_json(data["suite"]),
                 source=data["source"],
                 environment=data["environment"],
                 servers=tuple(ServerRecord.from_json(item) for item in data["servers"]),
@@ -410,9 +354,7 @@ class RunRecord:
                 subset=(data["subset"]["taken"], data["subset"]["declared"]) if "subset" in data else None,
                 ledger=_ledger(data["ledger"]) if "ledger" in data else None,
                 suites=tuple(map(SuiteRun.from_json, data.get("suites", ()))),
-                not_run=tuple(
-                    SuiteNotRun(**{**suite, "problems": tuple(suite["problems"])}) for suite in data.get("not_run", ())
-                ),
+                not_run=tuple(map(SuiteNotRun.from_json, data.get("not_run", ()))),
             )
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as wrong:
             raise RecordError(f"the run record is damaged: {type(wrong).__name__}: {wrong}") from wrong

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
+from mcptest_engine.core.text import listed
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
@@ -299,17 +300,17 @@ def _explain_root(found: object, missing: Segment) -> str:
     result = found.get("result")
     if isinstance(result, dict) and missing in result:
         return f"did you mean `{_shown_path(('result', missing))}`?"
-    words = "the answer has no result" if missing == "result" else f"a target starts with {_listed(list(found))}"
+    words = "the answer has no result" if missing == "result" else f"a target starts with {_keys_listed(list(found))}"
     return _with_hint(words, missing, found)
 
 
 def _explain_object(place: str, found: dict[str, Any], missing: Segment) -> str:
     if not found:
         return f"{place} is an empty object"
-    listed = _listed(list(found))
+    keys = _keys_listed(list(found))
     if isinstance(missing, str):
-        return _with_hint(f"{place} has {listed}", missing, found)
-    return f"{place} is an object; it has {listed}"
+        return _with_hint(f"{place} has {keys}", missing, found)
+    return f"{place} is an object; it has {keys}"
 
 
 def _explain_array(place: str, found: list[Any], missing: Segment) -> str:
@@ -328,11 +329,10 @@ def _with_hint(words: str, missing: str, found: dict[str, Any]) -> str:
     return f"{words}; {one_line(hint)}" if hint else words
 
 
-def _listed(keys: Sequence[str]) -> str:
+def _keys_listed(keys: Sequence[str]) -> str:
     from mcptest_engine.core.sanitise import one_line
 
-    shown = ", ".join(f"`{one_line(key, _KEY_WIDTH)}`" for key in keys[:_KEYS_SHOWN])
-    return f"{shown} and {len(keys) - _KEYS_SHOWN} more" if len(keys) > _KEYS_SHOWN else shown
+    return listed(keys, _KEYS_SHOWN, lambda key: f"`{one_line(key, _KEY_WIDTH)}`")
 
 
 def _shown_path(segments: tuple[Segment, ...]) -> str:

@@ -6,12 +6,13 @@ JSON Pointers name a place inside a JSON value. Source: RFC 6901.
 from __future__ import annotations
 
 import time
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Collection, Iterable
 
 LONG_WAIT_MS = 100.0
 """From so long on the time that a test waited for another call is said beside its duration."""
@@ -20,6 +21,15 @@ LONG_WAIT_MS = 100.0
 def counted(number: int, word: str) -> str:
     """`1 test`, `2 tests`, `0 tests`; `word` is the singular of a noun that takes an s."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+NAMES_SHOWN = 8
+
+
+def listed(texts: Collection[str], most: int, show: Callable[[str], str] = "`{}`".format) -> str:
+    """The first of the texts and how many more there are, such as "`a`, `b` and 3 more"."""
+    shown = ", ".join(map(show, islice(texts, most)))
+    return f"{shown} and {len(texts) - most} more" if len(texts) > most else shown
 
 
 def time_shown(seconds: float) -> str:

@@ -342,7 +342,7 @@ def _verb(door: Door, name: str) -> verbs.Verb:
         shown = [verb.name for verb in verbs.listed(writes_enabled=door.writes_enabled)]
         raise RpcError(
             INVALID_PARAMS,
-            f"there is no tool `{name[:80]}`; {did_you_mean(name[:80], shown) or 'see tools/list'}",
+            f"there is no tool `{name[:80]}`; {did_you_mean(name, shown) or 'see tools/list'}",
         )
     if found.gated and not door.writes_enabled:
         raise UsageError(
@@ -359,7 +359,7 @@ def _checked(verb: verbs.Verb, arguments: Mapping[str, object]) -> Mapping[str, 
     known = verb.takes.get("properties", {})
     for name in arguments:
         if name not in known:
-            hint = did_you_mean(name[:80], known) or f"it takes {', '.join(f'`{key}`' for key in known) or 'nothing'}"
+            hint = did_you_mean(name, known) or f"it takes {', '.join(f'`{key}`' for key in known) or 'nothing'}"
             raise UsageError(f"`{verb.name}` takes no argument `{name[:80]}`", hint=hint)
     missing = [name for name in verb.takes.get("required", ()) if name not in arguments]
     if missing:

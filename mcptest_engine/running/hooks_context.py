@@ -71,7 +71,7 @@ def read_patch(answer: bytes) -> Patch:
         raise BadAnswer(f"printed {json_type(value)} where one JSON object is expected")
     unknown = next((key for key in value if key not in KEYS), None)
     if unknown is not None:
-        nearest = did_you_mean(unknown[:80], KEYS) or "only `env`, `vars` and `skip` are known"
+        nearest = did_you_mean(unknown, KEYS) or "only `env`, `vars` and `skip` are known"
         raise BadAnswer(f"printed an object with the unknown key `{one_line(unknown, 80)}`: {nearest}")
     return Patch(_env(value.get("env", {})), _variables(value.get("vars", {})), _skip(value))
 

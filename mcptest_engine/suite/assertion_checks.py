@@ -282,7 +282,7 @@ def _is_number(value: object) -> bool:
 
 def _root_hint(first: object, target: str, roots: tuple[str, ...]) -> str:
     if isinstance(first, str) and roots is AGENT_ROOTS:
-        if near := did_you_mean(first[:80], roots):
+        if near := did_you_mean(first, roots):
             return near
         if first in (*ROOTS, *_RESULT_MEMBERS):
             return "an agent test makes many calls: use `tool_calls`, or `final_response` for the answer of the model"
@@ -292,9 +292,9 @@ def _root_hint(first: object, target: str, roots: tuple[str, ...]) -> str:
             return Suggestion(plain, f"result.{plain}")
         if first in _OTHER_MEMBERS:
             return Suggestion(plain, f"{_OTHER_MEMBERS[first]}.{plain}")
-        if near := did_you_mean(first[:80], roots):
+        if near := did_you_mean(first, roots):
             return near
-        if near := did_you_mean(first[:80], _RESULT_MEMBERS):
+        if near := did_you_mean(first, _RESULT_MEMBERS):
             return Suggestion(near.written, f"result.{near.meant}")
     return "it starts with one of " + ", ".join(
         f"`{root}`" for root in roots if root not in AGENT_GATES and root != "edges"
@@ -327,7 +327,7 @@ def _explain_schema(schema: dict[str, Any], wrong: Any) -> tuple[Pointer, str, s
         return _explain_reference(schema, message)
     if rule[-2:] == ["type", "anyOf"]:
         value = _at(schema, place)
-        near = did_you_mean(value[:80], _JSON_TYPES) if isinstance(value, str) else None
+        near = did_you_mean(value, _JSON_TYPES) if isinstance(value, str) else None
         shown = quoted(value) if isinstance(value, str) else "this"
         return place, f"{shown} is not a JSON Schema type", near or "types are " + ", ".join(_JSON_TYPES)
     return place, f"not a valid JSON Schema: {message}", None

@@ -23,7 +23,7 @@ from mcptest_engine.suite.short_assertions import (
     with_long_assertions,
 )
 from mcptest_engine.suite.splice import is_json, newline_of
-from mcptest_engine.suite.text_edits import EditRefused, TextEdit, apply
+from mcptest_engine.suite.text_edits import EditRefused, TextEdit, apply, line_start
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_nodes import Kind, Node, compose
 
@@ -278,8 +278,8 @@ def _groups(rows: Sequence[_Row]) -> list[list[_Row]]:
 
 
 def _block_to_short(text: str, node: Node, holder: Node, listed: Node, rows: Sequence[_Row]) -> list[TextEdit]:
-    column, start = _column(text, rows[0].start), _line_start(text, rows[0].start)
-    if any(text[_line_start(text, row.start) : row.start].strip(" ") for row in rows):
+    column, start = _column(text, rows[0].start), line_start(text, rows[0].start)
+    if any(text[line_start(text, row.start) : row.start].strip(" ") for row in rows):
         raise _Stays("a dash does not begin its line")
     out, at = "", start
     for group in _groups(rows):
@@ -294,7 +294,7 @@ def _block_to_short(text: str, node: Node, holder: Node, listed: Node, rows: Seq
     if node is not listed:
         if node.flow or text[holder.end : start].strip(" \t\r\n") != ":":
             raise _Stays("a comment behind `assertions` would be lost")
-        begin = _line_start(text, holder.start)
+        begin = line_start(text, holder.start)
         if text[begin : holder.start].strip(" "):
             raise _Stays("`assertions` does not begin its line")
     return [TextEdit(begin, at, _moved(out, shift, first=True) if shift else out)]
@@ -352,7 +352,7 @@ def _to_long(text: str, pair: tuple[Node, Node], site: _Site) -> list[TextEdit]:
             return [TextEdit(written[0][0].start, written[-1][1].end, f"{key}: [{items}]")]
         head, tail = text[node.body + 1 : written[0][0].start], text[written[-1][1].end : node.end - 1]
         return [TextEdit(node.body, node.end, f"[{_unpadded(head)}{items}{_unpadded(tail)}]")]
-    column, start = _column(text, written[0][0].start), _line_start(text, written[0][0].start)
+    column, start = _column(text, written[0][0].start), line_start(text, written[0][0].start)
     if text[start : written[0][0].start].strip(" "):
         raise _Stays("its first key does not begin a line")
     newline = newline_of(text)
@@ -417,12 +417,8 @@ def _item(text: str, target: str, matcher: str, operand: Node, column: int, *, f
 # Lines and columns
 
 
-def _line_start(text: str, at: int) -> int:
-    return max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
-
-
 def _column(text: str, at: int) -> int:
-    return at - _line_start(text, at)
+    return at - line_start(text, at)
 
 
 def _moved(text: str, columns: int, *, first: bool = False) -> str:

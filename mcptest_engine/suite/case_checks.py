@@ -320,7 +320,7 @@ def _mappings(value: object) -> list[dict[str, Any]]:
 def among(word: str, known: Iterable[str]) -> str | None:
     """The nearest of the known names, or what they are."""
     names = sorted(known)
-    if near := did_you_mean(word[:80], names):
+    if near := did_you_mean(word, names):
         return near
     shown = ", ".join(f"`{name}`" for name in names[:8])
     verb = "is" if len(names) == 1 else "are"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
-from mcptest_engine.core.text import quoted
+from mcptest_engine.core.text import NAMES_SHOWN, listed, quoted
 from mcptest_engine.suite.assertion_checks import AssertionChecks
 from mcptest_engine.suite.compliance import HANDSHAKE_REVISIONS, STATELESS_REVISION
 from mcptest_engine.suite.items import ASSERT_SET, WITHOUT_DEFAULTS, assertions_in
@@ -76,7 +76,6 @@ _ERROR_TEXT = lazy_pattern(
     r"|unauthori[sz]ed|forbidden|traceback)\b|error executing|validation error|\bnot found\b|-32\d{3}\b",
     re.IGNORECASE,
 )
-_NAMES_SHOWN = 8
 
 
 def check_merged(merged: Merged, places: Places, surroundings: Surroundings) -> None:
@@ -210,7 +209,7 @@ class _TestChecks:
                 message = f"the group {quoted(group)} has only one test, so it groups nothing"
                 others = [name for name in self._groups if name != group]
                 self._places.warn(
-                    file, path, message, did_you_mean(group[:80], others) or "add the other tests to the group"
+                    file, path, message, did_you_mean(group, others) or "add the other tests to the group"
                 )
         for scorer in self._merged.scorers:  # it stands in the names of tests
             name = scorer.value.get("name") if isinstance(scorer.value, dict) else None
@@ -412,7 +411,7 @@ class _TestChecks:
         elif "server" not in entry and not may_be_left_out and len(self._servers) > 1 and self._knows_servers:
             noun = "node" if "nodes" in path else "test"
             message = f"the {noun} names no server, and the suite declares {len(self._servers)}"
-            self._places.tell(file, path, message, f"add `server:` with one of {_listed(self._servers)}")
+            self._places.tell(file, path, message, f"add `server:` with one of {listed(self._servers, NAMES_SHOWN)}")
 
     def _check_known(self, server: object, file: int, path: Pointer) -> None:
         if type(server) is str and server not in self._servers and self._knows_servers:
@@ -420,8 +419,8 @@ class _TestChecks:
 
     def _server_hint(self, server: str) -> str:
         if server not in self._hints:
-            near = did_you_mean(server[:80], self._servers)
-            self._hints[server] = near or f"declared: {_listed(self._servers)}"
+            near = did_you_mean(server, self._servers)
+            self._hints[server] = near or f"declared: {listed(self._servers, NAMES_SHOWN)}"
         return self._hints[server]
 
     def _check_expect(self, entry: dict[str, Any], file: int, path: Pointer) -> bool:
@@ -501,7 +500,9 @@ class _TestChecks:
         tools = self._mock_tools(server)
         if tools is not None and tool not in tools and not self._expects_an_error(entry):
             hint = (
-                did_you_mean(tool[:80], tools) or f"it has {_listed(tools)}" if tools else "its manifest has no tools"
+                did_you_mean(tool, tools) or f"it has {listed(sorted(tools), NAMES_SHOWN)}"
+                if tools
+                else "its manifest has no tools"
             )
             message = f"the mock server has no tool {quoted(tool)}"
             self._places.warn(file, (*path, "tool"), message, hint)
@@ -572,9 +573,3 @@ def _asserts_an_error(expect: object) -> bool:
         if about_error and matcher not in ({"exact": None}, {"exists": False}):
             return True
     return False
-
-
-def _listed(names: Any) -> str:
-    known = sorted(names) if isinstance(names, frozenset) else list(names)
-    shown = ", ".join(f"`{name}`" for name in known[:_NAMES_SHOWN])
-    return f"{shown} and {len(known) - _NAMES_SHOWN} more" if len(known) > _NAMES_SHOWN else shown

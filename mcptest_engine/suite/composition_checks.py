@@ -267,7 +267,7 @@ class CompositionChecks:
             shown = ", ".join(f"`.{member}`" for member in members)
             message = f"`{one_line(path.text, 80)}` is always null: the input of this program has only {shown}"
             severity = Severity.WARNING if path.has_fallback and works else Severity.ERROR
-            near = did_you_mean(name[:80], members)
+            near = did_you_mean(name, members)
             if near is None or name in ids:
                 holder = next((one for one in members if name in ids and one in {"nodes", "parents"}), members[0])
                 rest = path.text[1:] if path.text.startswith(".[") else path.text

@@ -23,8 +23,8 @@ from mcptest_engine.suite.edit_steps import (
     steps_to,
     steps_to_long_form,
 )
-from mcptest_engine.suite.splice import Splicer, newline_of
-from mcptest_engine.suite.text_edits import EditRefused, TextEdit, edit_between
+from mcptest_engine.suite.splice import Splicer
+from mcptest_engine.suite.text_edits import EditRefused, TextEdit, edit_between, line_start
 from mcptest_engine.suite.windows import BLOCK as WINDOW_BLOCK
 from mcptest_engine.suite.windows import Window, window
 from mcptest_engine.suite.yaml import EMPTY, read_tree
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.yaml import Pointer, Tree
 
     _Wanted = Callable[[Any, Pointer], Any]
-    _Spliced = Callable[["_Reread", Any, Pointer], Iterator[str]]
+    _Read = Callable[[str], Any]
+    _Spliced = Callable[[Splicer, Any, Pointer, _Read], Iterator[str]]
 
 BOM = "\ufeff"
 BLOCKS = ("tools", "resources", "prompts", "compliance", "compositions", "agents", "evals")
@@ -62,7 +63,7 @@ def append_test(text: str, block: str, test: Mapping[str, object] | str) -> Text
             raise EditRefused(f"`{block}` contains something other than a list of tests")
         return {**root, key: [*(root.get(key) or ()), value]}
 
-    def edited_texts(splicer: _Reread, tree: Any, path: Pointer) -> Iterator[str]:
+    def edited_texts(splicer: Splicer, tree: Any, path: Pointer, _read: _Read) -> Iterator[str]:
         key = str(path[0])
         if tree is None:
             yield from splicer.begin(key, [value], spread=True, lines=lines)
@@ -100,7 +101,7 @@ def add_assertion(
             raise EditRefused("`expect` contains something other than assertions")
         return put(tree, at, [*(there or ()), assertion])
 
-    def edited_texts(splicer: _Reread, tree: object, path: Pointer) -> Iterator[str]:
+    def edited_texts(splicer: Splicer, tree: object, path: Pointer, _read: _Read) -> Iterator[str]:
         at = _expect_path(tree, path)
         if isinstance(get(tree, at), list):
             yield from splicer.add_item(at, assertion)
@@ -188,14 +189,14 @@ class _Reading:
 def _set_value(reading: _Reading, path: Pointer, value: object) -> TextEdit:
     value = plain(value)
 
-    def edited_texts(splicer: _Reread, tree: object, at: Pointer) -> Iterator[str]:
+    def edited_texts(splicer: Splicer, tree: object, at: Pointer, read: _Read) -> Iterator[str]:
         steps, whole = list(steps_to(tree, at, value)), [Step("set", at, value)]
         inside = list(steps_to_long_form(tree, at, value))
         if inside:
-            yield from _in_steps(splicer, inside)
-        yield from _in_steps(splicer, steps)
+            yield from _in_steps(splicer, inside, read)
+        yield from _in_steps(splicer, steps, read)
         if steps != whole:
-            yield from _in_steps(splicer, whole)
+            yield from _in_steps(splicer, whole, read)
 
     # a window holds two tests of a block at most: of a whole block it would change those alone
     return _edit(reading, path, lambda tree, at: put(tree, at, value), edited_texts, windowed=len(path) > 1)
@@ -244,17 +245,14 @@ def _edit_in_window(near: Window, path: Pointer, new_tree: _Wanted, edited_texts
     return found if inside or not any(found) else None
 
 
-def _proved(
-    text: str, tree: object, path: Pointer, new_tree: _Wanted, edited_texts: _Spliced, read: Callable[[str], Any]
-) -> TextEdit:
+def _proved(text: str, tree: object, path: Pointer, new_tree: _Wanted, edited_texts: _Spliced, read: _Read) -> TextEdit:
     """The first of the spliced texts that `read` reads as what was wanted. Raises: EditRefused."""
     body = text.removeprefix(BOM)
     goal = new_tree(tree, path)
     if same(tree, goal):
         return TextEdit(0, 0, "")
     try:
-        splicer = _Reread(body, None if tree is None else compose(body), newline_of(body), read)
-        for candidate in edited_texts(splicer, tree, path):
+        for candidate in edited_texts(Splicer(body), tree, path, read):
             try:
                 if same(read(candidate), goal):
                     return edit_between(text, text[: len(text) - len(body)] + candidate)
@@ -268,16 +266,12 @@ def _proved(
     )
 
 
-class _Reread(Splicer):
-    """A splicer that knows how its text is read."""
-
-    def __init__(self, text: str, root: Node | None, newline: str, read: Callable[[str], Any]) -> None:
-        super().__init__(text, root, newline)
-        self.read = read
-
-    def then(self, text: str) -> _Reread:
-        """The same for another text."""
-        return _Reread(text, compose(text), self.newline, self.read)
+def reads_as(text: str, value: object) -> bool:
+    """Whether the document's value is this one, to the order of keys and the type of each number."""
+    try:
+        return same(read_tree(text, file="").value, value)
+    except (SuiteError, RecursionError):
+        return False
 
 
 def read_value(text: str) -> Any:
@@ -297,20 +291,22 @@ def _tree(text: str) -> Tree | None:
         ) from None
 
 
-def _in_steps(splicer: _Reread, steps: Sequence[Step], tries: Iterator[int] | None = None) -> Iterator[str]:
+def _in_steps(
+    splicer: Splicer, steps: Sequence[Step], read: _Read, tries: Iterator[int] | None = None
+) -> Iterator[str]:
     """The text after all steps; where a step can be made in several ways, all are followed, as long as there are `tries`."""
     tries = iter(range(MOST_TRIES + 4 * len(steps))) if tries is None else tries
     if not steps:
         yield splicer.text
         return
     step, rest = steps[0], steps[1:]
-    wanted = stepped(splicer.read(splicer.text), step)
+    wanted = stepped(read(splicer.text), step)
     for candidate in _edit_pieces(splicer, step):
         if next(tries, None) is None:
             return
         try:
-            if same(splicer.read(candidate), wanted):
-                yield from _in_steps(splicer.then(candidate), rest, tries)
+            if same(read(candidate), wanted):
+                yield from _in_steps(Splicer(candidate), rest, read, tries)
         except EditRefused:
             continue
 
@@ -355,7 +351,7 @@ def _lines_of(text: str) -> list[str] | None:
     root = compose(body)
     node = root.items[0] if root is not None and root.kind is Kind.SEQUENCE else root
     assert node is not None
-    column = node.start - (body.rfind("\n", 0, node.start) + 1)
+    column = node.start - line_start(body, node.start)
     first, *rest = body[node.start :].rstrip().split("\n")
     if any(line[:column].strip() for line in rest):
         return None

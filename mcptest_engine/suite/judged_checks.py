@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.targets import TargetSyntaxError, parse_target
-from mcptest_engine.core.text import counted, quoted
+from mcptest_engine.core.text import NAMES_SHOWN, counted, listed, quoted
 from mcptest_engine.suite.items import assertions_in
 from mcptest_engine.suite.score_checks import ScoreChecks
 from mcptest_engine.suite.target_roots import AGENT_GATES, AGENT_ROOTS
@@ -38,7 +38,6 @@ _OF_A_MODEL = ("model", "models", "system_prompt", "max_turns", "budget", "tools
 _TOOL_LISTS = ("deny", "dry", "allow")
 """The lists under `tools:`, the strongest first."""
 _GLOB = frozenset("*?[")
-_NAMES_SHOWN = 8
 _ANSWERS = "`output` (the answer itself), `call` (of a tool) or `prompt` (for a model)"
 
 
@@ -92,7 +91,7 @@ class JudgedChecks:
     def _check_type(self, kind: object, file: int, path: Pointer) -> None:
         if isinstance(kind, str) and kind and kind != EXEC:
             message = f"scorer type {quoted(kind)} is not available in this build, so everything that it grades fails"
-            hint = did_you_mean(kind[:80], (EXEC,)) or "call the platform from a program of your own, with `type: exec`"
+            hint = did_you_mean(kind, (EXEC,)) or "call the platform from a program of your own, with `type: exec`"
             self._places.warn(file, path, message, hint)
 
     def check_judge(self, judge: object, file: int, path: Pointer) -> None:
@@ -342,7 +341,7 @@ class JudgedChecks:
     def _check_server_named(self, entry: Mapping[str, object], file: int, path: Pointer) -> None:
         if "server" not in entry and len(self._servers) > 1 and self._knows_servers:
             message = f"the eval names no server, and the suite declares {len(self._servers)}"
-            self._places.tell(file, path, message, f"add `server:` with one of {_listed(self._servers)}")
+            self._places.tell(file, path, message, f"add `server:` with one of {listed(self._servers, NAMES_SHOWN)}")
 
     def _check_graders(self, entry: Mapping[str, object], file: int, path: Pointer) -> None:
         """Who grades: scorers, or a judge where there is none."""
@@ -370,14 +369,9 @@ class JudgedChecks:
     def _known(self, name: str) -> str:
         if not self._scorers:
             return "declare it at the top of the file, under `scorers:` next to `evals:`"
-        if near := did_you_mean(name[:80], self._scorers):
+        if near := did_you_mean(name, self._scorers):
             return near
-        return f"declared: {_listed(self._scorers)}"
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    shown = ", ".join(f"`{name}`" for name in names[:_NAMES_SHOWN])
-    return f"{shown} and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else shown
+        return f"declared: {listed(self._scorers, NAMES_SHOWN)}"
 
 
 def _first_name(target: object) -> str | None:

@@ -389,7 +389,7 @@ class _Load:
         for name in self._options.variables:
             if name not in templates.declared and name not in templates.used and self._reader.complete:
                 message = f"`--var`: the suite neither declares nor uses a variable {quoted(name)}"
-                hint = did_you_mean(name[:80], templates.declared)
+                hint = did_you_mean(name, templates.declared)
                 self._problems.append(Problem(message=message, file=file, hint=hint, severity=Severity.WARNING))
 
     def _in_order(self, sources: Iterable[Source]) -> tuple[Problem, ...]:

@@ -128,7 +128,7 @@ def check_cache(test: PlacedTest, server: Mapping[str, object] | None, *, hooks:
     entry = test.entry
     effects = entry.get("effects")
     for index, effect in enumerate(effects if isinstance(effects, list) else ()):
-        if isinstance(effect, str) and effect != EXTERNAL and (near := did_you_mean(effect[:80], (EXTERNAL,))):
+        if isinstance(effect, str) and effect != EXTERNAL and (near := did_you_mean(effect, (EXTERNAL,))):
             message = f"{quoted(effect)} is not a known effect and does not prevent caching"
             places.warn(test.file, (*test.path, "effects", index), message, near)
     if entry.get("cache") != "always":

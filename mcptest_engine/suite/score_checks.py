@@ -147,7 +147,7 @@ class ScoreChecks:
 
     def _unknown(self, metric: _Metric, below: Pointer, ref: str, known: list[str], file: int, path: Pointer) -> None:
         message = f"no assertion, set or metric is named {quoted(ref)}, so its score is 0.0"
-        hint = did_you_mean(ref[:80], known) or _known_hint(known)
+        hint = did_you_mean(ref, known) or _known_hint(known)
         if metric.shared:
             name = quoted(str(metric.data.get("name")))
             self._places.warn(file, path, f"in the metric {name} of `defaultTest`, {message} in this test", hint)

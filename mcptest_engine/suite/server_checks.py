@@ -223,7 +223,7 @@ def _check_variable(
             message, hint = f"environment variable {quoted(name)} is empty", None
         else:
             message = f"environment variable {quoted(name)} is not set"
-            hint = did_you_mean(name[:80], surroundings.environ) or _UNSET_HINT
+            hint = did_you_mean(name, surroundings.environ) or _UNSET_HINT
         places.warn(server.file, (*server.path, *below), message, hint)
 
 

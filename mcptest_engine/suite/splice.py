@@ -10,7 +10,8 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from mcptest_engine.suite.yaml_nodes import Kind, Node
+from mcptest_engine.suite.text_edits import line_start
+from mcptest_engine.suite.yaml_nodes import Kind, Node, compose
 from mcptest_engine.suite.yaml_text import ALWAYS_QUOTED, block, entry, in_flow, indented, item, scalar
 
 if TYPE_CHECKING:
@@ -31,11 +32,11 @@ def newline_of(text: str) -> str:
 
 
 class Splicer:
-    """One text, its nodes, and how its lines end."""
+    """One text without a byte order mark, its nodes (None for an empty one), and how its lines end."""
 
-    def __init__(self, text: str, root: Node | None, newline: str) -> None:
-        self.text, self.root, self.newline = text, root, newline
-        self._as_json = is_json(text, root)
+    def __init__(self, text: str) -> None:
+        self.text, self.root, self.newline = text, compose(text), newline_of(text)
+        self._as_json = is_json(text, self.root)
 
     def begin(self, key: str, value: object, *, spread: bool = False, lines: list[str] | None = None) -> Iterator[str]:
         """The first key of a file that has none, behind its comments."""
@@ -55,7 +56,9 @@ class Splicer:
         if isinstance(last, int) and last == len(holder.items):
             yield from self.add_item(path[:-1], value)
         elif isinstance(last, int):
-            yield from self._set_item(holder, last, value)
+            if holder.kind is Kind.SEQUENCE and 0 <= last < len(holder.items):
+                column = 0 if holder.flow else self.column(holder.body)
+                yield from self._replace(holder.items[last], value, column, in_flow_style=holder.flow)
         else:
             yield from self.put(path[:-1], last, value)
 
@@ -120,7 +123,7 @@ class Splicer:
             yield from self.add_item(path[:-1], value)
         elif node.flow:
             at = node.items[index].start
-            indent = self.text[at - self.column(at) : at]
+            indent = self.text[line_start(self.text, at) : at]
             joint = f",{self.newline}{indent}" if not indent.strip() and len(indent) < at else ", "
             yield self.text[:at] + in_flow(value, as_json=self._as_json) + joint + self.text[at:]
         elif (start := self._item_start(node, index)) is not None:
@@ -184,20 +187,14 @@ class Splicer:
             yield from self._out_of_flow(node, index)
         elif (start := self._item_start(node, index)) is not None:
             end = self._item_end(node, index)
-            gap = self._blank_before(start) if index else start
-            if gap < start:
-                yield self._without(gap, end)
+            above = self._line_above(start) if index else None
+            if above is not None and not self.text[above:start].strip():
+                yield self._without(above, end)
             elif not index and (blank := _BLANK_LINE.match(self.text, end)):
                 yield self._without(start, blank.end())
             yield self._without(start, end)
 
     # Replacing
-
-    def _set_item(self, node: Node, index: int, value: object) -> Iterator[str]:
-        if node.kind is not Kind.SEQUENCE or not 0 <= index < len(node.items):
-            return
-        old = node.items[index]
-        yield from self._replace(old, value, self.column(node.body) if not node.flow else 0, in_flow_style=node.flow)
 
     def _replace_pair(
         self,
@@ -250,7 +247,7 @@ class Splicer:
     def _out_of_flow(self, node: Node, index: int) -> Iterator[str]:
         """The item's lines where it has some of its own; else what is between it and one beside it."""
         items, old = node.items, node.items[index]
-        line = old.start - self.column(old.start)
+        line = line_start(self.text, old.start)
         found = _FLOW_REST.match(self.text, old.end)
         is_last = index == len(items) - 1
         if found is not None and line and not self.text[line : old.start].strip() and not (is_last and self._as_json):
@@ -267,7 +264,7 @@ class Splicer:
         if node is None or index is None or len(pairs) < 2:
             return
         name, old = pairs[index]
-        line = name.start - self.column(name.start)
+        line = line_start(self.text, name.start)
         if not node.flow and not self.text[line : name.start].strip():
             yield self._without(line, self._next_line(old.end))
         if index + 1 < len(pairs):
@@ -281,11 +278,6 @@ class Splicer:
             before = before.removesuffix(self.newline)
         return before + self.text[end:]
 
-    def _blank_before(self, start: int) -> int:
-        """Where the empty line above a line begins; `start` when there is none."""
-        above = self._line_above(start)
-        return start if above is None or self.text[above:start].strip() else above
-
     # Adding
 
     def _into_flow(self, node: Node, members: Sequence[Node], told: str) -> Iterator[str]:
@@ -296,9 +288,9 @@ class Splicer:
             return
         last = members[-1] if node.kind is Kind.SEQUENCE else node.pairs[-1][0]
         start, end = last.start, members[-1].end
-        line_start = max(self.text.rfind("\n", 0, start), self.text.rfind("\r", 0, start)) + 1
-        indent = self.text[line_start:start]
-        joint = f",{self.newline}{indent}" if not indent.strip() and line_start else ", "
+        begin = line_start(self.text, start)
+        indent = self.text[begin:start]
+        joint = f",{self.newline}{indent}" if not indent.strip() and begin else ", "
         yield self.text[:end] + joint + told + self.text[end:]
         if joint != ", ":
             yield self.text[:end] + ", " + told + self.text[end:]
@@ -334,8 +326,9 @@ class Splicer:
 
     def _item(self, value: object, column: int, *, spread: bool, lines: list[str] | None, offset: int) -> list[str]:
         if lines is None or not spread:
-            told = item(value, column, spread=spread)
-            return told if offset == 2 else _wider(told, offset)
+            first, *rest = item(value, column, spread=spread)  # written for an offset of two
+            shift = " " * max(offset - 2, 0)
+            return ["-" + " " * (offset - 1) + first[2:], *(shift + line for line in rest)]
         inner = " " * (column + offset)
         return ["-" + " " * (offset - 1) + lines[0], *(inner + line if line.strip() else "" for line in lines[1:])]
 
@@ -343,8 +336,9 @@ class Splicer:
         self, node: Node, value: object, *, spread: bool = False, lines: list[str] | None = None
     ) -> list[str]:
         """One more item of a block list, as its lines."""
-        column = self.column(node.body)
-        spread = spread or self._is_spread(node)
+        column, last = self.column(node.body), node.items[-1] if node.items else None
+        # as the list's last item, which may have its keys on lines of their own
+        spread = spread or (last is not None and last.kind is Kind.MAPPING and not last.flow)
         first, *rest = self._item(value, column, spread=spread, lines=lines, offset=self._offset(node))
         return [" " * column + first, *rest]
 
@@ -388,18 +382,13 @@ class Splicer:
         if not start:
             return None
         end = start - (2 if self.text.endswith("\r\n", 0, start) else 1)
-        return end - self.column(end)
+        return line_start(self.text, end)
 
     def _next_line(self, at: int) -> int:
         if at and self.text[at - 1] in "\r\n":
             return at
         found = _LINE_END.search(self.text, at)
         return len(self.text) if found is None else found.end()
-
-    def _is_spread(self, node: Node) -> bool:
-        """Whether the list's last item has its keys on lines of their own."""
-        last = node.items[-1] if node.items else None
-        return last is not None and last.kind is Kind.MAPPING and not last.flow
 
     def _offset(self, node: Node) -> int:
         """How far behind their dash the list's items begin."""
@@ -430,17 +419,10 @@ class Splicer:
 
     def column(self, index: int) -> int:
         """How many characters stand before one on its line."""
-        return index - (max(self.text.rfind("\n", 0, index), self.text.rfind("\r", 0, index)) + 1)
+        return index - line_start(self.text, index)
 
     def _joined(self, lines: Sequence[str]) -> str:
         return self.newline.join(lines)
-
-
-def _wider(lines: Sequence[str], offset: int) -> list[str]:
-    """An item written for an offset of two, with its dash farther from (or at) what it holds."""
-    shift = offset - 2
-    first = "-" + " " * (offset - 1) + lines[0][2:]
-    return [first, *(" " * shift + line if shift > 0 else line for line in lines[1:])]
 
 
 def is_json(text: str, root: Node | None) -> bool:

@@ -205,7 +205,7 @@ class Templates:
         known = [*self.declared, *self.given]
         if "." in name and name.partition(".")[0] in known:
             return "a template names a whole variable; it cannot name a part of it"
-        if near := did_you_mean(name[:80], known):
+        if near := did_you_mean(name, known):
             return near
         if bare and name in self.environ:
             return f"`${{env.{name}}}` reads the environment"
@@ -222,7 +222,7 @@ class Templates:
     def _environment_hint(self, name: str, *, in_env: bool) -> str:
         if name in self.declared or name in self.given:
             return f"`${{var.{name}}}` is the variable with this name"
-        if near := did_you_mean(name[:80], self.environ) if name else None:
+        if near := did_you_mean(name, self.environ) if name else None:
             return near
         if in_env and not re.fullmatch(r"\w+", name):
             return _ESCAPE_HINT
@@ -273,7 +273,7 @@ class Templates:
             if "default" in raw:
                 return walk.value(default, (*path, "default"))
             message = f"environment variable {quoted(source)} is not set"
-            hint = did_you_mean(source[:80], self.environ) or "set it, or give the variable a `default`"
+            hint = did_you_mean(source, self.environ) or "set it, or give the variable a `default`"
             walk.faults.append(Fault(path=place, message=message, hint=hint))
             return None
         self._note_read(source, text)

@@ -50,6 +50,11 @@ def edit_between(before: str, after: str) -> TextEdit:
     return TextEdit(start, len(before) - end, after[start : len(after) - end])
 
 
+def line_start(text: str, at: int) -> int:
+    """Where the line begins on which `at` stands."""
+    return max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+
+
 def _common(one: str, other: str, most: int) -> int:
     low, high = 0, most
     while low < high:

@@ -13,8 +13,7 @@ from itertools import pairwise
 import yaml
 
 from mcptest_engine.core.errors import SuiteError
-from mcptest_engine.suite.edit import BOM
-from mcptest_engine.suite.edit_steps import same
+from mcptest_engine.suite.edit import BOM, reads_as
 from mcptest_engine.suite.text_edits import EditRefused, TextEdit, apply
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_nodes import Kind, Node, compose
@@ -40,7 +39,7 @@ def tidy(text: str) -> str:
         raise EditRefused("tabs and lone carriage returns cannot be formatted")
     for with_indentation in (True, False):
         after = _tidied_until_stable(body, with_indentation=with_indentation)
-        if after is not None and _reads_as(after, value):
+        if after is not None and reads_as(after, value):
             return text[: len(text) - len(body)] + after
     raise EditRefused("this text cannot be formatted without changing its meaning")
 
@@ -57,13 +56,6 @@ def _tidied_until_stable(body: str, *, with_indentation: bool) -> str | None:
             return body
         body = after
     return body
-
-
-def _reads_as(text: str, value: object) -> bool:
-    try:
-        return bool(same(read_tree(text, file="").value, value))
-    except (SuiteError, RecursionError):
-        return False
 
 
 class _Tidying:

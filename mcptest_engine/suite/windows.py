@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import SuiteError
 from mcptest_engine.suite.splice import newline_of
+from mcptest_engine.suite.text_edits import line_start
 from mcptest_engine.suite.yaml import Tree, read_tree
 
 if TYPE_CHECKING:
@@ -82,12 +83,8 @@ def window(tree: Tree, block: str, first: int, last: int) -> Window | None:
 
 def _column(text: str, at: int) -> int | None:
     """The column of `at` when only spaces stand before it on its line."""
-    line = _line_start(text, at)
+    line = line_start(text, at)
     return None if text[line:at].strip(" ") else at - line
-
-
-def _line_start(text: str, at: int) -> int:
-    return max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
 
 
 def _dash(tree: Tree, block: str, index: int) -> tuple[int | None, int | None]:
@@ -99,7 +96,7 @@ def _dash(tree: Tree, block: str, index: int) -> tuple[int | None, int | None]:
     gap = tree.text[dash + 1 : at]
     if dash < 0 or not gap or gap.strip(" \r\n"):
         return None, None
-    return _line_start(tree.text, dash), _column(tree.text, dash)
+    return line_start(tree.text, dash), _column(tree.text, dash)
 
 
 def _next_key(tree: Tree, start: int | None) -> tuple[int | None, int | None]:
@@ -109,7 +106,7 @@ def _next_key(tree: Tree, start: int | None) -> tuple[int | None, int | None]:
     places = [place for key in tree.value if (place := tree.index((key,), key=True)) is not None and place > start]
     if not places:
         return len(tree.text), 0
-    return _line_start(tree.text, min(places)), _column(tree.text, min(places))
+    return line_start(tree.text, min(places)), _column(tree.text, min(places))
 
 
 def _anchors(tree: Tree, tests: list[Any], start: int, end: int) -> dict[str, tuple[Any, Any]] | None:

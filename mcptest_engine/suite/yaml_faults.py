@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.values import dataclass
+from mcptest_engine.suite.text_edits import line_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,7 +117,7 @@ class _Stuck:
 
     def line_at(self, index: int) -> tuple[int, str]:
         """The start of the line around `index`, and the line without its end."""
-        start = max(self.text.rfind("\n", 0, index), self.text.rfind("\r", 0, index)) + 1
+        start = line_start(self.text, index)
         return start, re.split(r"[\r\n]", self.text[start:], maxsplit=1)[0]
 
     def before(self, index: int) -> tuple[int, str]:
