@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.text import counted
-from mcptest_engine.running.watch import WRITTEN_WITHIN_SECONDS, WrittenFiles
+from mcptest_engine.running.watch import WRITTEN_WITHIN_SECONDS, FilesChangedByRuns
 from mcptest_tui.state.progress import CANCELLED, Progress
 from mcptest_tui.words import MARKS, key_of
 
@@ -34,7 +34,7 @@ class Runs:
         self.bail = False
         self._unasked: set[str] = set()
         self._run_by_key: set[str] = set()
-        self._written = WrittenFiles()
+        self._written = FilesChangedByRuns()
         self._asked_early: set[str] | None = None
         """The suites that ran when all were asked for while others were still looked for; those run once they are read."""
 

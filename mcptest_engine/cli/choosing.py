@@ -66,9 +66,7 @@ class Chosen:
                 self.settings,
                 suite_env={},
                 environ=environ,
-                redact=redactor.redact_text,
-                redact_known=redactor.redact_registered,
-                keep_secret=redactor.register,
+                redactor=redactor,
             )
         except SuiteError as wrong:
             problem = wrong.problems[0]

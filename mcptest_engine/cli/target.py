@@ -105,9 +105,7 @@ def target_spec(flags: Mapping[str, object]) -> ServerSpec:
         settings,
         suite_env={},
         environ=environ,
-        redact=secrets.redact_text,
-        redact_known=secrets.redact_registered,
-        keep_secret=secrets.register,
+        redactor=secrets,
     )
 
 
@@ -229,7 +227,6 @@ def _offering(settings: Mapping[str, object], flags: Mapping[str, object]) -> Ma
 def _from_suite(flags: Mapping[str, object], environ: Mapping[str, str]) -> ServerSpec:
     """The spec of a server of the suite, just as a run would have it."""
     from mcptest_engine.core.redaction import Redactor
-    from mcptest_engine.running.launch import DEFAULT_CONNECT_TIMEOUT_MS
     from mcptest_engine.servers.spec import spec_from_settings
 
     suite, server = _suite_server(flags)
@@ -241,10 +238,8 @@ def _from_suite(flags: Mapping[str, object], environ: Mapping[str, str]) -> Serv
         environ=environ,
         lookups=suite.lookups,
         config_dir=suite.path.parent,
-        default_connect_timeout_seconds=suite.run_options.get("connect_timeout_ms", DEFAULT_CONNECT_TIMEOUT_MS) / 1000,
-        redact=secrets.redact_text,
-        redact_known=secrets.redact_registered,
-        keep_secret=secrets.register,
+        run_options={key: value for key, value in suite.run_options.items() if key == "connect_timeout_ms"},
+        redactor=secrets,
     )
 
 

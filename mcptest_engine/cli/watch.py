@@ -20,8 +20,8 @@ from mcptest_engine.running.launch import launch, needed_servers, open_pool
 from mcptest_engine.running.listening import Listeners
 from mcptest_engine.running.watch import (
     WRITTEN_WITHIN_SECONDS,
+    FilesChangedByRuns,
     Watcher,
-    WrittenFiles,
     server_files,
     state_around,
     watched_files,
@@ -85,7 +85,7 @@ class _Loop:
         self._task: asyncio.Task[RunRecord] | None = None
         self._watcher = Watcher({path.absolute()})
         self._stop = asyncio.Event()
-        self._written = WrittenFiles()
+        self._written = FilesChangedByRuns()
         self._runs, self._ended = 0, 0.0
 
     async def run(self) -> int:

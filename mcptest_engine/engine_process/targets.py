@@ -48,8 +48,7 @@ def target_of(told: Mapping[str, object], surroundings: Surroundings, *, name: s
             settings,
             suite_env={},
             environ=environ,
-            redact=redactor.redact_text,
-            keep_secret=redactor.register,
+            redactor=redactor,
         )
     except SuiteError as wrong:
         raise _refused(wrong) from None

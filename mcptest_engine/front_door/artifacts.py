@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import RecordError, UsageError, did_you_mean
-from mcptest_engine.front_door.inside import check_places
+from mcptest_engine.front_door.inside import check_places, own_suite
 from mcptest_engine.front_door.paging import LARGEST_HEAD, LARGEST_PAGE, page, shortened, start_of, weight
 from mcptest_engine.workspace.reports import save_report
 from mcptest_engine.workspace.ulid import is_ulid
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.front_door.door import Request
     from mcptest_engine.front_door.verbs import Answer
+    from mcptest_engine.servers.diagnosis.checks import Check
     from mcptest_engine.workspace.workspace import Workspace
 
 _NO_RUN = "list_runs gives the ids of the runs here"
@@ -221,11 +223,38 @@ def _get_cassette(request: Request) -> dict[str, Any]:
 
 
 async def get_doctor_report(request: Request) -> Answer:
-    """The document of `mcptest doctor --format json`."""
-    from mcptest_engine.front_door.doctor import report
+    """The document of `mcptest doctor --format json` on this machine and workspace; no server is started for it.
 
-    answer: Answer = await report(request)
-    return answer
+    {mcptest_version, ok, target: null, failed_layer, summary, checks}.
+    """
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.judging.providers.checking import check_models
+    from mcptest_engine.servers.diagnosis.checks import Report
+    from mcptest_engine.servers.diagnosis.project import check_here
+    from mcptest_engine.suite.load import LoadOptions, check_suite
+
+    environ, root = request.door.environ, request.workspace.root
+    path = own_suite(root)
+    options = LoadOptions(environ=environ, workspace_root=root, start_dir=root, only_own_files=True)
+    checked = None if path is None else await asyncio.to_thread(check_suite, path, options)
+    checks: list[Check] = []
+    await check_here(
+        checks.append,
+        environ=environ,
+        own=os.path.abspath(sys.argv[0]),  # noqa: ASYNC240, PTH100 - the link that was used
+        data_dir=request.workspace.data_dir,
+        root=root,
+        path=path,
+        checked=checked,
+        encoding="utf-8",
+    )
+    suite = None if checked is None else checked.suite
+    check_models(checks.append, environ if suite is None else {**suite.lookups, **suite.env})
+    redactor = Redactor(() if suite is None else suite.secrets)
+    document: dict[str, Any] = redactor.redact(Report(checks=tuple(checks)).as_json())
+    shown, more = page(document["checks"], 0, room=LARGEST_PAGE)
+    left = {} if more is None else {"omitted": f"{len(checks) - more:,} more checks: see mcptest doctor"}
+    return {**document, "checks": shown, **left}
 
 
 def _headline(workspace: Workspace, run_id: str) -> dict[str, Any]:

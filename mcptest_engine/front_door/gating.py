@@ -130,13 +130,11 @@ def _of_command(
         environ=door.environ,
         lookups=suite.lookups,
         config_dir=suite.path.parent,
-        redact=redactor.redact_text,
-        redact_known=redactor.redact_registered,
-        keep_secret=redactor.register,
+        redactor=redactor,
     )
     as_written = declared_in_suite(suite, name).settings
     secrets = {}
-    own = _env_as_written(_env_of(suite, name), as_written.get("env") or {}, redactor, secrets)
+    own = _declared_env(_env_of(suite, name), as_written.get("env") or {}, redactor, secrets)
     written = {"command": declared_command(argv, secrets), **over_http, **({"env": own} if own else {})}
     written |= {"ready": as_written["ready"]} if url is not None and "ready" in as_written else {}
     cwd = suite.servers[name].get("cwd")
@@ -148,7 +146,7 @@ def _of_command(
     return spec, with_variables(written, secrets)
 
 
-def _env_as_written(
+def _declared_env(
     env: Mapping[str, str], as_written: Mapping[str, object], redactor: Redactor, secrets: dict[str, str]
 ) -> dict[str, str]:
     """A declared server's `env` for another suite: what the file looks up keeps its name, other secrets go into `secrets`."""
@@ -182,9 +180,7 @@ def _spec(door: Door, settings: Mapping[str, object], given: Iterable[str]) -> S
         settings,
         suite_env={},
         environ=door.environ,
-        redact=secrets.redact_text,
-        redact_known=secrets.redact_registered,
-        keep_secret=secrets.register,
+        redactor=secrets,
     )
 
 

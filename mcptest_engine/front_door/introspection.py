@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.front_door.gating import target_of
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.session import Session
     from mcptest_engine.servers.spec import ServerSpec
 
+_T = TypeVar("_T")
 
 _ROOM_FOR_WARNINGS = 20_000
 _LONGEST_NAME = 200
@@ -58,14 +59,14 @@ async def list_resources(request: Request) -> Answer:
 
 
 async def list_prompts(request: Request) -> Answer:
-    """{prompts, next_cursor?}."""
+    """{prompts, next_cursor?} of the server."""
     return await _listed(request, prompts="prompts")
 
 
 async def get_capabilities(request: Request) -> Answer:
     """{serverInfo, protocolVersion, capabilities, instructions}, as the handshake had them."""
 
-    async def ask(session: Session) -> dict[str, Any]:
+    async def opening_of(session: Session) -> dict[str, Any]:
         return {
             "serverInfo": session.server_info,
             "protocolVersion": session.protocol_version,
@@ -74,9 +75,9 @@ async def get_capabilities(request: Request) -> Answer:
         }
 
     spec, _ = target_of(request.door, request.arguments)
-    told: dict[str, Any] = await with_server(spec, ask)
+    opening = await with_server(spec, opening_of)
     show, room = _shown(spec), LARGEST_HEAD
-    return {key: shortened(show(value), room) for key, value in told.items()}
+    return {key: shortened(show(value), room) for key, value in opening.items()}
 
 
 async def call_tool(request: Request) -> Answer:
@@ -86,20 +87,20 @@ async def call_tool(request: Request) -> Answer:
     from mcptest_engine.servers.gate import Gate
 
     spec, _ = target_of(request.door, request.arguments)
-    told = request.arguments
-    name = told["tool"]
+    given = request.arguments
+    name = given["tool"]
     policy = ExecutionPolicy(
         declared_only=True,
-        allowed=frozenset(told.get("allow", ())),
-        presumed=told.get("presumed", False),
-        execute_destructive=told.get("execute_destructive", False),
+        allowed=frozenset(given.get("allow", ())),
+        presumed=given.get("presumed", False),
+        execute_destructive=given.get("execute_destructive", False),
         as_arguments=True,
     )
 
-    async def ask(session: Session) -> dict[str, Any]:
+    async def call(session: Session) -> dict[str, Any]:
         gate = Gate(policy)
         (listed, *_) = await gate.descriptors(session, name)
-        exchange = await gate.call(session, name, told.get("args", {}), timeout_seconds=spec.timeout_seconds)
+        exchange = await gate.call(session, name, given.get("args", {}), timeout_seconds=spec.timeout_seconds)
         answer, tool_class = exchange.answer, gate.last_class(session, name)
         declared = None if "error" in answer else listed.get("outputSchema")
         fault = find_fault(session, "tools/call", answer, declared, spec.redact_known)
@@ -111,8 +112,7 @@ async def call_tool(request: Request) -> Answer:
             **warnings_of([listed]),
         }
 
-    found: dict[str, Any] = await with_server(spec, ask)
-    return found
+    return await with_server(spec, call)
 
 
 def raw_answer(answer: Mapping[str, object], room: int) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def raw_answer(answer: Mapping[str, object], room: int) -> dict[str, Any]:
     return dict(shortened(Redactor().redact(presentable(sent)), room))
 
 
-async def with_server(spec: ServerSpec, use: Callable[[Session], Awaitable[Any]]) -> Any:
+async def with_server(spec: ServerSpec, use: Callable[[Session], Awaitable[_T]]) -> _T:
     """Open a session, use it, close it; no secret that was sent to the server is in what comes back.
 
     Raises: ServerError, its words without secrets.
@@ -133,7 +133,8 @@ async def with_server(spec: ServerSpec, use: Callable[[Session], Awaitable[Any]]
     try:
         session = await connect(spec)
         try:
-            return spec.redact_known(await use(session))
+            shown: _T = spec.redact_known(await use(session))
+            return shown
         finally:
             await session.close()
     except ServerError as error:
@@ -159,7 +160,7 @@ async def _entries(spec: ServerSpec, **members: str) -> list[tuple[str, dict[str
     """(member, entry) of every list that the server declares."""
     from mcptest_engine.servers.catalog import LISTS, list_all
 
-    async def ask(session: Session) -> list[tuple[str, dict[str, Any]]]:
+    async def read(session: Session) -> list[tuple[str, dict[str, Any]]]:
         declared = session.capabilities or {}
         found = []
         for member, what in members.items():
@@ -167,8 +168,7 @@ async def _entries(spec: ServerSpec, **members: str) -> list[tuple[str, dict[str
                 found += [(member, entry) for entry in await list_all(session, what)]
         return found
 
-    found: list[tuple[str, dict[str, Any]]] = await with_server(spec, ask)
-    return found
+    return await with_server(spec, read)
 
 
 def _shown(spec: ServerSpec) -> Callable[[Any], Any]:

@@ -152,14 +152,20 @@ class Client:
             return failure(key, {"code": INTERNAL_ERROR, "message": self._door.known_secrets.redact_text(told)}).body
 
     async def _result(self, method: str, params: dict[str, Any], *, stateless: bool) -> dict[str, Any]:
-        """The result of a request of one of the two eras. Raises: RpcError."""
+        """The result of a request, in the handshake lifecycle or the stateless one. Raises: RpcError."""
         match method:
             case "tools/list":
-                return self._tools()
+                enabled = self._door.writes_enabled
+                tools = [_tool(verb, writes_enabled=enabled) for verb in verbs.listed(writes_enabled=enabled)]
+                return {"tools": tools, "_meta": {"mcptest/writesEnabled": enabled}}
             case "tools/call":
                 return await _called(self._door, params, self._progress(params), self._client(params))
             case "resources/list":
-                return self._resources()
+                from mcptest_engine.front_door.resources import listed
+
+                found = listed(self._door.workspace)
+                rows = [{"uri": uri, "name": about, "mimeType": "application/json"} for uri, about in found]
+                return {"resources": rows}
             case "resources/templates/list":
                 return {"resourceTemplates": list(_TEMPLATES)}
             case "resources/read":
@@ -190,17 +196,6 @@ class Client:
         told = {"mcptest": {"writesEnabled": self._door.writes_enabled}}
         return {"experimental": told, "tools": {}, "resources": {}}
 
-    def _tools(self) -> dict[str, Any]:
-        enabled = self._door.writes_enabled
-        shown = [_tool(verb, writes_enabled=enabled) for verb in verbs.listed(writes_enabled=enabled)]
-        return {"tools": shown, "_meta": {"mcptest/writesEnabled": enabled}}
-
-    def _resources(self) -> dict[str, Any]:
-        from mcptest_engine.front_door.resources import listed
-
-        found = listed(self._door.workspace)
-        return {"resources": [{"uri": uri, "name": about, "mimeType": "application/json"} for uri, about in found]}
-
     def _note(self, message: Mapping[str, object]) -> None:
         """A notification, or an answer to a request that was never made."""
         params = message.get("params")
@@ -214,12 +209,12 @@ class Client:
         meta = params.get("_meta")
         token = meta.get("progressToken") if isinstance(meta, dict) else None
 
-        async def tell(done: float, total: float | None, message: str) -> None:
+        async def send_progress(done: float, total: float | None, message: str) -> None:
             if isinstance(token, str | int):
-                told = {"progressToken": token, "progress": done, "message": message[:200]}
-                self._send(notification("notifications/progress", told | ({} if total is None else {"total": total})))
+                params = {"progressToken": token, "progress": done, "message": message[:200]}
+                self._send(notification("notifications/progress", params | ({} if total is None else {"total": total})))
 
-        return tell
+        return send_progress
 
     def _client(self, params: Mapping[str, object]) -> dict[str, str] | None:
         """Who calls, by what it says of itself."""
@@ -273,7 +268,7 @@ _TEMPLATES = (
 
 
 async def _read(door: Door, params: Mapping[str, object], *, stateless: bool) -> dict[str, Any]:
-    """Raises: RpcError."""
+    """The result of `resources/read`. Raises: RpcError."""
     from mcptest_engine.front_door.resources import read_resource
 
     uri = params.get("uri")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-_TOLD_OF_MUTATION = {
+_MEMBERS_OF_MUTATION = {
     "": (
         *("suite", "score", "interval", "killed", "survived", "equivalent", "undecided"),
         *("made", "volatile", "partial", "seed", "proposals"),
@@ -211,15 +211,15 @@ async def _run_all(
     from mcptest_engine.running.launch import launch_suites
     from mcptest_engine.workspace.inline import remove_inline
 
-    door, telling, runs = request.door, _ProgressSender(request), list[_Ran]()
+    door, progress, runs = request.door, _ProgressSender(request), list[_Ran]()
 
     def done(ran: RunRecord) -> None:  # also what there is of a run that was called off
         runs.append(_Ran(suites[len(runs)][0], ran, _save(request, ran)))
 
     chosen = [(suite, _settings(request, named, suite, record)) for named, suite in suites]
-    work = launch_suites(chosen, workspace=request.workspace, listen=lambda: nullcontext(telling), done=done)
+    work = launch_suites(chosen, workspace=request.workspace, listen=lambda: nullcontext(progress), done=done)
     try:
-        await _awaited(door.runs.begin(work), telling, door)
+        await _awaited(door.runs.begin(work), progress, door)
     except McptestError:  # nothing was run
         for named, _ in suites:
             if named.run_id is not None:
@@ -287,7 +287,7 @@ async def mutate_suite(request: Request) -> Answer:
     from mcptest_engine.mutation.proposing import save_proposals, save_scores
     from mcptest_engine.mutation.recording import record_answers
     from mcptest_engine.mutation.replay import DEFAULT_BUDGET, Options, replay_for
-    from mcptest_engine.mutation.report import survivor_groups, to_json
+    from mcptest_engine.mutation.report import to_json
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.workspace.cassettes import load_cassette
     from mcptest_engine.workspace.inline import remove_inline
@@ -299,13 +299,13 @@ async def mutate_suite(request: Request) -> Answer:
     if cassette is not None:
         load_cassette(workspace, cassette)  # by its name only: a file may lie anywhere
     options = Options(tuple(given.get("operators", ())), given.get("budget", DEFAULT_BUDGET), given.get("seed", 0))
-    redactor, called_off, telling = Redactor(suite.secrets), Flag(), _ProgressSender(request)
+    redactor, called_off, progress = Redactor(suite.secrets), Flag(), _ProgressSender(request)
     replay = replay_for(suite, workspace, options, redactor=redactor, stop=called_off.is_set)
 
-    async def go() -> dict[str, Any]:
+    async def measure() -> dict[str, Any]:
         settings = RunSettings(environ=door.environ)
         cassettes = () if cassette is None else (cassette,)
-        recording = await record_answers(suite, settings, workspace=workspace, emit=telling, cassettes=cassettes)
+        recording = await record_answers(suite, settings, workspace=workspace, emit=progress, cassettes=cassettes)
         if recording is None:
             raise asyncio.CancelledError
         try:
@@ -319,10 +319,16 @@ async def mutate_suite(request: Request) -> Answer:
         return {**report, "proposals": saved}
 
     try:
-        report = await _awaited(door.runs.begin(go()), telling, door)
+        return _mutation_answer(await _awaited(door.runs.begin(measure()), progress, door), named.handle)
     finally:
         if named.run_id is not None:
             remove_inline(named.path)
+
+
+def _mutation_answer(report: dict[str, Any], handle: str | None) -> Answer:
+    """What an agent gets of a mutation report. `handle` is that of a suite that came as text."""
+    from mcptest_engine.mutation.report import survivor_groups
+
     survivors = [mutant for group in survivor_groups(report) for mutant in group.mutants]
     parts = {
         "tests": (report["tests"], ROOM_FOR_RESULTS),
@@ -331,15 +337,15 @@ async def mutate_suite(request: Request) -> Answer:
         "mutants": (survivors, ROOM_FOR_FAILURES),
     }
     shown = {
-        key: page([_members(entry, _TOLD_OF_MUTATION[key]) for entry in entries], 0, room=room)
+        key: page([_members(entry, _MEMBERS_OF_MUTATION[key]) for entry in entries], 0, room=room)
         for key, (entries, room) in parts.items()
     }
-    answer = _members(report, _TOLD_OF_MUTATION[""]) | {key: entries for key, (entries, _) in shown.items()}
+    answer = _members(report, _MEMBERS_OF_MUTATION[""]) | {key: entries for key, (entries, _) in shown.items()}
     notes = ["`mutants` are the survivors, those of the weakest tests first"]
     if any(more is not None for _, more in shown.values()):
         notes.append("not all are shown here: `mcptest mutate --format json` has everything")
-    if named.handle is not None:
-        notes.append(f"edit_suite adds the `assertion` of a survivor to `{named.handle}`")
+    if handle is not None:
+        notes.append(f"edit_suite adds the `assertion` of a survivor to `{handle}`")
     if report["proposals"]:
         notes.append("the assertions are saved as proposals: a person accepts them with `mcptest review`")
     return {**answer, "notes": notes}
@@ -370,12 +376,12 @@ def _save(request: Request, record: RunRecord) -> str | None:
     return None
 
 
-async def _awaited(run: asyncio.Task[_T], telling: _ProgressSender, door: Door) -> _T:
-    """What the run gives; when nobody wants it or can be told any longer, the run is ended in order, its servers with it."""
+async def _awaited(run: asyncio.Task[_T], progress: _ProgressSender, door: Door) -> _T:
+    """What the run gives; when nobody wants it or can be reached any longer, the run is ended in order, its servers with it."""
     try:
         while not run.done():
-            await asyncio.wait((run, telling.news()), return_when=asyncio.FIRST_COMPLETED)
-            await telling.tell()
+            await asyncio.wait((run, progress.news()), return_when=asyncio.FIRST_COMPLETED)
+            await progress.send()
         return run.result()
     except BaseException:
         door.runs.call_off(run)
@@ -383,13 +389,11 @@ async def _awaited(run: asyncio.Task[_T], telling: _ProgressSender, door: Door) 
 
 
 class _ProgressSender:
-    """Hears a run's events, and tells how many of its tests are decided, as often as somebody takes it."""
+    """Listens to a run's events, and sends how many of its tests are decided, whenever `send` is called."""
 
     def __init__(self, request: Request) -> None:
         self._progress = request.progress
-        self._total = 0
-        self._done = 0
-        self._problem_json = 0
+        self._total = self._done = self._sent = 0
         self._last = ""
         self._news = asyncio.Event()
         self._waiting: asyncio.Task[bool] | None = None
@@ -409,51 +413,32 @@ class _ProgressSender:
             self._waiting = asyncio.ensure_future(self._news.wait())
         return self._waiting
 
-    async def tell(self) -> None:
+    async def send(self) -> None:
         self._news.clear()
-        if self._done > self._problem_json:
-            self._problem_json = self._done
+        if self._done > self._sent:
+            self._sent = self._done
             await self._progress(float(self._done), float(self._total), self._last)
 
 
 def _answer(request: Request, runs: list[_Ran], not_run: Sequence[SuiteNotRun]) -> dict[str, Any]:
+    """The answer for runs of one suite or of several, of which some may not have run."""
     from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.reporting.facts import unchecked_text
     from mcptest_engine.reporting.ledger import ledger_lines
     from mcptest_engine.reporting.many import join_records
 
-    record = (
-        runs[0].record
-        if len(runs) == 1 and not not_run
-        else join_records([run.record for run in runs], not_run=not_run)
-    )
-    totals = record.totals
-    tests = [(run, test, uri) for run in runs for test, uri in _with_uris(run.record)]
+    is_one = len(runs) == 1 and not not_run
+    record = runs[0].record if is_one else join_records([run.record for run in runs], not_run=not_run)
+    tests: list[tuple[_Ran, TestResult, str]] = []  # each with the resource that has its whole output
+    for run in runs:
+        slugs = Slugs()
+        tests += [(run, test, output_uri(run.record.run_id, slugs.take(test.name))) for test in run.record.tests]
     failed = [one for one in tests if one[1].verdict is Verdict.FAIL]
     shown, more = page(tests, 0, room=ROOM_FOR_RESULTS, show=lambda one: _row(one[0].named, one[1]))
     shown_failures, more_failures = page(
         failed, 0, room=ROOM_FOR_FAILURES, show=lambda one: _failure(request, one[0].named, one[0].record, *one[1:])
     )
-    handle = runs[0].named.handle
-    suites = [
-        {
-            "config": run.named.config,
-            "run_id": run.record.run_id,
-            "verdict": run.record.verdict.value,
-            "passed": run.record.totals.passed,
-            "failed": run.record.totals.failed,
-        }
-        for run in runs
-        if run.named.config is not None
-    ]
-    suites += [
-        {
-            "config": one.path,
-            "verdict": Verdict.FAIL.value,
-            "reason": "; ".join(problem["message"] for problem in one.problems),
-        }
-        for one in not_run
-    ]
+    handle, suites, totals = runs[0].named.handle, _suite_rows(runs, not_run), record.totals
     answer: dict[str, Any] = {
         "verdict": record.verdict.value,
         **({"suites": suites} if suites else {"run_id": record.run_id}),
@@ -472,8 +457,8 @@ def _answer(request: Request, runs: list[_Ran], not_run: Sequence[SuiteNotRun]) 
     if record.effects is not None and (effects := record.effects.summary()):
         answer["effects"] = effects
     unchecked = unchecked_text(record)
-    told = (*([unchecked] if unchecked else ()), *ledger_lines(record), *record.warnings)
-    notes = [one_line(text, 300) for text in (*told, *(run.save_problem for run in runs if run.save_problem))][:10]
+    texts = (*([unchecked] if unchecked else ()), *ledger_lines(record), *record.warnings)
+    notes = [one_line(text, 300) for text in (*texts, *(run.save_problem for run in runs if run.save_problem))][:10]
     if more is not None or more_failures is not None:
         notes.append("not all are shown: get_run returns the rest, in pages")
     if notes:
@@ -481,10 +466,23 @@ def _answer(request: Request, runs: list[_Ran], not_run: Sequence[SuiteNotRun]) 
     return answer
 
 
-def _with_uris(record: RunRecord) -> list[tuple[TestResult, str]]:
-    """The tests, each with the resource that has its whole output."""
-    slugs = Slugs()
-    return [(test, output_uri(record.run_id, slugs.take(test.name))) for test in record.tests]
+def _suite_rows(runs: list[_Ran], not_run: Sequence[SuiteNotRun]) -> list[dict[str, Any]]:
+    """Each of several suites with its verdict; none where one was run alone."""
+    rows: list[dict[str, Any]] = [
+        {
+            "config": run.named.config,
+            "run_id": run.record.run_id,
+            "verdict": run.record.verdict.value,
+            "passed": run.record.totals.passed,
+            "failed": run.record.totals.failed,
+        }
+        for run in runs
+        if run.named.config is not None
+    ]
+    for suite in not_run:
+        reason = "; ".join(problem["message"] for problem in suite.problems)
+        rows.append({"config": suite.path, "verdict": Verdict.FAIL.value, "reason": reason})
+    return rows
 
 
 def _row(named: _Named, test: TestResult) -> dict[str, Any]:

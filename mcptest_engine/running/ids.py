@@ -58,7 +58,7 @@ class Shared(NamedTuple):
         return cls(names, bool(inconclusive.get("on")), tuple(dict.fromkeys(models)))
 
 
-class Asking(NamedTuple):
+class ModelRun(NamedTuple):
     """One answer that is got of a test, or several that are trials of it: `runs` of them.
 
     `suffix` tells it from the others of its test. `run` counts from 1, 0 for the only one.
@@ -82,12 +82,12 @@ def names_of(
     """
     if kind is TestKind.EVAL:
         graders = graders_of(entry, shared.scorers)
-        for asking in askings_of_eval(entry, shared):
+        for model_run in model_runs_of_eval(entry, shared):
             for grader in graders or (None,):
-                yield kind, name_of_grading(f"{name}{asking.suffix}", grader, graders)
+                yield kind, name_of_grading(f"{name}{model_run.suffix}", grader, graders)
         return
     if kind is TestKind.AGENT:
-        suffixes = [asking.suffix for asking in askings_of_agent(entry, shared)]
+        suffixes = [model_run.suffix for model_run in model_runs_of_agent(entry, shared)]
     else:
         suffixes = _cases_of(entry) if kind is not TestKind.COMPLIANCE else [""]
     graded = entry.get("eval") if kind in (TestKind.COMPOSITION, TestKind.AGENT) else None
@@ -97,15 +97,15 @@ def names_of(
             yield TestKind.EVAL, name_of_metric(f"{name}{suffix}", str(metric))
 
 
-def askings_of_agent(entry: Mapping[str, object], shared: Shared = NOTHING_SHARED) -> list[Asking]:
+def model_runs_of_agent(entry: Mapping[str, object], shared: Shared = NOTHING_SHARED) -> list[ModelRun]:
     """What an agent test comes to: each of its models, as often as `runs` says; 0 runs are one."""
     runs = _runs(entry)
     if shared.together and runs > 1:
-        return [Asking(suffix, model, runs=runs) for suffix, model in _models(entry, shared)]
+        return [ModelRun(suffix, model, runs=runs) for suffix, model in _models(entry, shared)]
     return _each_run(_models(entry, shared), runs)
 
 
-def askings_of_eval(entry: Mapping[str, object], shared: Shared = NOTHING_SHARED) -> list[Asking]:
+def model_runs_of_eval(entry: Mapping[str, object], shared: Shared = NOTHING_SHARED) -> list[ModelRun]:
     """What an eval comes to: each of its models, where one answers, as often as `runs` says."""
     return _each_run(_models(entry, shared) if needs_model(entry) else [("", None)], _runs(entry))
 
@@ -139,10 +139,10 @@ def _models(entry: Mapping[str, object], shared: Shared) -> list[tuple[str, str 
     return [(f" [{model}]" if told and model is not None else "", model) for model in models]
 
 
-def _each_run(models: Iterable[tuple[str, str | None]], runs: int) -> list[Asking]:
+def _each_run(models: Iterable[tuple[str, str | None]], runs: int) -> list[ModelRun]:
     if runs == 1:
-        return [Asking(suffix, model) for suffix, model in models]
-    return [Asking(f"{suffix} #{run}", model, run) for suffix, model in models for run in range(1, runs + 1)]
+        return [ModelRun(suffix, model) for suffix, model in models]
+    return [ModelRun(f"{suffix} #{run}", model, run) for suffix, model in models for run in range(1, runs + 1)]
 
 
 def _runs(entry: Mapping[str, object]) -> int:

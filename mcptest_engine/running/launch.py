@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     Connect = Callable[[ServerSpec], Awaitable[Session]]
     Heard = Callable[[Callable[[], Redactor], Connect], Connect]
 
-DEFAULT_CONNECT_TIMEOUT_MS = 15_000
 TURNS_TO_SPAWN = 3
 SUITES_AHEAD = 4
 """Of so many suites after the one that runs the servers are started."""
@@ -58,7 +58,6 @@ def server_specs(
     """
     from mcptest_engine.servers.spec import is_http_program, spec_from_settings
 
-    connect_ms = suite.run_options.get("connect_timeout_ms", DEFAULT_CONNECT_TIMEOUT_MS)
     specs = {}
     for name, declared in suite.servers.items():
         server = declared
@@ -68,20 +67,18 @@ def server_specs(
             server = {**kept, "command": list(settings.server_command)}
         if settings.protocol is not None:
             server = {**server, "protocol": settings.protocol}
-        specs[name] = spec_from_settings(
+        spec = spec_from_settings(
             name,
             server,
             suite_env=suite.env,
             environ=settings.environ,
             lookups=suite.lookups,
             config_dir=suite.path.parent,
-            redact=redact,
-            keep_secret=keep_secret,
-            default_connect_timeout_seconds=connect_ms / 1000,
             wait_for_ready_seconds=settings.wait_for_ready_seconds,
             run_options=suite.run_options,
             is_strict=settings.strict,
         )
+        specs[name] = replace(spec, redact=redact, keep_secret=keep_secret)
     return specs
 
 

@@ -275,7 +275,7 @@ def what_changed(before: Mapping[str, str], record: RunRecord) -> tuple[list[str
     return newly, fixed
 
 
-class WrittenFiles:
+class FilesChangedByRuns:
     """Finds files that servers write themselves: a run that starts because such a file has changed changes it again, for ever.
 
     A person may well save a source while a run is on, and again. So sources and suites are never taken for such files, and

@@ -139,7 +139,7 @@ class OpenSession(Protocol):
         self, method: str, params: Mapping[str, object] | None, *, timeout_seconds: float
     ) -> Exchange: ...
 
-    async def ask(
+    async def send_request(
         self,
         method: str,
         params: Mapping[str, object] | None,

@@ -75,17 +75,15 @@ class ClientCredentials:
         return expired(over, self._issued_at, self._clock())
 
     async def _fresh(self, stale: Grant | None, refusal: httpx2.Response | None) -> str:
-        async def ask() -> None:
+        async def renew() -> None:
             if self._grant is stale:
-                self._keep(await self._request_grant(refusal))
+                grant = await self._request_grant(refusal)
+                keep_secrets(self._spec, (grant.access_token,))
+                self._grant, self._issued_at = grant, self._clock()
 
-        await self._one.share(ask)
+        await self._one.share(renew)
         assert self._grant is not None
         return self._grant.access_token
-
-    def _keep(self, grant: Grant) -> None:
-        keep_secrets(self._spec, (grant.access_token,))
-        self._grant, self._issued_at = grant, self._clock()
 
     async def _request_grant(self, refusal: httpx2.Response | None) -> Grant:
         try:
@@ -113,14 +111,14 @@ class ClientCredentials:
         """The token of the authorization server that the refusal leads to; from then on that is asked directly."""
         from mcptest_engine.servers.oauth_flow import Challenge, Flow
 
-        async def ask(http: OAuthHttp) -> Grant:
+        async def request_grant(http: OAuthHttp) -> Grant:
             scope = {"scope": flow.scope} if flow.scope else {}
             return await flow.request_token(http, {"grant_type": "client_credentials", **flow.resource_form(), **scope})
 
         flow = Flow(
             self._spec.url or "",
             self._redact,
-            ask,
+            request_grant,
             grants=("client_credentials",),
             client=self._client,
             scope=self._scope,

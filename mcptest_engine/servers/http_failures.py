@@ -142,13 +142,13 @@ def visible_text(body: bytes) -> bytes:
     shown = text
     for opening, closing in _HIDDEN:
         shown = _without(shown, opening, closing)
-    words = _text_words(shown) or _text_words(text)  # a page of nothing but a title
+    words = _visible_words(shown) or _visible_words(text)  # a page of nothing but a title
     if len(body) > _LOOKED_AT:
         words = words[:-1]  # cut off: it may be the first half of a secret
     return " ".join(words).encode("utf-8", "replace")
 
 
-def _text_words(markup: str) -> list[str]:
+def _visible_words(markup: str) -> list[str]:
     return html.unescape(_without(markup, "<", ">")).split()
 
 

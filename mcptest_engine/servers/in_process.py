@@ -48,21 +48,15 @@ def connecting_in_process(app: object) -> Callable[[ServerSpec], Awaitable[Sessi
     server = low_level_server(app)
 
     async def connect(spec: ServerSpec) -> Session:
-        from mcptest_engine.servers.session import Session
+        from mcptest_engine.servers.session import open_over
 
-        session = Session(spec, InProcessTransport(app, server))
-        try:
-            await session.open()
-        except BaseException:
-            await session.close()
-            raise
-        return session
+        return await open_over(InProcessTransport(app, server), spec)
 
     return connect
 
 
 class InProcessTransport(ConnectionlessTransport):
-    """Source of the shape: `transport.Transport`."""
+    """A transport to a server object in this process."""
 
     kind = "in-process"
     auth = "none"
@@ -154,4 +148,4 @@ class _Output:
         self._receiver.received(text.rstrip("\n").encode("utf-8", "backslashreplace"), monotonic())
 
     async def flush(self) -> None:
-        """Nothing is kept back."""
+        """Do nothing: each text has been handed over."""

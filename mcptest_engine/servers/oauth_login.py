@@ -103,13 +103,13 @@ async def log_in_by_device(
     """
     asked = LoginRequest(url, scope=scope, client_id=client_id, client_secret=client_secret, http=http)
 
-    async def ask(http: OAuthHttp) -> Grant:
+    async def request_grant(http: OAuthHttp) -> Grant:
         return await device_grant(flow, http, show, asked.redact, timing or Timing())
 
     flow = Flow(
         url,
         asked.redact,
-        ask,
+        request_grant,
         grants=(GRANT, "refresh_token"),
         client=asked.client,
         scope=scope,

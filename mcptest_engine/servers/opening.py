@@ -90,16 +90,16 @@ async def _initialize(session: OpenSession, offer: str, seconds: float) -> Excha
     session.offering(offer, stateless=False)
     capabilities = declared_capabilities(session.spec.client)
     params = {"protocolVersion": offer, "capabilities": capabilities, "clientInfo": _client_info()}
-    return await session.ask("initialize", params, seconds)
+    return await session.send_request("initialize", params, seconds)
 
 
 async def _discover(session: OpenSession, revision: str, seconds: float) -> Exchange:
     session.offering(revision, stateless=True)
     params = {"_meta": request_meta(session.spec.client, revision)}
-    exchange = await session.ask("server/discover", params, seconds)
+    exchange = await session.send_request("server/discover", params, seconds)
     if revision in _supported(exchange.answer.get("error")):
         session.remarks.add(f'refused the protocol version "{revision}" although it offers it, so mcptest asked again')
-        exchange = await session.ask("server/discover", params, seconds)
+        exchange = await session.send_request("server/discover", params, seconds)
     return exchange
 
 

@@ -1,7 +1,7 @@
-"""Servers that are not there: a transport that gives the answers of a cassette, so that all above it is as ever.
+"""A transport that gives the answers of a cassette in place of a server.
 
-An answer counts as having taken as long as it was recorded to take. A request without a recorded answer fails at once, in
-words; it is never taken for an answer of the server's.
+An answer has the duration that was recorded. A request without a recorded answer fails at once, with an error that is not an
+answer of the server.
 """
 
 from __future__ import annotations
@@ -37,38 +37,33 @@ class NotRecorded(ServerError):
 
 def replaying(cassette: Mapping[str, Any], *, name: str, redact: Callable[[Any], Any]) -> Connect:
     """A `connect` to the servers of a cassette. `redact` is what was recorded with: params are compared without secrets."""
-    tapes = {server: RecordedExchanges(told["exchanges"]) for server, told in cassette["servers"].items()}
+    recorded = {server: RecordedExchanges(told["exchanges"]) for server, told in cassette["servers"].items()}
     kinds = {server: str(told.get("transport", "stdio")) for server, told in cassette["servers"].items()}
 
     async def connect(spec: ServerSpec) -> Session:
-        from mcptest_engine.servers.session import Session
+        from mcptest_engine.servers.session import open_over
 
-        if spec.name not in tapes:
+        if spec.name not in recorded:
             raise NotRecorded(
                 f'the cassette `{name}` has nothing of server "{spec.name}"',
                 server=spec.name,
                 hint=f"record it again: mcptest run --record {name}",
             )
-        session = Session(spec, _Transport(spec, tapes[spec.name], kinds[spec.name], name=name, redact=redact))
-        try:
-            await session.open()
-        except BaseException:
-            await session.close()
-            raise
-        return session
+        exchanges, kind = recorded[spec.name], kinds[spec.name]
+        return await open_over(_Transport(spec, exchanges, kind, name=name, redact=redact), spec)
 
     return connect
 
 
 class _Transport(ConnectionlessTransport):
-    """A transport without a server. Source of the shape: `transport.Transport`."""
+    """A transport without a server."""
 
     def __init__(
-        self, spec: ServerSpec, tape: RecordedExchanges, kind: str, *, name: str, redact: Callable[[Any], Any]
+        self, spec: ServerSpec, exchanges: RecordedExchanges, kind: str, *, name: str, redact: Callable[[Any], Any]
     ) -> None:
         self.kind = kind
         self.auth = spec.auth
-        self._spec, self._tape, self._name, self._redact = spec, tape, name, redact
+        self._spec, self._exchanges, self._name, self._redact = spec, exchanges, name, redact
         self._receiver: Receiver | None = None
 
     def open(self, receiver: Receiver) -> None:
@@ -94,15 +89,15 @@ class _Transport(ConnectionlessTransport):
 
     def _answer_recorded(self, receiver: Receiver, call: Call) -> None:
         params = self._redact(call.params)
-        exchange = self._tape.take(call.method, params)
+        exchange = self._exchanges.take(call.method, params)
         if exchange is not None:
             self._give(receiver, call, exchange)
-        elif call.method in OPENINGS and self._tape.methods & OPENINGS:
+        elif call.method in OPENINGS and self._exchanges.methods & OPENINGS:
             self._say(
                 receiver, call, {"error": {"code": METHOD_NOT_FOUND, "message": f"no {call.method} was recorded"}}
             )
         else:
-            message = f"is replayed from `{self._name}`, and {self._tape.near(call.method, params)}"
+            message = f"is replayed from `{self._name}`, and {self._exchanges.near(call.method, params)}"
             hint = f"record it again: mcptest run --record {self._name}"
             receiver.failed(call, CallFailed(NotRecorded, message, hint=hint))
 
@@ -115,17 +110,16 @@ class _Transport(ConnectionlessTransport):
         if exchange.get("http") is not None:
             call.http = dict(exchange["http"])
         if "refusal" in exchange:
-            receiver.failed(call, self._refusal(exchange["refusal"]))
+            refusal = exchange["refusal"]
+            message, hint = str(refusal["message"]), refusal.get("hint")
+            failure: CallFailed | ServerError = CallFailed(ProtocolBroken, message, hint=hint)
+            if refusal.get("auth"):
+                failure = AuthFailed(message, server=self._spec.name, hint=hint)
+            receiver.failed(call, failure)
             return
         took = exchange.get("duration_ms")
         seconds = took / 1000 if isinstance(took, (int, float)) and 0 <= took < _LONGEST_MS else 0.0
         self._say(receiver, call, exchange["answer"], at=call.sent_at + seconds)
-
-    def _refusal(self, told: Mapping[str, Any]) -> CallFailed | ServerError:
-        message, hint = str(told["message"]), told.get("hint")
-        if told.get("auth"):
-            return AuthFailed(message, server=self._spec.name, hint=hint)
-        return CallFailed(ProtocolBroken, message, hint=hint)
 
     def _say(self, receiver: Receiver, call: Call, answer: Mapping[str, object], *, at: float | None = None) -> None:
         line = _line({"jsonrpc": "2.0", **answer, "id": call.id})

@@ -62,16 +62,18 @@ async def connect(spec: ServerSpec, *, made: Callable[[Session], None] | None = 
 
         await wait_until_ready(spec)
     try:
-        return await _opened(spec, made)
+        return await open_over(_transport(spec), spec, made)
     except _ended_by_probe():
-        session = await _opened(replace(spec, protocol=None), made)
+        spec = replace(spec, protocol=None)
+        session = await open_over(_transport(spec), spec, made)
         session.remarks.add("ended when it got `server/discover`, and was restarted without that")
         session.remarks.end_opening()
         return session
 
 
-async def _opened(spec: ServerSpec, made: Callable[[Session], None] | None) -> Session:
-    session = Session(spec, _transport(spec))
+async def open_over(transport: Transport, spec: ServerSpec, made: Callable[[Session], None] | None = None) -> Session:
+    """Open a session over a transport, which is closed where that fails. `made` and what is raised are those of `connect`."""
+    session = Session(spec, transport)
     if made is not None:
         made(session)
     try:
@@ -220,7 +222,7 @@ class Session:
         began = monotonic()
         try:
             if not self.stateless:
-                return await self.ask(method, params, timeout_seconds, fault)
+                return await self.send_request(method, params, timeout_seconds, fault)
             from mcptest_engine.servers.stateless_calls import send_stateless
 
             return await send_stateless(self, method, params, timeout_seconds, fault)
@@ -294,7 +296,7 @@ class Session:
 
     # --- what the opening and the modules beside it use
 
-    async def ask(
+    async def send_request(
         self,
         method: str,
         params: Mapping[str, Any] | None,
@@ -304,7 +306,7 @@ class Session:
         sent: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Exchange:
-        """One request on the wire. `sent` is what goes as its params where that is more than `params`.
+        """Send one request and wait for its answer. `sent` are the params on the wire where they are more than `params`.
 
         Raises: CallFailed, AuthFailed, and ServerDied for a session that is gone.
         """

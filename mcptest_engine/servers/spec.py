@@ -22,6 +22,7 @@ from mcptest_engine.servers.wire import as_it_is
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from mcptest_engine.core.redaction import Redactor
 
 ALWAYS_PASSED = frozenset({"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"})
 """The variables that reach every server, beside LC_*; everything else is named by the suite."""
@@ -140,19 +141,17 @@ def spec_from_settings(
     environ: Mapping[str, str],
     lookups: Mapping[str, str] | None = None,
     config_dir: Path | str | None = None,
-    default_connect_timeout_seconds: float = 15.0,
     wait_for_ready_seconds: float | None = None,
     run_options: Mapping[str, Any] = _NO_OPTIONS,
     is_strict: bool = False,
-    redact: Callable[[str], str] = as_it_is,
-    redact_known: Callable[[Any], Any] = as_it_is,
-    keep_secret: Callable[[str], None] | None = None,
+    redactor: Redactor | None = None,
 ) -> ServerSpec:
     """The spec of the server that a suite declares as `settings` (validated, templates expanded).
 
     `wait_for_ready_seconds` is the command line's, over the suite's, and holds for a URL. `environ` is what the child may
     inherit from; `lookups` is where tokens and headers are looked up, `environ` when None
     (a suite's `.env` feeds look-ups and never a server). `run_options` are the suite's, for what the server leaves unsaid.
+    `redactor` removes secrets from the server's texts; without one nothing is removed.
 
     Raises: SuiteError when a header names a variable that is not set.
     """
@@ -167,8 +166,8 @@ def spec_from_settings(
         secret |= {"authorization"}
     env = child_environment(settings, suite_env=suite_env, environ=environ)
     command, is_program = settings.get("command"), is_http_program(settings)
-    connect_timeout_seconds = _seconds(settings, "connect_timeout_ms", default_connect_timeout_seconds)
     options = {**run_options, **settings}
+    connect_timeout_seconds = _seconds(options, "connect_timeout_ms", 15.0)
     return ServerSpec(
         name=name,
         command=own_command(tuple(str(word) for word in command)) if command else None,
@@ -194,9 +193,9 @@ def spec_from_settings(
         hygiene=_gate(options, "hygiene", "warn", is_strict=is_strict),
         reads_catalog=options.get("catalog") != "off",
         is_strict=is_strict,
-        redact=redact,
-        redact_known=redact_known,
-        keep_secret=keep_secret or _forget,
+        redact=as_it_is if redactor is None else redactor.redact_text,
+        redact_known=as_it_is if redactor is None else redactor.redact_registered,
+        keep_secret=_forget if redactor is None else redactor.register,
     )
 
 

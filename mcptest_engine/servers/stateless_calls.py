@@ -1,9 +1,9 @@
-"""One call of the stateless era, which may take several requests.
+"""One call in the stateless lifecycle, which may take several requests.
 
-Every request says who asks, in `_meta`. A result may ask for input instead of being one (`input_required`): it is answered out
-of the suite's `client:`, and the call is made again with the answers, up to ten times. Where the suite declares no such answer
-the asking itself is the result, for the test to judge. A server that wants arguments repeated in headers says so in its tools'
-schemas; they are looked up when it refuses a call for lack of them, and only then.
+Every request names its client in `_meta`. A result may ask for input (`input_required`): it is answered from the suite's
+`client:`, and the call is made again with the answers, up to ten times. Where the suite declares no such answer, the question
+is the result, for the test to judge. A server that requires arguments in headers says so in its tools' schemas; they are looked
+up when it refuses a call because of missing headers, and only then.
 Source: MCP 2026-07-28, basic (per-request fields), SEP-2322 (multi-round requests), SEP-2243 (parameter headers).
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.servers.calls import Exchange, Fault, OpenSession
 
-MAX_ROUNDS = 10
+MAX_ANSWERS = 10
 _STATE_ONLY_WAIT_SECONDS = 0.05
 _MAX_PAGES = 100
 
@@ -33,23 +33,26 @@ _MAX_PAGES = 100
 async def send_stateless(
     session: OpenSession, method: str, params: Mapping[str, object] | None, timeout_seconds: float, fault: Fault | None
 ) -> Exchange:
-    """The final exchange, its duration that of all rounds together; the time is for all of them. Raises: as `Session.ask`."""
+    """Make the call and return its last exchange, with the duration of all requests; `timeout_seconds` holds for all of them.
+
+    Raises: as `Session.send_request`.
+    """
     deadline = monotonic() + timeout_seconds
     further: dict[str, Any] = {}
     taken_ms, behind = 0.0, None
-    for count in range(MAX_ROUNDS + 1):
-        exchange = await _ask(session, method, params, further, deadline, timeout_seconds, fault)
+    for count in range(MAX_ANSWERS + 1):
+        exchange = await _send_one(session, method, params, further, deadline, timeout_seconds, fault)
         taken_ms += exchange.duration_ms
         if exchange.behind is not None:
             behind = {**exchange.behind, "ms": exchange.behind["ms"] + (behind["ms"] if behind else 0.0)}
-        answered = None if count == MAX_ROUNDS else await _answered(session, exchange)
+        answered = None if count == MAX_ANSWERS else await _answered(session, exchange)
         if answered is None:
             break
         further = answered
     return replace(exchange, duration_ms=taken_ms, behind=behind)
 
 
-async def _ask(
+async def _send_one(
     session: OpenSession,
     method: str,
     params: Mapping[str, Any] | None,
@@ -70,11 +73,11 @@ async def _ask(
         return seconds
 
     try:
-        exchange = await session.ask(method, params, left(), fault, sent=sent, headers=headers)
+        exchange = await session.send_request(method, params, left(), fault, sent=sent, headers=headers)
         if method == "tools/call" and _lacks_headers(exchange) and session.transport != "stdio":
             taken_ms = exchange.duration_ms + await _look_up_headers(session, left)
             headers = _headers(session).of_call(method, params)
-            exchange = await session.ask(method, params, left(), fault, sent=sent, headers=headers)
+            exchange = await session.send_request(method, params, left(), fault, sent=sent, headers=headers)
             exchange = replace(exchange, duration_ms=exchange.duration_ms + taken_ms)
     except CallFailed as failure:
         if failure.error is CallTimeout and not failure.own_limit:
@@ -97,11 +100,11 @@ async def _answered(session: OpenSession, exchange: Exchange) -> dict[str, Any] 
         if answers is None:
             return None
         for key, request in requests.items():
-            told = {"method": request.get("method"), "params": request.get("params"), "result": answers[key]}
-            session.server_messages.add_request(told, size=parsed_bytes(request))
+            answered = {"method": request.get("method"), "params": request.get("params"), "result": answers[key]}
+            session.server_messages.add_request(answered, size=parsed_bytes(request))
         return {**further, "inputResponses": answers}
     if state is None:
-        return None  # it asks for nothing and knows nothing: that is its answer
+        return None  # it asks for nothing and has no state: that is its answer
     await asyncio.sleep(_STATE_ONLY_WAIT_SECONDS)
     return further
 
@@ -125,7 +128,9 @@ async def _look_up_headers(session: OpenSession, left: Callable[[], float]) -> f
     params: dict[str, Any] = {}
     taken_ms = 0.0
     for _ in range(_MAX_PAGES):
-        exchange = await session.ask("tools/list", params, left(), sent={**params, "_meta": session.request_meta})
+        exchange = await session.send_request(
+            "tools/list", params, left(), sent={**params, "_meta": session.request_meta}
+        )
         taken_ms += exchange.duration_ms
         result = exchange.answer.get("result")
         _headers(session).learn(result)

@@ -38,7 +38,7 @@ async def subscribe_to_notifications(session: OpenSession) -> None:
 
 async def _send_request(session: OpenSession, method: str, params: dict[str, Any]) -> None:
     try:
-        exchange = await session.ask(method, params, session.spec.connect_timeout_seconds)
+        exchange = await session.send_request(method, params, session.spec.connect_timeout_seconds)
     except CallFailed as failure:
         session.remarks.add(f"{failure.clause} (asked for by `client:`)")
         return
@@ -52,7 +52,7 @@ async def _listen(session: OpenSession) -> None:
     if not wanted:
         return
     params = {"notifications": wanted, "_meta": session.request_meta}
-    listening = asyncio.ensure_future(session.ask("subscriptions/listen", params, _FOR_EVER))
+    listening = asyncio.ensure_future(session.send_request("subscriptions/listen", params, _FOR_EVER))
     listening.add_done_callback(lambda task: _ended(session, task))
     deadline = monotonic() + session.spec.connect_timeout_seconds
     seen = 0

@@ -98,8 +98,7 @@ def spec_for(
         {"url": url, **({"auth": auth} if auth else {}), **settings},
         suite_env={},
         environ={"CLIENT_SECRET": "s3cret-s3cret", "MCP_TOKEN": "token-of-the-suite"},
-        redact=redactor.redact_text,
-        keep_secret=redactor.register,
+        redactor=redactor,
     )
 
 

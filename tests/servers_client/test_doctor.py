@@ -320,7 +320,7 @@ def guarded() -> Iterator[str]:
 def bearer(url: str, **environ: str) -> ServerSpec:
     redactor = Redactor(environ.values())
     settings = {"url": url, "auth": {"bearer_token_env": "MCP_TOKEN"}}
-    return spec_from_settings("web", settings, suite_env={}, environ=environ, redact=redactor.redact_text)
+    return spec_from_settings("web", settings, suite_env={}, environ=environ, redactor=redactor)
 
 
 @pytest.mark.parametrize(
@@ -502,5 +502,5 @@ def test_a_secret_that_a_server_repeats_is_not_told(look: Callable) -> None:
     """Neither its stderr nor its words may carry it."""
     redactor = Redactor(["hunter2-hunter2"])
     command = [sys.executable, "-S", str(SERVERS / "bad_start.py"), "exit", "3", "bad key hunter2-hunter2"]
-    spec = spec_from_settings("local", {"command": command}, suite_env={}, environ={}, redact=redactor.redact_text)
+    spec = spec_from_settings("local", {"command": command}, suite_env={}, environ={}, redactor=redactor)
     assert "hunter2" not in repr(look(spec))

@@ -324,7 +324,7 @@ def test_initialize_is_written_before_the_loop_gets_a_turn(script: Callable, run
         coroutine: Any = task.get_coro()
         while getattr(coroutine, "cr_await", None) is not None and hasattr(coroutine.cr_await, "cr_frame"):
             coroutine = coroutine.cr_await
-        assert coroutine.cr_code.co_name == "ask"  # it waits for the answer, so the request is out
+        assert coroutine.cr_code.co_name == "send_request"  # it waits for the answer, so the request is out
         await (await task).close()
 
     run(work())

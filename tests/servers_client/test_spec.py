@@ -67,7 +67,7 @@ def test_times_come_from_the_settings_and_else_from_the_run() -> None:
         {"command": ["x"], "timeout_ms": 1500, "shutdown_grace_ms": 0},
         suite_env={},
         environ={},
-        default_connect_timeout_seconds=8,
+        run_options={"connect_timeout_ms": 8000},
     )
     assert (spec.timeout_seconds, spec.connect_timeout_seconds, spec.grace_seconds) == (1.5, 8.0, 0.0)
 

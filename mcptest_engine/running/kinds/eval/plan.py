@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.judging.scorers.juries import seat_of, seats_of, why_no_verdict
 from mcptest_engine.judging.scorers.values import DEFAULT_TIMEOUT_MS as DEFAULT_SCORER_TIMEOUT_MS
 from mcptest_engine.judging.scorers.values import Scorer
-from mcptest_engine.running.ids import askings_of_eval, graders_of, jurors_of, name_of_grading, needs_model
+from mcptest_engine.running.ids import graders_of, jurors_of, model_runs_of_eval, name_of_grading, needs_model
 from mcptest_engine.running.kinds.agent.plan import AgentProgram, program_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mcptest_engine.judging.scorers.juries import Providers
-    from mcptest_engine.running.ids import Asking, Shared
+    from mcptest_engine.running.ids import ModelRun, Shared
     from mcptest_engine.suite.load import LoadedSuite
 
 
@@ -145,9 +145,9 @@ def rows_of(
     rubric = data.get("rubric", "")
     told = rubric.get("threshold") if isinstance(rubric, dict) else None
     threshold = data.get("threshold", DEFAULT_THRESHOLD if told is None else told)
-    for asking in askings_of_eval(data, shared):
-        name = f"{data['name']}{asking.suffix}"
-        candidate = _candidate(data, name, server, asking, budget)
+    for model_run in model_runs_of_eval(data, shared):
+        name = f"{data['name']}{model_run.suffix}"
+        candidate = _candidate(data, name, server, model_run, budget)
         for grader in graders or (None,):
             yield (
                 name_of_grading(name, grader, graders),
@@ -159,16 +159,18 @@ def rows_of(
                     scorer=None if grader is None else scorers[grader],
                     judge=judge_of(data.get("judge"), judge),
                     metadata=data.get("metadata", {}),
-                    run=str(asking.run or ""),
+                    run=str(model_run.run or ""),
                 ),
             )
 
 
-def _candidate(data: Mapping[str, Any], key: str, server: str, asking: Asking, budget: Mapping[str, Any]) -> Candidate:
+def _candidate(
+    data: Mapping[str, Any], key: str, server: str, model_run: ModelRun, budget: Mapping[str, Any]
+) -> Candidate:
     """Where the answer comes from: the literal, the call, or the model."""
     prompt = data.get("prompt", "")
     if needs_model(data):
-        return Candidate(key, prompt, agent=program_of(data, server, asking, budget))
+        return Candidate(key, prompt, agent=program_of(data, server, model_run, budget))
     if "output" in data:
         output = data["output"]
         text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
