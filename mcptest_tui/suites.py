@@ -193,7 +193,11 @@ class Suites:
                     document = await asyncio.to_thread(self._document, path)
                 self._read.add(path)
                 if document is None:
-                    self._drop(path)
+                    if path in self._host.store.documents:
+                        self._gone.add(path)
+                        gone = self._host.workspace.relative(Path(path))
+                        self._host.messages.notify(f"{gone} is gone", severity="warning")
+                    self._host.store.drop_document(path)
                 else:
                     self._gone.discard(path)
                     self._host.store.put_document(document)
@@ -208,12 +212,6 @@ class Suites:
         """Read a suite that is shown as it was in the last session: its tests may be others by now."""
         if path not in self._read:
             await self.read([path])
-
-    def _drop(self, path: str) -> None:
-        if path in self._host.store.documents:
-            self._gone.add(path)
-            self._host.messages.notify(f"{self._host.workspace.relative(Path(path))} is gone", severity="warning")
-        self._host.store.drop_document(path)
 
     async def read_changed(self, paths: list[str]) -> list[Document]:
         """Read again every suite that is made of one of these files."""

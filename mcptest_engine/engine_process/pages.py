@@ -84,7 +84,9 @@ def value_at(value: Any, path: Iterable[Any]) -> Any:
     for key in path:
         walked.append(key)
         try:
-            value = value[key] if isinstance(value, dict) else value[int(key)] if isinstance(value, list) else _none()
+            if not isinstance(value, (dict, list)):
+                raise LookupError
+            value = value[key if isinstance(value, dict) else int(key)]
         except (LookupError, ValueError, TypeError):
             raise Refused(f"there is nothing at {'.'.join(map(str, walked))}", kind="gone") from None
     return value
@@ -137,10 +139,6 @@ def text_of(value: object, limit: int = LARGEST_VALUE) -> str:
 
         return compact(value, LARGEST_VALUE)
     return "".join(pieces)
-
-
-def _none() -> Any:
-    raise LookupError
 
 
 def brief(items: Sequence[object], most: int) -> list[Any]:

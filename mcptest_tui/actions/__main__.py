@@ -26,10 +26,11 @@ def table() -> str:
         actions = actions_of(module)
         if not actions:
             continue
-        rows = [
-            f"| `{action.id}` | {', '.join(_key(key) for key in action.keys) or '-'} | {action.title} | {_cell(action.help)} |"
-            for action in actions
-        ]
+        rows = []
+        for action in actions:
+            keys = ", ".join(map(_key, action.keys)) or "-"
+            does = action.help.replace("|", "\\|")
+            rows.append(f"| `{action.id}` | {keys} | {action.title} | {does} |")
         parts.append(
             "\n".join([f"## {TITLES[module]}", "", "| id | keys | title | does |", "|---|---|---|---|", *rows])
         )
@@ -38,10 +39,6 @@ def table() -> str:
 
 def _key(key: str) -> str:
     return f"`{key_shown(key)}`"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 if __name__ == "__main__":

@@ -67,7 +67,8 @@ class CommandLog:
             return repro_command(near, one_line(names[0]))
         if len(names) > MOST_NAMES:
             return f"mcptest run {shlex.quote(near)}  # {len(names)} of its tests"
-        pattern = f"re:^({'|'.join(_escaped(one_line(name)) for name in names)})$"
+        escaped = (re.sub(r"([.^$*+?{}\[\]\\|()])", r"\\\1", one_line(name)) for name in names)
+        pattern = f"re:^({'|'.join(escaped)})$"
         return f"mcptest run {shlex.quote(near)} --filter {shlex.quote(pattern)}"
 
     def _called(self, arguments: Mapping[str, Any]) -> str | None:
@@ -103,7 +104,3 @@ class CommandLog:
 def shown_path(path: str) -> str:
     """As it would be typed here."""
     return one_line(path_here(path))
-
-
-def _escaped(name: str) -> str:
-    return re.sub(r"([.^$*+?{}\[\]\\|()])", r"\\\1", name)

@@ -14,14 +14,11 @@ import time
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from mcptest_engine.workspace.atomic import write_atomic
 from mcptest_engine.workspace.files import list_files, list_states, make_directory, read_file, remove_file
 from mcptest_tui.places import cache_dir, state_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SUFFIX = ".draft.json"
 _MOST_KEPT = 40
@@ -62,7 +59,9 @@ class Drafts:
     def find(self, path: str) -> Draft | None:
         """The newest draft of a file."""
         found = [
-            draft for folder in self._folders() if (draft := _read(folder / (_name_of(path) + SUFFIX))) is not None
+            draft
+            for folder in self._folders()
+            if (draft := _read_draft(folder / (_name_of(path) + SUFFIX))) is not None
         ]
         found = [draft for draft in found if draft.path == path]
         return max(found, key=lambda draft: draft.at, default=None)
@@ -76,8 +75,9 @@ class Drafts:
     def left_behind(self, under: Path) -> list[Draft]:
         """Every draft of a file under a folder whose text is not what the disk holds, the newest first."""
         found: dict[str, Draft] = {}
-        for file in self._files():
-            draft = _read(file)
+        files = [folder / name for folder in self._folders() for name in sorted(list_files(folder, SUFFIX))]
+        for file in files:
+            draft = _read_draft(file)
             if draft is None or not Path(draft.path).is_relative_to(under):
                 continue
             if draft.path not in found or found[draft.path].at < draft.at:
@@ -128,10 +128,6 @@ class Drafts:
         temporary = _temporary_folder()
         return (*usual, temporary) if _is_private(temporary) else usual
 
-    def _files(self) -> Iterator[Path]:
-        for folder in self._folders():
-            yield from sorted(folder / name for name in list_files(folder, SUFFIX))
-
     def _prune(self, folder: Path) -> None:
         """Of the texts put aside, the last ones are kept."""
         kept = [
@@ -166,7 +162,7 @@ def _digest_of(path: str) -> str:
     return blake2b(path.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
-def _read(file: Path) -> Draft | None:
+def _read_draft(file: Path) -> Draft | None:
     try:
         told = json.loads(read_file(file, largest=_MOST_BYTES))
         kinds = (("path", str), ("text", str), ("base", str), ("at", (int, float)), ("line", int), ("column", int))

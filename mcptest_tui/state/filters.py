@@ -135,7 +135,7 @@ def parse_filter(text: str) -> Filter:
         if made is None:
             if qualifier in QUALIFIERS:
                 continue
-            made = _text(whole)
+            made = _text_predicate(whole)
         predicates.append(_not(made) if negated else made)
     return Filter(text, tuple(predicates), tuple(problems), moving, tuple(words))
 
@@ -235,7 +235,7 @@ def _slow(value: str) -> tuple[Predicate | None, str]:
     return lambda row: row.own_ms is not None and row.own_ms > limit, ""
 
 
-def _text(text: str) -> Predicate:
+def _text_predicate(text: str) -> Predicate:
     folded = text.casefold()
     return lambda row: folded in row.folded
 

@@ -105,7 +105,8 @@ class Matrix(NamedTuple):
 def matrix_of(store: Store, path: str) -> Matrix:
     """The judged tests of the suite at `path` by their models."""
     rows = [row for test in store.order if (row := store.rows[test]).path == path]
-    known = _known_models(store, path, rows)
+    named = _tags(rows, "agent") or _tags(rows, "eval")
+    known = list(dict.fromkeys([*named, *store.models.get(path, ())]))  # in the suite's order
     found: dict[tuple[str, int, str], dict[str, list[TestRow]]] = {}
     models = dict.fromkeys(known)
     others = {(row.file, row.line) for row in rows if row.kind not in KINDS}
@@ -150,12 +151,6 @@ def total_cost(tests: Iterable[TestRow]) -> tuple[float | None, bool]:
     """What tests cost, None where a price is not known; and whether any says."""
     told = [test.result for test in tests if test.result is not None and "tokens" in test.result]
     return (sum_costs(cost_of(result.get("cost_usd")) for result in told) if told else None), bool(told)
-
-
-def _known_models(store: Store, path: str, rows: Sequence[TestRow]) -> list[str]:
-    """The models that names of tests carry, in the order of the suite, and those that agent tests ran with."""
-    named = _tags(rows, "agent") or _tags(rows, "eval")
-    return list(dict.fromkeys([*named, *store.models.get(path, ())]))
 
 
 def _tags(rows: Sequence[TestRow], kind: str) -> list[str]:

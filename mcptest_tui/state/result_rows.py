@@ -122,7 +122,8 @@ def outcome_lines(result: Mapping[str, Any], server: ServerView | None = None) -
         lines += _failure(result, failure)
         lines += scorer_error_lines(failure)
     elif shown_as(result) == DEFERRED:
-        lines += _deferred(str(result["deferred"]))
+        lines += [BLANK, line((safe(result["deferred"]), "deferred"))]
+        lines.append(line(("inconclusive: no model could be asked", "dim")))
     elif result.get("message") and not judged:
         lines += [BLANK, line(safe(result["message"]))]
         if result.get("verdict") == "inconclusive":
@@ -132,7 +133,8 @@ def outcome_lines(result: Mapping[str, Any], server: ServerView | None = None) -
     if assertions:
         lines.append(BLANK)
         its_shares = shares(result) or [""] * len(assertions)
-        for assertion, share in sorted(zip(assertions, its_shares, strict=False), key=_is_not_failed):
+        rows = zip(assertions, its_shares, strict=False)
+        for assertion, share in sorted(rows, key=lambda one: one[0].get("passed") is not False):
             lines += _item(assertion, share, is_answered)
     elif result.get("verdict") == "pass" and not judged and not result.get("derived_metrics"):
         done = _DONE.get(str(result.get("kind")), "the server answered without an error")
@@ -149,10 +151,6 @@ def outcome_lines(result: Mapping[str, Any], server: ServerView | None = None) -
     if isinstance(failure, dict) and "scorer_error" not in failure:
         lines += _stderr_lines(failure, server)
     return lines
-
-
-def _is_not_failed(row: tuple[Mapping[str, object], str]) -> bool:
-    return row[0].get("passed") is not False
 
 
 def reason_of(row: TestRow, stored: dict[str, Any] | None = None) -> str:
@@ -246,12 +244,6 @@ def _failure(result: Mapping[str, Any], failure: Mapping[str, object]) -> Iterat
         yield line(("hint: ", "hint"), (safe(failure["hint"]), "hint"))
 
 
-def _deferred(reason: str) -> Iterator[TextLine]:
-    yield BLANK
-    yield line((safe(reason), "deferred"))
-    yield line(("inconclusive: no model could be asked", "dim"))
-
-
 def _item(item: Any, share: str, is_answered: bool) -> Iterator[TextLine]:
     """An assertion, or a set with its own below it; `share` is what it did to the score of the test.
 
@@ -318,9 +310,9 @@ def _assertion(assertion: Mapping[str, object], share: str, is_answered: bool) -
         yield line(("expected  ", "dim"), (_value(expected, limit), "expected"), at=4)
         actual = ("nothing: the target leads nowhere", "actual") if "actual" not in assertion else None
         yield line(("actual    ", "dim"), actual or (_value(assertion["actual"], limit), "actual"), at=4)
-    own_words, reason = _reason(assertion)
-    if own_words:
-        yield line(own_words, at=4)
+    if assertion.get("note"):
+        yield line(safe(assertion["note"]), at=4)
+    reason = safe(assertion.get("reason") or assertion.get("message") or "")
     is_told = is_answered and name in EQUALITY and "actual" in assertion
     both = f"expected `{_value(expected, FOLDED)}`, got `{_value(assertion.get('actual'), FOLDED)}`"
     if reason and not (is_told and (found or reason == both or not isinstance(expected, (dict, list, str)))):
@@ -356,11 +348,6 @@ def _differing(assertion: Mapping[str, object]) -> list[TextLine]:
 
 def _side(value: object, ink: str) -> Piece:
     return ("nothing", "dim") if value is NOTHING else (_value(value, FOLDED), ink)
-
-
-def _reason(assertion: Mapping[str, object]) -> tuple[str, str]:
-    """The suite's own words for the failure, and what the engine says without the part that the lines around it say."""
-    return safe(assertion.get("note") or ""), safe(assertion.get("reason") or assertion.get("message") or "")
 
 
 def _verify(result: Mapping[str, Any]) -> Iterator[TextLine]:

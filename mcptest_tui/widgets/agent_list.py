@@ -16,7 +16,7 @@ from mcptest_tui.words import MARKS, key_of, mark
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mcptest_tui.state.agents import AgentRow, AgentsView
+    from mcptest_tui.state.agents import AgentsView
     from mcptest_tui.widgets.lines import Piece
 
 HELP = """What coding agents did in this workspace through `mcptest mcp-server`, newest first, as it happens: runs with what
@@ -82,7 +82,7 @@ class AgentList(Lines):
         ]
         room = width - sum(cell_len(text) for text, _ in told) - 1
         who = one_line(row.who, min(WHO, room // 2 - 2)) if room >= 24 else ""
-        what = _what(row)
+        what = f"{row.what} {MARKS['dot']} {row.cassette}" if row.cassette else row.what
         room -= cell_len(who) + 2 if who else 0
         return [*told, (" ", ""), (_fit(what, max(room, 0)), ""), ("  " if who else "", ""), (who, "agent-list--who")]
 
@@ -98,11 +98,6 @@ class AgentDetail(TextView):
 
     PANE = "What it came to"
     HELP = HELP
-
-
-def _what(row: AgentRow) -> str:
-    tape = f" {MARKS['dot']} {row.cassette}" if row.cassette else ""
-    return f"{row.what}{tape}"
 
 
 def _fit(text: str, width: int) -> str:

@@ -62,7 +62,8 @@ def laid_out(status: Status, width: int, *, tiny: bool = False) -> Content:
     right = Content.styled(f"watch: {status.watch} ", "$muted") if status.watch and width >= 60 else Content("")
     mode = Content.styled(f"{status.mode} {MARKS['split']}", "bold $primary") if tiny and status.mode else Content("")
     begin = Content(" ").join([Content(""), *([mode] if mode.cell_length else []), _run(status)])
-    counts = _counts(status)
+    parts = [Content.styled(f"{count} {mark(name)}", STYLES.get(name, "$muted")) for name, count in status.counts]
+    counts = Content("  ").join(parts)
     elapsed = Content("" if status.elapsed is None else duration_shown(status.elapsed))
     if status.left is not None:
         elapsed += Content(f", about {duration_shown(status.left)} left")
@@ -101,9 +102,3 @@ def _run(status: Status) -> Content:
         steps = f" {status.done}/{status.total}" if status.total else ""
         return Content.assemble((MARKS["on"], "$primary"), f" {text}{steps}")
     return Content(text)
-
-
-def _counts(status: Status) -> Content:
-    return Content("  ").join(
-        [Content.styled(f"{count} {mark(name)}", STYLES.get(name, "$muted")) for name, count in status.counts]
-    )
