@@ -258,7 +258,7 @@ COMPOSED = (
         example="each: {type: string}",
         holds=["a", "b"],
         fails=["a", 2],
-        message="element 1: expected a string, got a number, `2`",
+        message="element [1]: expected a string, got a number, `2`",
     ),
     Entry(
         name="some",
@@ -267,7 +267,7 @@ COMPOSED = (
         example="some: {subset: {name: echo}}",
         holds=[{"name": "add"}, {"name": "echo"}],
         fails=[{"name": "add"}],
-        message='none of 1 elements fits; element 0: differs at `name`: expected `"echo"`, got `"add"`',
+        message='none of 1 elements fits; element [0]: differs at `name`: expected `"echo"`, got `"add"`',
     ),
     Entry(
         name="jq",

@@ -34,14 +34,14 @@ TEMPLATE = """\
 # Settings of the workbench, read when it starts. Missing settings have the values shown here.
 #
 # theme: nightshift       # the palette's Theme shows them all, and writes it here
-# watch: affected         # what a save runs: off, affected or all; of workspaces without a session
+# watch: affected         # what a save runs: off, affected or all; for workspaces without a session
 # editor: "code --wait"   # for E; else $VISUAL, else $EDITOR
 # clipboard: auto         # osc52 copies through the terminal, whatever tools this machine has
-# bell_seconds: 10        # a run that took longer rings when the terminal is not looked at; 0 never does
+# bell_seconds: 10        # a longer run rings the bell if the terminal is not in focus; 0: never
 # spare_servers: true     # false starts no server before the next run needs it
-# spare_minutes: 10       # how long a server started for the next run waits for it before it is ended
-# title: true             # false leaves the terminal's title and its progress mark alone
-# tips: true              # false tells none; each of the five is told once
+# spare_minutes: 10       # how long a spare server waits for the next run before it is ended
+# title: true             # false does not change the terminal's title and progress mark
+# tips: true              # false shows none; each of the five is shown once
 """
 
 

@@ -127,7 +127,7 @@ def checked(wanted: Mapping[str, object]) -> Keymap:
             continue
         keys[name] = ",".join(normal(key) for key in listed)
     if more:
-        wrong.append(Wrong(more[0], f'no action "{more[0]}", and {len(more) - 1:,} more names of no action'))
+        wrong.append(Wrong(more[0], f'no action "{more[0]}", and none for {len(more) - 1:,} more names'))
     return _without_clashes(keys, wrong)
 
 

@@ -152,7 +152,7 @@ class Runs:
         started = [test for test in tests if test not in waiting]
         told = [counted(len(started), "test")] if started else []
         if waiting:
-            whose = store.rows[waiting[0]].waits if len(waiting) == 1 else "they act or spend"
+            whose = store.rows[waiting[0]].waits if len(waiting) == 1 else "they change something or cost money"
             waits = "waits" if len(waiting) == 1 else "wait"
             key = key_of("run.this", typing=self._host.current_mode == "edit")
             told.append(f"{counted(len(waiting), 'test')} {waits} for {key}: {whose}")

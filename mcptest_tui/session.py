@@ -67,7 +67,7 @@ class SessionFile:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, RecursionError) as wrong:
-            self.complaint = f"the last session cannot be read ({_reason(wrong)}); starting afresh"
+            self.complaint = f"the last session cannot be read ({_reason(wrong)}); starting without it"
             return {}
         self._written = text
         return value

@@ -103,13 +103,13 @@ def took_shown(duration_ms: float) -> str:
 
 def took_text(duration_ms: float, behind: Mapping[str, object] | None) -> str:
     """What a test took, how much of that it waited for an earlier call, and the rest, which is the time in the list of tests:
-    `919 ms, 906 ms of it behind stock_report, 13 ms its own`. A short wait is not worth words: then it is that rest alone.
+    `919 ms, 906 ms of it waiting for stock_report, 13 ms its own`. A short wait is not worth words: then it is that rest alone.
     """
     took, waited = took_shown(duration_ms), waited_ms(behind)
     if behind is None or waited < LONG_WAIT_MS:
         return took_shown(duration_ms - waited)
     called = one_line(str(behind.get("tool") or behind.get("method") or "another call"), 60)
-    return f"{took}, {took_shown(waited)} of it behind {called}, {took_shown(duration_ms - waited)} its own"
+    return f"{took}, {took_shown(waited)} of it waiting for {called}, {took_shown(duration_ms - waited)} its own"
 
 
 def waited_ms(behind: Mapping[str, object] | None) -> float:

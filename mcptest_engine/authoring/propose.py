@@ -302,7 +302,7 @@ class _Proposal:
             self._note("`result.isError` is not a boolean, which the protocol requires")
         if all(flag is True for flag in flags):
             both = "both observed calls" if len(flags) == 2 else "the observed call"
-            self._note(f"{both} signalled an error (`result.isError` is true), and the test expects just that")
+            self._note(f"{both} signalled an error (`result.isError` is true), and the test expects this")
             return [_assertion(target, {"exact": True}, "tool call must signal an error, as observed")]
         if any(flag is True for flag in flags):
             self._excluded.insert(0, target)
@@ -352,7 +352,7 @@ class _Proposal:
         both = "both observed calls were" if len(codes) == 2 else "the observed call was"
         is_code = all(isinstance(code, int) and not isinstance(code, bool) for code in codes)
         if is_code and len(set(codes)) == 1:
-            self._note(f"{both} refused with the JSON-RPC error {codes[0]}, and the test expects just that")
+            self._note(f"{both} refused with the JSON-RPC error {codes[0]}, and the test expects this")
             return [
                 _assertion("error.code", {"exact": codes[0]}, "the call must be refused with this code, as observed")
             ]

@@ -1,6 +1,6 @@
 """The review loop: everything that waits for a person, as one list, and what becomes of it.
 
-`look` reads, `decide` writes, `undo` takes the last write back. Nothing here asks a person: the command and
+`look` reads, `decide` writes, `undo` undoes the last write. Nothing here asks a person: the command and
 the workbench do. Whatever is accepted is found again in the files as they are then; what has changed meanwhile is refused, and
 waits.
 """

@@ -219,7 +219,7 @@ def _not(argument: object, _actual: object) -> Restated | None:
     """What was ruled out came: only the opposite holds."""
     if not isinstance(argument, dict) or len(argument) != 1:
         return None
-    return Restated(argument, "expects what it ruled out")
+    return Restated(argument, "expects the value that it excluded")
 
 
 def _all_of(argument: object, actual: object) -> Restated | None:

@@ -237,7 +237,7 @@ def refused_guess(text: SuiteText, kind: str, newest: Sequence[Seen]) -> Guess |
         was=test,
         value=value,
         why=one_line(f"{_named(seen.run_id)}: {seen.result.get('message')}", _WHY),
-        loosens="any error then counts as the refusal" if is_refusal else None,
+        loosens="any error then counts as a refusal" if is_refusal else None,
         notes=notes,
         arguments=tuple(described_arguments(found.get("input_schema"))),
         needs_arguments=not is_refusal and not notes,

@@ -80,7 +80,7 @@ def command(
     rows = [replace(row, floor=wanted.get(row.name), judged=row.name in wanted) for row in counted]
     unknown = wanted.keys() - {row.name for row in rows}
     if unknown:
-        raise UsageError(f"{', '.join(sorted(unknown))} cannot be counted: a server does not give that list")
+        raise UsageError(f"{', '.join(sorted(unknown))} cannot be counted: a server did not list them")
     short = [row for row in rows if row.is_short]
     if form == "json":
         told = {row.name: row.to_json() for row in rows}

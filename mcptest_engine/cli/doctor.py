@@ -40,7 +40,7 @@ _WEAK = 0.5  # a heuristic below this is named
     "compare its name and version with those of the file. Requires --yes.",
 )
 @click.option("--input", "inputs", multiple=True, metavar="K=V", help="A value that the file asks for.")
-@click.option("--yes", is_flag=True, help="Start what the file names.")
+@click.option("--yes", is_flag=True, help="Start the servers that the file names.")
 @click.option(
     "--lint-descriptions",
     is_flag=True,

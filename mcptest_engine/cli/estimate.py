@@ -51,7 +51,11 @@ def _lines(suite: str, found: Sequence[CompositionEstimate], cost: Expected, tok
         for cap in one.capped:
             part = one.cost_usd if cap == "max_cost_usd" else one.tokens
             is_over = part.expected is not None and part.most is not None and part.expected > part.most
-            yield f"  over the budget, which will stop it: {cap}" if is_over else f"  limited by the budget: {cap}"
+            yield (
+                f"  over the budget, which ends the composition: {cap}"
+                if is_over
+                else f"  limited by the budget: {cap}"
+            )
         if one.unknown:
             names = ", ".join(f"`{one_line(node)}`" for node in one.unknown)
             yield f"  unknown, and not part of the estimate: {names}"

@@ -51,7 +51,7 @@ def show_plan(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *
 
 
 def _lines(suite: str, found: Sequence[PlannedGrading], sums: Sums) -> Iterator[str]:
-    yield f"{one_line(suite)}: {counted(sums.rows, 'grading')}, nothing was started or asked"
+    yield f"{one_line(suite)}: {counted(sums.rows, 'grading')}, nothing was started"
     for one in found:
         yield ""
         yield one_line(one.test)
@@ -77,7 +77,7 @@ def _grader(one: PlannedGrading) -> Iterator[str]:
     count = len(judge.models) or judge.jury
     parts += [f"a jury of {count}"] if count > 1 else []
     parts += ["asked in both orders"] if judge.guarded else []
-    yield f"  judge   {', '.join(parts)}; passes from {one.threshold:g}"
+    yield f"  judge   {', '.join(parts)}; passes at {one.threshold:g}"
     if one.deferred is not None:
         yield f"          {one_line(f'deferred: {one.deferred}', _SHOWN)}"
         return

@@ -52,7 +52,7 @@ def command(ctx: click.Context, files: tuple[str, ...], form: str | None, is_che
             is_refused = True
             continue
         for place, reason in left:
-            sys.stderr.write(f"{name}:{place}: stays as it is: {reason}\n")
+            sys.stderr.write(f"{name}:{place}: unchanged: {reason}\n")
         if after == text:
             sys.stdout.write(f"{name}: nothing to change\n")
             continue

@@ -225,7 +225,7 @@ def _require_leave(server: FoundServer, path: Path, person: _Person, flags: dict
 
     told = f"{one_line(server.name, 80)}: {one_line(server.shown, 300)}"
     if person.asks:
-        if not person.agrees(f"`{path}` names {told}\nstart or ask it?", default=False):
+        if not person.agrees(f"`{path}` names {told}\nstart it, or send requests to it?", default=False):
             sys.stderr.write("nothing was started\n")
             raise click.Abort
     elif not flags["yes"]:

@@ -83,7 +83,7 @@ class Reader:
             return _WORDS[word[0]]
         if word is not None:
             raise self.wrong(f"`{word[0][:40]}` is not a value; a text needs quotes")
-        raise self.wrong("expected a value" if first else "the text ends where a value is expected")
+        raise self.wrong("expected a value" if first else "expected a value, found the end of the text")
 
     def members(self, depth: int) -> dict[str, Any]:
         opened, found = self.at, {}

@@ -320,17 +320,17 @@ class VerifyResult(JsonObject):
 
     @property
     def label(self) -> str:
-        """What the step goes by, such as "verify #1 (balance is 90)"."""
+        """What the step goes by, such as "verify step 1 (balance is 90)"."""
         return f"verify {self.called}"
 
     @property
     def called(self) -> str:
-        """The step's number and its name, else its tool or method: "#1 (balance is 90)"."""
-        return f"#{self.index} ({self.name or self.tool or (self.request or {}).get('method') or self.server})"
+        """The step's number, from 1, and its name, else its tool or method: "step 1 (balance is 90)"."""
+        return f"step {self.index + 1} ({self.name or self.tool or (self.request or {}).get('method') or self.server})"
 
     @property
     def summary(self) -> str:
-        """What the step goes by, and its message: "verify #1 (balance is 90): assertion 1 …"."""
+        """What the step goes by, and its message: "verify step 1 (balance is 90): assertion 1 …"."""
         return f"{self.label}: {self.message}"
 
 

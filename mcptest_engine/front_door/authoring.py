@@ -89,7 +89,7 @@ async def scaffold_suite(request: Request) -> Answer:
         over = weight(presentable(answer)) - LARGEST_ANSWER + _ROOM_FOR_HANDLE
         answer["suite"] = _beginning(answer["suite"], over) if over > 0 else answer["suite"]
         if text != answer["suite"]:
-            answer["notes"].insert(0, "`suite` is the beginning: the suite of the handle is whole")
+            answer["notes"].insert(0, "`suite` is cut: the handle has the whole suite")
     return {**answer, "handle": request.door.handles.add(text)}
 
 

@@ -65,7 +65,7 @@ class _Marking(Reader):
 def with_member(text: str, path: Sequence[str], value: object) -> str:
     """The text in which the member at `path` has `value`; objects on the way are made where they are missing.
 
-    Raises: NotEditable for what is no JSON object, or where something else than an object is in the way; LenientError.
+    Raises: NotEditable for what is no JSON object, or where another value than an object is in the way; LenientError.
     """
     before = loads(text) if text.strip() else {}
     if not isinstance(before, dict):
@@ -85,7 +85,7 @@ def _put(tree: Any, path: tuple[str, ...], value: Any) -> Any:
     if not path:
         return value
     if not isinstance(tree, dict):
-        raise NotEditable("something else than an object is in the way")
+        raise NotEditable("the value there is not an object")
     return {**tree, path[0]: _put(tree.get(path[0], {}), path[1:], value)}
 
 

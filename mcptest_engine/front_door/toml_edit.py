@@ -40,7 +40,7 @@ def with_table(text: str, path: tuple[str, str], values: Mapping[str, str | list
     except tomllib.TOMLDecodeError:
         is_right = False
     if not is_right:
-        raise NotEditable(f"`[{holder}.{name}]` is written in a way that is not edited here")
+        raise NotEditable(f"`[{holder}.{name}]` is written in a form that mcptest does not edit")
     return after
 
 

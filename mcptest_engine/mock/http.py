@@ -212,9 +212,9 @@ class _Endpoint:
                 with suppress(OSError, h11.LocalProtocolError):
                     await send(plain(wrong.error_status_hint, str(wrong)), parser, writer)
         except OSError as gone:
-            self._log.info(f"a client left: {gone}")
+            self._log.info(f"a client disconnected: {gone}")
         except asyncio.CancelledError:  # the end of the server, of which asyncio would make a traceback
-            self._log.info("a connection was cut off by the end of the server")
+            self._log.info("a connection was closed because the server ended")
         finally:
             writer.close()
 
@@ -347,7 +347,7 @@ class _Endpoint:
         if isinstance(client, Response):
             return client
         if client.stream is not None:
-            return plain(409, "Conflict: this session has its stream already")
+            return plain(409, "Conflict: this session already has a stream")
         client.stream = asyncio.Queue()
         return Events(self._queued(client.stream), ended=client.close_stream)
 

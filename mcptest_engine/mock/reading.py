@@ -473,7 +473,9 @@ def _from_snapshot(value: object, *, file: str) -> Manifest:
         name = descriptor.get("name") if isinstance(descriptor, dict) else None
         if not isinstance(name, str):
             message = (
-                f"tool #{index} has no name" if isinstance(descriptor, dict) else f"tool #{index} is not an object"
+                f"tool {index + 1} has no name"
+                if isinstance(descriptor, dict)
+                else f"tool {index + 1} is not an object"
             )
             problems.append(Problem(message=message, pointer=f"{pointer}/{index}", file=file))
         elif name in tools:

@@ -56,7 +56,7 @@ _STYLES: tuple[dict[str, Any], ...] = tuple(
 """How servers write JSON into texts: as Python, JavaScript and Go do, with or without indentation."""
 _IGNORED = frozenset({"_meta", "annotations"})
 _NOT_LOOKED_AT = "no client has to look at it: it is metadata, or the protocol does not know it"
-_NO_ERROR = "a result without `isError` is no error either"
+_NO_ERROR = "a result without `isError` is not an error either"
 _BLOCK_MEMBERS = frozenset(
     {"type", "text", "data", "blob", "mimeType", "uri", "name", "title", "description", "size", "resource", "icons"}
 )

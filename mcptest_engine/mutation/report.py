@@ -158,7 +158,7 @@ def _mutant_json(mutant: Mutant, test: str, redact: Redact) -> dict[str, Any]:
 def _where(recorded: Recorded) -> str | None:
     """Which of a test's answers was changed, where it saw several."""
     if recorded.step is not None:
-        return f"verify #{recorded.step + 1}"
+        return f"verify step {recorded.step + 1}"
     return None if recorded.call is None else f"call {recorded.call + 1}"
 
 

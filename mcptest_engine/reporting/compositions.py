@@ -215,7 +215,7 @@ def _args_of(node: Mapping[str, Any]) -> str | None:
     if not failed:
         return None
     call = failed[-1]
-    item = f" (item {call['item']})" if "item" in call else ""
+    item = f" (item [{call['item']}])" if "item" in call else ""
     return one_line(facts.value_text(call["args"]), ARGS_LIMIT) + item
 
 

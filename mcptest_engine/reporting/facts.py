@@ -62,11 +62,11 @@ def duration_text(milliseconds: float) -> str:
 
 
 def behind_text(test: TestResult) -> str:
-    """`906ms of it behind stock_report`: the wait for an earlier call; "" where it was short."""
+    """`906ms of it waiting for stock_report`: the wait for an earlier call; "" where it was short."""
     if test.behind is None or test.behind["ms"] < LONG_WAIT_MS:
         return ""
     called = one_line(str(test.behind.get("tool") or test.behind.get("method")), 100)
-    return f"{duration_text(test.behind['ms'])} of it behind {called}"
+    return f"{duration_text(test.behind['ms'])} of it waiting for {called}"
 
 
 def tests_with(record: RunRecord, verdict: Verdict) -> tuple[TestResult, ...]:

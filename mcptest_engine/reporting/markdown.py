@@ -221,7 +221,7 @@ def _effects(record: RunRecord) -> Iterator[str]:
         for row in notable
     ]
     if rows:
-        head = "| Tool | Class | Came to | Decided by | Calls |\n| --- | --- | --- | --- | ---: |\n"
+        head = "| Tool | Class | Decision | Decided by | Calls |\n| --- | --- | --- | --- | ---: |\n"
         yield "### Effects\n\n" + head + _bounded(rows)
 
 

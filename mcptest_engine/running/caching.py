@@ -96,7 +96,11 @@ class Caching(Extension):
             try:
                 key = keys.key(case, history)
             except TooMuchError as wrong:
-                advice = "" if pinned or over_http else "; with a `server_version` only what is named is looked at"
+                advice = (
+                    ""
+                    if pinned or over_http
+                    else "; with a `server_version`, only files that the command names are checked"
+                )
                 self._warn(f'not cached: tests of server "{case.server}", because {wrong}{advice}')
                 continue
             self._keys[case.id] = (key, history)
@@ -106,7 +110,7 @@ class Caching(Extension):
         for server in unpinned:
             self._warn(f'not cached: tests of server "{server}", which has a `url` and no `server_version`')
         if self._cache.damaged:
-            self._warn(f"cannot be read and is ignored: {counted(self._cache.damaged, 'cached result')}")
+            self._warn(f"not used: {counted(self._cache.damaged, 'cached result')} that cannot be read")
 
     def _warn(self, text: str) -> None:
         text = self._pool.redactor.redact_text(text)
@@ -236,14 +240,14 @@ class Caching(Extension):
         """
         restarted = {server.name for server in self._pool.records() if server.restarts}
         for name in restarted.intersection(noted.case.server for noted in self._noted.values()):
-            self._warn(f'not cached: tests of server "{name}", which had to be started again during the run')
+            self._warn(f'not cached: tests of server "{name}", which was restarted during the run')
         sure = [noted for noted in self._noted.values() if noted.case.server not in restarted]
         doubtful = min(self._unanswered.values(), key=lambda case: self._places[case.id], default=None)
         if doubtful is None:
             return sure
         before = [noted for noted in sure if self._places[noted.case.id] < self._places[doubtful.id]]
         if len(before) < len(sure):
-            told = "may change what they see, and was not called in this run or did not answer"
+            told = "may change their results, and it was not called or did not answer in this run"
             self._warn(f'tests after "{doubtful.name}" are not cached: it {told}')
         return before
 

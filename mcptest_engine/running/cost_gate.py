@@ -80,7 +80,7 @@ def regression(record: RunRecord, gate: CostGate) -> tuple[str | None, bool]:
         over, words = _over(tokens, tokens_before, gate), (f"took {tokens:,} tokens", f"{tokens_before:,.0f}")
     if over is None:
         return None, False
-    more = f"; the baseline does not know {counted(new, 'test')} of it" if new else ""
+    more = f"; not in the baseline: {counted(new, 'test')}" if new else ""
     tolerance = f"{gate.tolerance_percent:g}%"
     return (
         f"cost regression: the run {words[0]}, {over} over the {words[1]} of {gate.place} ({tolerance} allowed){more}",

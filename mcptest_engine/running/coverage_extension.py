@@ -100,7 +100,9 @@ class CoverageExtension(Extension):
             self._unknown = self._unknown or self.pool.redactor.redact_text(error.message)
             return _UNASKED
         except TimeoutError:
-            self._unknown = self._unknown or f'server "{name}" did not give its lists within {LISTING_SECONDS:g} s'
+            self._unknown = (
+                self._unknown or f'server "{name}" did not answer the list requests within {LISTING_SECONDS:g} s'
+            )
             return _UNASKED
         if catalog.errors:
             self._unknown = self._unknown or self.pool.redactor.redact_text(next(iter(catalog.errors.values())))

@@ -131,7 +131,7 @@ class EffectLedger:
                 self.learn_classes(server, await list_all(await pool.session(server), "tools"))
         except (ServerError, TimeoutError) as error:
             told = getattr(error, "message", f"no list came within {LISTING_SECONDS:g} s")
-            return f'the tools of server "{server}" could not be listed, so they count by their names: {told}'
+            return f'the tools of server "{server}" could not be listed, so they are classified by their names: {told}'
         return None
 
     def effects(self, *, replayed: bool, limits: Mapping[str, int] | None) -> Effects | None:

@@ -244,7 +244,7 @@ class Snapshots(Extension):
             warnings.append(f"{counted(len(store.taken), 'snapshot')} written to {place}: check it and commit it")
         warnings += [f"the snapshot `{name}` is not updated: {reason}" for name, reason in store.untrusted.items()]
         if store.waiting:
-            changes = f"{counted(store.waiting, 'snapshot change')} {'waits' if store.waiting == 1 else 'wait'}"
+            changes = f"{counted(store.waiting, 'snapshot change')} {'needs' if store.waiting == 1 else 'need'} review"
             warnings.append(f"{changes}: mcptest review")
         return with_warnings(record, warnings)
 

@@ -176,9 +176,9 @@ class Judged(Extension):
         count = self.budget.unpriced
         calls = f"{count} call{'s' if count > 1 else ''} of models"
         held = (
-            "it is in no sum"
+            "no total includes it"
             if self.budget.cap_usd is None
-            else f"it is in no sum and not limited by `{self.budget.cap_name}`"
+            else f"no total includes it, and `{self.budget.cap_name}` does not limit it"
         )
         return f"the price of {calls} is not known, so {held}; set it with `prices:` in the suite"
 

@@ -230,7 +230,7 @@ class Run:
                 if self.admit is None or self._decision_without_run(case) is not None or await self.admit(case):
                     await self._run_between_hooks(index, case, hooks)
                 else:
-                    self._finish(index, case, _skipped("not run: not asked for", NotRun.NOT_ASKED), self.clock())
+                    self._finish(index, case, _skipped("not run: not requested", NotRun.NOT_ASKED), self.clock())
                 continue
             queue = iter(sorted(batch, key=_waits_for_another))
             while True:

@@ -269,8 +269,10 @@ def _unanswered_failure(envelope: Mapping[str, object], rows: tuple[AssertionRes
         return None
     requests = result.get("inputRequests")
     methods = [str(one.get("method")) for one in requests.values() if isinstance(one, dict)] if requests else []
-    asked = ", ".join(f"`{method}`" for method in dict.fromkeys(methods)) or "to be called again"
+    asked = ", ".join(f"`{method}`" for method in dict.fromkeys(methods))
     message = f"the call requires input: {asked}, and `client:` has no answer to that"
+    if not asked:
+        message = "the result is `input_required`, but it requests no input"
     return Failure(kind=FailureKind.ASSERTION, message=message)
 
 

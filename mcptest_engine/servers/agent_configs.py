@@ -374,7 +374,7 @@ def _command(
         try:
             folder = Path(text(cwd)).expanduser()
         except RuntimeError:
-            raise ValueError("`cwd` is in the home of a user that this machine does not know") from None
+            raise ValueError("`cwd` names the home of a user who does not exist on this machine") from None
         target["cwd"] = str((place.folder or place.path.parent) / folder)
     elif place.folder is not None:
         target["cwd"] = str(place.folder)

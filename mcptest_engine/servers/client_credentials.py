@@ -137,8 +137,8 @@ class ClientCredentials:
         """Whoever runs the server under test chose who is shown the secret: where that is not the server itself, it is said."""
         if not same_origin(httpx2.URL(endpoint), httpx2.URL(self._spec.url or "")):
             self.remarks.append(
-                f"had the client secret sent to the token endpoint {shown_url(endpoint)}, which is of another origin; "
-                f"set `token_endpoint` in the suite to decide that"
+                f"names the token endpoint {shown_url(endpoint)}, at another origin; the client secret was sent there; "
+                "set `token_endpoint` in the suite to choose it"
             )
 
     def _redact(self, text: str) -> str:

@@ -50,7 +50,7 @@ class HttpClient:
             auth.check_secrets_may_go(spec, with_token=True)
         fault = header_fault(spec.headers)
         if fault is not None:
-            raise cannot_start(spec, f"it could not be asked over HTTP: {fault}")
+            raise cannot_start(spec, f"its HTTP headers cannot be sent: {fault}")
         self._client = _client(spec, secure=parts.scheme == "https")
         self._keep_secret = spec.keep_secret
         self._kept: set[str] = set()

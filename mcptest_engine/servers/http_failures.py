@@ -72,7 +72,7 @@ def network_failure(
         return _closed(spec, where, answering=answering, opening=opening)
     # A faulty header or URL of ours, an OAuth provider, or what nobody thought of: the call must not wait for its timeout.
     said = spec.redact(_message(wrong)) or type(wrong).__name__
-    return CallFailed(ServerDied, f"could not be asked over HTTP: {said}")
+    return CallFailed(ServerDied, f"could not be reached over HTTP: {said}")
 
 
 def causes(wrong: BaseException) -> Iterator[BaseException]:
@@ -170,7 +170,7 @@ def _failure_of_cause(cause: BaseException, where: str, spec: ServerSpec) -> Cal
     if isinstance(cause, MemoryError):
         return out_of_memory()
     if isinstance(cause, ConnectionRefusedError):
-        at_proxy = "" if spec.http.proxy is None else f" by the proxy {shown_url(spec.http.proxy)}, asked for what is"
+        at_proxy = "" if spec.http.proxy is None else f" by the proxy {shown_url(spec.http.proxy)} for the server"
         return _unreached(f"connection refused{at_proxy}{where}", short="connection refused")
     if isinstance(cause, socket.gaierror):
         return _unreached(f"its host name was not found{where}")

@@ -211,7 +211,7 @@ class MessageReceiver:
         if not any(waiting):
             self._session.remarks.add_noise(line, at)
         for call in filter(None, waiting):
-            fault = "it came in an array of messages"
+            fault = "it is in an array of messages"
             self._session.failed(call, broken_answer(call.method, fault, self._clipped(line)))
 
     def _handle_request(self, message: dict[str, Any], *, size: int) -> None:

@@ -99,7 +99,7 @@ def with_assertions(text: str, *, short: bool, test: Pointer = ()) -> Converted:
     if not _reads_as(after, before, edits):
         for site in list(edits):
             if not _reads_as(_applied(body, {site: edits[site]}), before, [site]):
-                leave(site, "it would read differently")
+                leave(site, "the converted text would mean something else")
                 del edits[site]
         after = _applied(body, edits)
     if not _is_same_suite(tree.value, after, edits):

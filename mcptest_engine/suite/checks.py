@@ -206,7 +206,7 @@ class _TestChecks:
         self.assertions.finish()
         for group, (file, path, count) in self._groups.items():
             if count == 1 and self._merged.complete:
-                message = f"the group {quoted(group)} has only one test, so it groups nothing"
+                message = f"the group {quoted(group)} has only one test, so it has no effect"
                 others = [name for name in self._groups if name != group]
                 self._places.warn(
                     file, path, message, did_you_mean(group, others) or "add the other tests to the group"

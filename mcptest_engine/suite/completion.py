@@ -156,7 +156,7 @@ class _Proposals:
         if place.path and self._is_one_key() and there:
             return
         if self._offers.is_about_the_error_flag() and not there:
-            yield Item(_NO_ERROR, _NO_ERROR, "snippet", "The tool did not say that it failed.")
+            yield Item(_NO_ERROR, _NO_ERROR, "snippet", "The tool did not report an error.")
         needed = walk.required(self._schemas)
         known = walk.properties(self._schemas)
         if place.mode == "open" and place.after_dash and {"target", "matcher"} <= set(known) and not there:

@@ -30,7 +30,7 @@ _TARGETS = {
         ("result.content[0].text", "The text of the first part of the answer."),
         ("result.structuredContent", "The answer as data."),
         ("json", "The text of the answer, read as JSON."),
-        ("result.isError", "Whether the tool reports an error. Servers may leave it out if not."),
+        ("result.isError", "Whether the tool reports an error. It may be absent if not."),
         ("result.content", "All parts of the answer."),
     ),
     "resources": (
@@ -51,7 +51,7 @@ _TARGETS = {
         ("session.server_info", "The server info from the handshake."),
     ),
     "compositions": (
-        ("composition.ran", "Whether no node failed; skipped nodes are allowed."),
+        ("composition.ran", "True if no node failed. Skipped nodes are allowed."),
         ("composition.order", "The nodes in the order in which they started."),
         ("output", "The combined output."),
         ("nodes", "The nodes by id, each with `status`, `output` and `duration_ms`."),
@@ -68,7 +68,7 @@ _TARGETS = {
         ("cost.total", "The cost in US dollars."),
         ("turns", "The number of answers of the model."),
         ("stop", "Why the conversation ended: `end`, `max_turns`, `length`, `refusal` or `budget`."),
-        ("model", "The model that was asked."),
+        ("model", "The id of the model."),
         ("duration_ms", "The duration in milliseconds."),
     ),
     "prompts": (

@@ -170,7 +170,7 @@ class CompositionChecks:
         for index, parent in node.parents:
             if parent.id in known and parent.id not in used and parent.id != node.id:
                 message = f"`needs` names {quoted(parent.id)}, but nothing in the node uses its output"
-                hint = "it only affects the order; remove it if you do not need that"
+                hint = "it only sets the order: remove it if the order does not matter"
                 self._places.warn(file, (*node.path, "needs", index), message, hint)
             entry = node.data["needs"][index]
             if isinstance(entry, dict) and "default" in entry and not parent.optional:
@@ -226,7 +226,7 @@ class CompositionChecks:
         found = WHOLE.fullmatch(source.strip())
         hint = f'write a parent\'s output, such as `{below[-1]}: "${{search}}"`'
         if found is None:
-            self._places.tell(file, place, f"`{key}` is one template, found {quoted(source)}", hint)
+            self._places.tell(file, place, f"`{key}` must be one template, found {quoted(source)}", hint)
             return
         try:
             reference = parse_reference(found[1])
@@ -301,7 +301,7 @@ class CompositionChecks:
         """What a node says that has no effect beside something else that it says."""
         data = node.data
         if data.get("freeze") == "record" and self._in_ci:
-            message = "`freeze: record` is refused under CI, because what is recorded there is not saved"
+            message = "`freeze: record` is refused under CI, because recorded outputs are not saved there"
             hint = "commit the recorded output and write `freeze: golden`"
             self._places.tell(file, (*node.path, "freeze"), message, hint)
         if "max_concurrency" in data and "for_each" not in data:

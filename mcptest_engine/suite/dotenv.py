@@ -84,7 +84,7 @@ class _Reader:
     def _quoted(self, quote: str) -> str | None:
         quoted = _QUOTED[quote].match(self.text, self.at)
         if quoted is None:
-            self._warn(f"a value opens with {quote} and never closes")
+            self._warn(f"a value starts with {quote}, but does not end with it")
             self._skip(_LINE_END)
             return None
         self.at = quoted.end()

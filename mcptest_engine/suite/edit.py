@@ -337,7 +337,7 @@ def _mapping_of(text: str) -> dict[str, Any]:
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if not isinstance(value, dict):
-        raise EditRefused("a test is a mapping")
+        raise EditRefused("a test must be a mapping")
     return value
 
 

@@ -166,8 +166,8 @@ class _Reader:
         if first in _COMMENT_SIGNS:
             return _Fault(self.at, "this is not a JSON value", _NO_COMMENTS)
         if not first or (self._is_line and first == "\n"):
-            return _Fault(self.at, "the text ends where a value is expected")
-        return _Fault(self.at, f"`{_visible(first)}` stands where a value is expected")
+            return _Fault(self.at, "expected a value, found the end of the text")
+        return _Fault(self.at, f"expected a value, found `{_visible(first)}`")
 
     def _number(self, found: re.Match[str]) -> int | float:
         if found[2] is None and found[3] is None:
@@ -197,9 +197,9 @@ class _Reader:
         if wrong.msg.startswith("Unterminated") or self.text[wrong.pos : wrong.pos + 1] in ("\n", "\r"):
             return _Fault(start, 'a text has no closing `"`', "write `\\n` for the end of a line in a text")
         if wrong.msg.startswith("Invalid control"):
-            return _Fault(wrong.pos, "a control character in a text", "write it as an escape, such as `\\t`")
+            return _Fault(wrong.pos, "a text contains a control character", "write it as an escape, such as `\\t`")
         shown = self.text[wrong.pos : wrong.pos + 2]
-        return _Fault(wrong.pos, f"`{shown}` is not an escape of JSON", "write `\\\\` for a backslash")
+        return _Fault(wrong.pos, f"`{shown}` is not a JSON escape", "write `\\\\` for a backslash")
 
     def _items(self, opened: int, depth: int) -> tuple[list[Any], list[Any]]:
         items: list[Any] = []

@@ -151,7 +151,7 @@ def rename(text: str, renaming: Renaming, name: str) -> str:
     other = _entry_by_alias(body, renaming, was, now) if inside_texts else None
     if other is not None:
         raise EditRefused(
-            f"an alias brings the {renaming.kind} `{renaming.name}` into `{other}` as well, which would change with it",
+            f"an alias repeats the {renaming.kind} `{renaming.name}` in `{other}`, which would change too",
             hint="edit the names by hand",
         )
     return text[: len(text) - len(body)] + after
@@ -198,7 +198,8 @@ def _check_identifier(renaming: Renaming, name: str) -> None:
         raise EditRefused(f"another {renaming.kind} has this name")
     if renaming.is_unclear:
         raise EditRefused(
-            f"a jq program may mean the node `{renaming.name}` in a way of its own", hint="edit the names by hand"
+            f"a jq program may refer to the node `{renaming.name}`, and mcptest cannot rename it there",
+            hint="edit the names by hand",
         )
     if "-" in name and any(place.is_path for place in renaming.places):
         raise EditRefused("a name with `-` is not possible in a path such as `.nodes.NAME`", hint="edit it by hand")

@@ -99,7 +99,7 @@ _ITEM: tuple[Action, ...] = (
     Action(
         "review.next", "Next", "down", "screen.step(1)", "The next proposal, undecided.", False, where="review.item"
     ),
-    Action("review.wrap", "Wrap", "wrap", "wrap", "Long rows over several, or cut.", False, where="review.item"),
+    Action("review.wrap", "Wrap", "wrap", "wrap", "Wrap long rows, or cut them.", False, where="review.item"),
     Action(
         "review.previous", "Previous", "up", "screen.step(-1)", "The previous proposal.", False, where="review.item"
     ),

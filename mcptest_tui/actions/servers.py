@@ -105,7 +105,7 @@ _LISTS: tuple[Action, ...] = (
 _FORM: tuple[Action, ...] = (
     Action("call.send", "Send", "run", "send", "Send the call; invalid arguments are shown first.", where="form"),
     Action("call.save", "Save as test", "save", "screen.calls.save", "Save the call as a test.", where="form", palette=False),
-    Action("call.json", "JSON or form", "as text", "turn", "All arguments as one JSON text, and back.", where="form"),
+    Action("call.json", "JSON or form", "as text", "turn", "Edit all arguments as one JSON text, and back.", where="form"),
     Action(
         "call.complete", "Complete value", "complete", "screen.requests.complete",
         "Ask the server for values of this argument.", False, where="form",
@@ -133,7 +133,14 @@ _CHOICE: tuple[Action, ...] = (
 )
 _PART: tuple[Action, ...] = (
     Action(
-        "part.turn", "Send it empty", "mark", "turn", "Left out, or sent empty.", False, where="part", palette=False
+        "part.turn",
+        "Send it empty",
+        "mark",
+        "turn",
+        "Leave the field out, or send it empty.",
+        False,
+        where="part",
+        palette=False,
     ),
     Action("part.clear", "Leave it out", "no value", "clear", "", False, where="part", palette=False),
 )

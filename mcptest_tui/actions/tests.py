@@ -112,7 +112,14 @@ _SCREEN: tuple[Action, ...] = (
         "Show tests by models, if the suite has several.",
         idle="this suite has no test with several models",
     ),
-    Action("copy.menu", "Copy", "copy", "copying.pick", "Copy its command, name, text, request, response.", show=False),
+    Action(
+        "copy.menu",
+        "Copy",
+        "copy",
+        "copying.pick",
+        "Copy the test's command, name, text, request or response.",
+        show=False,
+    ),
     Action(
         "copy.repro",
         "Copy command",
@@ -145,7 +152,9 @@ _LIST: tuple[Action, ...] = (
         show=False,
         where="tests.list",
     ),
-    Action("list.close", "Fold", "left", "fold(True)", "Close the group, or go to it.", False, where="tests.list"),
+    Action(
+        "list.close", "Fold", "left", "fold(True)", "Close the group, or go to its heading.", False, where="tests.list"
+    ),
     Action("list.open", "Unfold", "right", "fold(False)", "Open the group.", show=False, where="tests.list"),
     Action(
         "list.close.all", "Fold all", "fold all", "fold_all(True)", "Close all blocks.", show=False, where="tests.list"
@@ -192,7 +201,9 @@ _JSON: tuple[Action, ...] = (
     Action("json.search", "Search", "find", "search", "Search keys and values.", where="json"),
     Action("json.next", "Next hit", "next", "hit(1)", "The next hit of the search.", show=False, where="json"),
     Action("json.previous", "Previous hit", "previous", "hit(-1)", "The previous hit.", show=False, where="json"),
-    Action("json.close", "Fold", "left", "fold(True)", "Close, or go out.", show=False, where="json"),
+    Action(
+        "json.close", "Fold", "left", "fold(True)", "Close the node, or go to its parent.", show=False, where="json"
+    ),
     Action("json.open", "Unfold", "right", "fold(False)", "Open.", show=False, where="json"),
     Action("json.close.all", "Fold all", "fold all", "fold_all(True)", "Close everything.", show=False, where="json"),
     Action(
@@ -201,10 +212,10 @@ _JSON: tuple[Action, ...] = (
     Action("json.peek", "Whole value", "details", "peek", "The whole value in a window.", where="json"),
     Action("json.choose", "Open", "choose", "choose", "Fold, load more, or show the value.", False, where="json"),
     Action("json.wrap", "Wrap", "wrap", "wrap", "Wrap long texts, or not.", show=False, where="json"),
-    Action("json.raw", "As text", "as text", "raw", "As text, and back.", show=False, where="json"),
+    Action("json.raw", "As text", "as text", "raw", "Show the value as text, and back.", show=False, where="json"),
 )
 _DIFF: tuple[Action, ...] = (
-    Action("diff.wrap", "Wrap", "wrap", "wrap", "Long rows over several, or cut.", where="diff"),
+    Action("diff.wrap", "Wrap", "wrap", "wrap", "Wrap long rows, or cut them.", where="diff"),
     Action(
         "diff.unfold",
         "Unfold",
@@ -232,12 +243,16 @@ _MATRIX: tuple[Action, ...] = (
     Action("matrix.left", "Previous model", "left", "column(-1)", "", show=False, where="matrix", palette=False),
     Action("matrix.right", "Next model", "right", "column(1)", "", show=False, where="matrix", palette=False),
     Action(
-        "matrix.choose", "Go to the test", "choose", "choose", "The test of the cell.", where="matrix", palette=False
+        "matrix.choose",
+        "Go to the test",
+        "choose",
+        "choose",
+        "Go to the test of the cell.",
+        where="matrix",
+        palette=False,
     ),
 )
-_TEXT: tuple[Action, ...] = (
-    Action("text.wrap", "Wrap", "wrap", "wrap", "Long rows over several, or cut.", where="text"),
-)
+_TEXT: tuple[Action, ...] = (Action("text.wrap", "Wrap", "wrap", "wrap", "Wrap long rows, or cut them.", where="text"),)
 ACTIONS: tuple[Action, ...] = (
     *_SCREEN,
     *_LIST,

@@ -254,7 +254,7 @@ class RowActions(Controller):
         self.action_open()
 
     def action_open(self) -> None:
-        """What it came to, where it is decided, or the suite."""
+        """The result if the test is decided, else the suite."""
         row = self._row()
         if row is None:
             if self._view.more:

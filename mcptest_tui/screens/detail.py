@@ -524,7 +524,7 @@ def _assertions(result: dict[str, Any]) -> list[dict[str, Any]]:
     found = _single(result.get("assertions"))
     for step in result.get("verify") or ():
         if isinstance(step, dict):
-            name = f"verify #{step.get('index', '')}  "
+            name = f"verify step {step.get('index', 0) + 1}  "
             found += [
                 {**item, "target": name + str(item.get("target", ""))} for item in _single(step.get("assertions"))
             ]

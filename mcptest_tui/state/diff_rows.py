@@ -151,7 +151,7 @@ def _rows_of(assertion: Mapping[str, object]) -> list[DiffRow]:
     name = matcher_name(assertion)
     expected = readable(expected_of(assertion))
     if "actual" not in assertion:
-        message = str(assertion.get("message") or "the target leads nowhere")
+        message = str(assertion.get("message") or "the target does not exist")
         return [DiffRow("note", message, None)]
     actual = readable(assertion["actual"])
     if name in EQUALITY:

@@ -178,7 +178,7 @@ class Field:
                 return json.loads(part) if part.startswith('"') and part.endswith('"') and len(part) > 1 else part
             return _integer(part) if kind == "integer" else _number(part)
         except ValueError as wrong:
-            raise ValueError(f"item {at}: {wrong}") from None
+            raise ValueError(f"item {at + 1}: {wrong}") from None
 
     @property
     def _takes_text(self) -> bool:

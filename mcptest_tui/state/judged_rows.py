@@ -96,7 +96,7 @@ def _path(rows: Sequence[Mapping[str, object]], at: int) -> Iterator[TextLine]:
     if not rows:
         return
     yield BLANK
-    yield line(("the way through the tree", "bold"), at=at)
+    yield line(("the path through the tree", "bold"), at=at)
     for place, row in enumerate(rows):
         answer = one_line(str(row.get("answer", "")), 20)
         score = number(row.get("score"))

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 OURS = ("engine", "workbench", "guardian")
 """What goes with the workbench: always there, and last in the list; the cursor stands on the first where nothing else runs."""
 ABOUT = {
-    "spare": "started ahead, so that the next run need not wait for it; ends after a while without one",
+    "spare": "started for the next run, which then starts faster; ends if none follows",
     "jq": "evaluates the jq filters of suites",
     "guardian": "ends all these processes if mcptest is killed",
-    "engine": "runs the tests and talks to the servers, so that the keys never wait for them",
+    "engine": "runs the tests and calls the servers, so that keys never wait",
     "workbench": "draws the screens and reads the keys",
 }
 """What it is there for, by its role, where its title does not say it."""

@@ -168,7 +168,7 @@ def reason_of(row: TestRow, stored: dict[str, Any] | None = None) -> str:
 def busy_text(row: TestRow) -> str:
     """What a busy test is doing: `running`, or what its verdict waits for."""
     if row.answered == "alone":
-        return "its server failed while other tests ran: to be run again alone, after them"
+        return "its server failed while other tests ran: it runs again alone, after them"
     return f"answered, waits for the server's list of {row.block}" if row.answered else WORDS[row.status]
 
 
@@ -308,7 +308,7 @@ def _assertion(assertion: Mapping[str, object], share: str, is_answered: bool) -
     if passed is False:
         limit = FOLDED if found else LIMIT
         yield line(("expected  ", "dim"), (_value(expected, limit), "expected"), at=4)
-        actual = ("nothing: the target leads nowhere", "actual") if "actual" not in assertion else None
+        actual = ("nothing: the target does not exist", "actual") if "actual" not in assertion else None
         yield line(("actual    ", "dim"), actual or (_value(assertion["actual"], limit), "actual"), at=4)
     if assertion.get("note"):
         yield line(safe(assertion["note"]), at=4)
@@ -618,7 +618,7 @@ def history_lines(past: Sequence[Mapping[str, Any]], now: float | None = None) -
             (spark(times), "running"),
             (f"   {took_shown(min(times))} to {took_shown(max(times))}", "dim"),
         ),
-        line(("came to  ", "dim"), *((mark(_verdict(item)), _verdict(item)) for item in reversed(past))),
+        line(("verdict  ", "dim"), *((mark(_verdict(item)), _verdict(item)) for item in reversed(past))),
     ]
     lines += _since(past)
     return [*lines, BLANK, *_past(past, now)]

@@ -349,7 +349,7 @@ def rest_question(state: Reviewing, choice: str) -> tuple[list[Item], str, list[
         if volatile:
             left.append(f"{counted(volatile, 'proposal')} of values that change from call to call")
     elif choice == REJECT:
-        lines.append("Proposals that were made on request are forgotten once it is written.")
+        lines.append("Proposals that were made on request are deleted by the write.")
     else:
         lines.append("They are proposed again the next time.")
     lines += (f"Left out: {told}." for told in left)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from mcptest_tui.state.agents import AgentsView
     from mcptest_tui.widgets.lines import Piece
 
-HELP = """What coding agents did in this workspace through `mcptest mcp-server`, newest first, as it happens: runs with what
-they came to, suites that came as text and have no result, and proposals for you to review. {agents.open} shows what a run came
-to; {agents.repro} copies the command that runs it again; {agents.edit} opens its suite; {agents.tests} goes to the test that
-failed; {agents.review} reviews what is proposed."""
+HELP = """What coding agents did in this workspace through `mcptest mcp-server`, newest first, as it happens: runs with
+their results, suites that came as text and have no result, and proposals for you to review. {agents.open} shows the result
+of a run; {agents.repro} copies the command that runs it again; {agents.edit} opens its suite; {agents.tests} goes to the
+test that failed; {agents.review} reviews the proposals."""
 OUTCOME, WHO = 14, 16
 WIDE = 64
 """Cells from which there is room for seconds."""
@@ -60,7 +60,7 @@ class AgentList(Lines):
     def _below(self) -> str:
         if not self.view.shown and self.view.rows:
             return "no run failed: ! shows everything"
-        return f"older runs were not looked through: {key_of('agents.older')} does" if self.view.more else ""
+        return f"older runs are not included: {key_of('agents.older')} adds them" if self.view.more else ""
 
     def rebuilt(self) -> None:
         """Other rows. Whoever looks at the top sees what comes there; elsewhere everything stays in its place."""
@@ -96,7 +96,7 @@ class AgentList(Lines):
 class AgentDetail(TextView):
     """All about the row under the cursor."""
 
-    PANE = "What it came to"
+    PANE = "Result"
     HELP = HELP
 
 

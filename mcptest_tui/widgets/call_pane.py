@@ -40,11 +40,11 @@ class CallPane(Sturdy, Vertical):
         &.-unsent > #call-line, &.-unsent > JsonTree { display: none; }
     }
     """
-    HELP = """One row for each argument, required ones in bold; what is in an object or a list stands below it. What is left
-    empty is not sent. A list of texts or numbers is typed as a, b; of other lists {call.item.add} adds an item and
-    {call.item.remove} removes it. {call.send} sends; JSON that is pasted fills the form, or the object that it is pasted into;
-    {call.json} shows all arguments as one JSON text, and back. What the server answers stands below; {call.save} keeps the
-    call as a test. {call.complete} asks the server for values, where it completes arguments of prompts and templates."""
+    HELP = """One row for each argument, required ones in bold; the members of an object or a list are below it. Empty
+    fields are not sent. Type a list of texts or numbers as a, b; in other lists {call.item.add} adds an item and
+    {call.item.remove} removes one. {call.send} sends; Pasted JSON fills the form, or the object that it is pasted into;
+    {call.json} shows all arguments as one JSON text, and back. The answer is shown below; {call.save} saves the call as a
+    test. {call.complete} asks the server for values, if it completes arguments of prompts and templates."""
 
     @dataclass
     class Sent(Message):

@@ -111,7 +111,7 @@ class CatalogList(Lines):
     }
     """
     HELP = """The tools, resources and prompts of the server. Required arguments come first, optional ones without a default
-    stand in brackets. ! marks a tool that destroys something, ~ one that changes something, ? a description with suspicious
+    are in brackets. ! marks a tool that destroys something, ~ one that changes something, ? a description with suspicious
     words. {catalog.open} opens the form for a call, {servers.details} the description; {servers.tab.next} changes the list.
     {test.propose} calls a tool and proposes a test of it. {server.subscribe} subscribes to a resource: it is marked
     when the server updates it. Lists that change are read again."""

@@ -45,8 +45,8 @@ class DiffView(Lines):
     }
     """
     PANE = "The difference"
-    HELP = """What was expected (-) and what came (+). {diff.sides} puts both side by side, {diff.wrap} wraps long rows,
-    {diff.unfold} shows the rows between that are the same."""
+    HELP = """The expected (-) and the actual value (+). {diff.sides} shows both side by side, {diff.wrap} wraps long rows,
+    {diff.unfold} shows the equal rows in between."""
     HAS_CURSOR = False
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name

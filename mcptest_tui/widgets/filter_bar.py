@@ -55,8 +55,9 @@ class FilterBar(Sturdy, Vertical):
         &.-asked #filter-words { display: block; }
     }
     """
-    HELP = """Type to see only some of the tests: any text, is:failed, tag:smoke, server:, tool:, file:, slow:>500; a - before
-    a part turns it round. {filter.complete} completes, {line.take} goes back to the list, {app.back} takes the filter away."""
+    HELP = """Type to see only some of the tests: any text, is:failed, tag:smoke, server:, tool:, file:, slow:>500; a -
+    before a part excludes what matches. {filter.complete} completes, {line.take} goes back to the list, {app.back} clears
+    the filter."""
 
     @dataclass
     class Changed(Message):

@@ -74,8 +74,9 @@ class GraphView(Lines):
     }
     """
     PANE = "The graph"
-    HELP = """Each row is a node below the nodes that it needs. Its bar is when it ran; the bars of the critical path, which the
-end waited for, stand out. {graph.open} shows a node's arguments, its output before and after the transform, and its calls."""
+    HELP = """Each row is a node below the nodes that it needs. Its bar shows when it ran. The bars of the critical path,
+which sets the total time, are highlighted. {graph.open} shows a node's arguments, its output before and after the
+transform, and its calls."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
@@ -151,7 +152,7 @@ end waited for, stand out. {graph.open} shows a node's arguments, its output bef
         """What the columns are, and over the bars the time that they stand for."""
         room = width - rails - names - 10
         bars = room // share if width >= NARROWEST_WITH_BARS and self._whole else 0
-        told = one_line(f"{'':<{rails}} {one_line('node', names):<{names}} {'took':>8}  what came", width - bars)
+        told = one_line(f"{'':<{rails}} {one_line('node', names):<{names}} {'took':>8}  result", width - bars)
         end = took_shown(self._whole)
         axis = f"0{end:>{bars - 1}}" if bars > len(end) + 1 else ""
         if bars >= WIDE_AXIS:

@@ -55,7 +55,7 @@ class JsonTree(Lines):
     }
     """
     PANE = "JSON"
-    HELP = """A value as a tree. The path of the cursor's node stands in the frame: it is what an assertion calls it.
+    HELP = """A value as a tree. The frame shows the path of the node under the cursor, as an assertion writes it.
     {json.assert} adds an assertion for the value, {json.value} copies it, {json.target} copies its path,
     {json.search} searches, {json.raw} shows everything as text."""
 

@@ -53,8 +53,8 @@ class MatrixView(Lines):
     }
     """
     PANE = "The matrix"
-    HELP = """Each row is a test, each column a model. A cell shows what the test came to with the model, its score or
-how many of its runs passed, and what it cost. {matrix.choose} goes to the test."""
+    HELP = """Each row is a test, each column a model. A cell shows the verdict with the model, the score or the number
+of runs that passed, and the cost. {matrix.choose} goes to the test."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)

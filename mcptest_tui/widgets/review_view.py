@@ -36,10 +36,10 @@ LONGEST_ABOUT = 1_000
 LEAST_ABOUT = 12
 """So much of what a proposal changes comes before the place of the test."""
 LEAST_TOLD = 5
-HELP = """Proposals, one by one. - is what stands in the suite, + what is proposed. {review.accept} accepts, {review.reject}
-rejects, {review.skip} leaves it for another time, and the next undecided one is shown; {review.next} and
+HELP = """Proposals, one by one. - marks the text of the suite, + the proposed text. {review.accept} accepts,
+{review.reject} rejects, {review.skip} leaves it for later; each then shows the next undecided one. {review.next} and
 {review.previous} look at others without deciding. {review.edit} changes the text before it is accepted. Nothing is written
-until {review.write}. {review.undo} takes a decision back, and {review.unwrite} the last write."""
+until {review.write}. {review.undo} undoes a decision, and {review.unwrite} the last write."""
 
 
 class ReviewView(TextView, inherit_bindings=False):

@@ -71,13 +71,13 @@ class RowList(Lines):
     }
     """
     PANE = "The list of tests"
-    HELP = """Every test of the open suites. The marks: passed, failed, inconclusive (!), skipped (~), not run yet.
-    Behind a name: c cached, + new; a flaky test passed only after a failed attempt. Before the time: what the test demands
-    (answered, valid, shape, value), and the share of wrong answers that it noticed in the last `mcptest mutate`. The time is
-    the test's own, without what it waited behind an earlier call.
-    "waits": a save concerns it and did not start it, since it acts or spends; {run.this} runs it. "waits for tools/list":
-    the tool has answered, and the server has not listed its tools yet. "runs again alone": its server ended or hung while other
-    tests ran, so it is run once more, after them."""
+    HELP = """Every test of the open suites. The marks: passed, failed, inconclusive (!), skipped (~), not run yet. Behind a
+    name: c cached, + new; a flaky test passed only after a failed attempt. Before the time: how much the test demands
+    (answered, valid, shape, value), and the share of wrong answers that it noticed in the last `mcptest mutate`. The time
+    excludes waiting for an earlier call. "waits": a save affects the test, but does not start it, because it changes
+    something or costs money; {run.this} runs it. "waits for tools/list": the tool has answered, but the server has not
+    listed its tools yet. "runs again alone": its server ended or hung while other tests ran, so it is run once more, after
+    them."""
 
     @dataclass
     class Folded(Message):

@@ -50,11 +50,10 @@ class TrafficList(Lines):
     }
     """
     HELP = """All messages from and to servers, of runs and by hand: requests folded with their responses ({traffic.pairs}
-    shows them apart), notifications, lines of stderr, and noise on stdout. The time is the call's own, without what it waited
-    behind an earlier one; an open message shows both. Filters: method:tools/call  server:demo  is:error
-    is:open  slow:>100  process:4711  test:name. is:spare shows the messages of spare servers before a run takes them.
-    {traffic.headers} shows the status and the headers of the HTTP response in which a message came;
-    {traffic.again} makes a call again."""
+    shows them apart), notifications, lines of stderr, and noise on stdout. The time excludes waiting for an earlier call;
+    an open message shows both times. Filters: method:tools/call  server:demo  is:error is:open  slow:>100  process:4711
+    test:name. is:spare shows the messages of spare servers before a run uses them. {traffic.headers} shows the status and
+    the headers of the HTTP response in which a message came; {traffic.again} makes a call again."""
 
     def __init__(self, traffic: Traffic, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)

@@ -380,7 +380,7 @@ def test_a_cap_that_held_nothing_is_named(record_of, models):
     record = record_of({"servers": {"s": {"command": json.loads(shed())}}, "agents": tests}, max_cost_usd=0.01)
     (warning,) = record.warnings
     assert warning.startswith(
-        "the price of 1 call of models is not known, so it is in no sum and not limited by `--max-cost`"
+        "the price of 1 call of models is not known, so no total includes it, and `--max-cost` does not limit it"
     )
 
 

@@ -53,7 +53,7 @@ LONG = (
             None,
         ),
         ({"subset": {"a": {"b": 1}, "l": [1, 2]}}, {"a": {"b": 2}, "l": [1]}, None, None),
-        ({"not": {"exact": True}}, True, {"exact": True}, "expects what it ruled out"),
+        ({"not": {"exact": True}}, True, {"exact": True}, "expects the value that it excluded"),
         ({"exists": False}, 1, {"exists": True}, None),
         (
             {"all-of": [{"type": "integer"}, {"lt": 5}]},

@@ -254,4 +254,4 @@ compositions:
         ["a", "1", "$0.02", "7"], ["list", "1", "$0.00", "0"], ["b", "4", "$0.08", "28"]
     ]  # fmt: skip
     assert "  expected $0.10 and 35 tokens, at most $0.03 and 35 tokens" in lines
-    assert "  over the budget, which will stop it: max_cost_usd" in lines
+    assert "  over the budget, which ends the composition: max_cost_usd" in lines

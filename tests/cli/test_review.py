@@ -574,7 +574,7 @@ def test_tests_that_need_arguments_come_first_with_what_the_tool_takes(mcptest: 
     assert list(items) == ["a book", "empty", "unclear", "wrong"]
     assert items["empty"]["arguments"] == ["`book_id` (string, required): The id of the book."]
     assert [item["needs_arguments"] for item in items.values()] == [False, True, False, False]
-    assert items["unclear"]["loosens"] == "any error then counts as the refusal"
+    assert items["unclear"]["loosens"] == "any error then counts as a refusal"
     assert items["a book"]["notes"] == ["`book_id` is what `list_books` returned"]
     assert "no book has the id ; replace them" in items["empty"]["why"]
     shown = mcptest("review", "--diff").stdout

@@ -57,7 +57,7 @@ def test_what_a_call_does_not_say_of_its_costs_may_be_over_any_cap(
     test = run({"nodes": [spend(**usage)], "budget": budget}).tests[0]
     assert test.failure is not None
     assert (test.verdict, test.failure.kind) == (Verdict.FAIL, FailureKind.BUDGET)
-    assert test.message == f"budget {next(iter(budget))}: a call reported its use, but {told}"
+    assert test.message == f"budget {next(iter(budget))}: a call reported its usage, but {told}"
 
 
 def test_what_a_call_does_not_say_of_its_tokens_may_be_over_the_cap_of_a_node(run: Run) -> None:

@@ -110,7 +110,7 @@ def test_an_element_that_fails_ends_the_fan_out_with_its_index(run: Run, log: Pa
     )
     nodes = nodes_of(record)
     assert nodes["each"]["status"] == "err"
-    assert nodes["each"]["message"] == "item 2: the tool reported an error: not yet"
+    assert nodes["each"]["message"] == "item [2]: the tool reported an error: not yet"
     assert [call["status"] for call in nodes["each"]["calls"]] == ["ok", "ok", "err"]
     assert (nodes["after"]["status"], nodes["after"]["output"], nodes["after"]["duration_ms"]) == (
         "skipped",
@@ -525,7 +525,7 @@ def test_a_loop_over_its_own_cap_fails_its_node(run: Run, log: Path) -> None:
     told = nodes_of(run({"nodes": nodes}))
     assert [told[name]["message"] for name in "abc"] == [
         "the calls of the loop cost $0.6, over `loop.max_cost_usd: 0.5`",
-        "item 1: the calls of the loop took 18 tokens, over `loop.max_tokens: 16`",
+        "item [1]: the calls of the loop took 18 tokens, over `loop.max_tokens: 16`",
         "the cost of the calls of the loop is unknown, and may exceed `loop.max_cost_usd: 0.5`",
     ]
     assert [call[0] for call in calls_in(log)].count("start") == 3 + 4 + 1

@@ -79,7 +79,7 @@ def test_the_tool_that_pays_twice_is_found_and_nothing_else(mcptest: Command, ex
     tests = json.loads(done.stdout)["tests"]
     failed = {test["name"]: test["failure"]["message"] for test in tests if test["verdict"] != "pass"}
     assert failed == {
-        "a lost answer does not pay twice": "verify #0 (bob paid once): assertion 1, line 22 "
+        "a lost answer does not pay twice": "verify step 1 (bob paid once): assertion 1, line 22 "
         "(`result.structuredContent.balance`) failed: expected `90`, got `80`"
     }
     assert not any("flaky" in test for test in tests)

@@ -135,7 +135,7 @@ def test_absent_entries_are_null_in_the_record():
     answer = {**ANSWER, "result": {"content": [{"text": "a"}, {}]}}
     told = row("result.content[*].text", {"each": {"type": "string"}}, answer)
     assert told.actual == ["a", None]
-    assert told.message.endswith("element 1 does not exist: `result.content[1]` is an empty object")
+    assert told.message.endswith("element [1] does not exist: `result.content[1]` is an empty object")
 
 
 def test_judging_changes_neither_answer_nor_assertions():
@@ -204,7 +204,7 @@ def test_an_entry_too_many_that_lacks_the_target_is_told_in_those_words() -> Non
     """Nothing was expected there, and nothing is there: the two are not the same."""
     envelope = {"result": {"b": [{"d": 1}, {"e": 1}]}, "error": None, "duration_ms": 1}
     (row,) = judge_assertions([{"target": "result.b[*].d", "matcher": {"exact": [1]}}], envelope)
-    told = "expected no further entry, got one that leads to nothing: `result.b[1]` has `e`"
+    told = "expected no further entry, got one in which the target does not exist: `result.b[1]` has `e`"
     assert row.message == f"assertion 1 (`result.b[*].d`) failed: differs at `[1]`: {told}"
 
 

@@ -137,7 +137,7 @@ FAILS = [
     ({"not": {"not": {"exact": 1}}}, 2, '`not: {"exact":1}` must not hold, but it does: it is `2`'),
     ({"all-of": [{"gt": 0}, {"lt": 5}]}, 7, "`7` is not less than `5`"),
     ({"any-of": []}, 1, "none of 0 holds: "),
-    ({"each": {"each": {"gt": 0}}}, [[1], [1, 0]], "element 1: element 1: `0` is not greater than `0`"),
+    ({"each": {"each": {"gt": 0}}}, [[1], [1, 0]], "element [1]: element [1]: `0` is not greater than `0`"),
     ({"each": {"gt": 0}}, {"a": 1}, 'expected an array, got an object, `{"a":1}`'),
     ({"some": {"gt": 0}}, [], "no element fits: the array is empty"),
     ({"some": {"gt": 0}}, "ab", 'expected an array, got a string, `"ab"`'),
@@ -206,7 +206,7 @@ UNJUDGED = [
     ({"length": {"gt": 2}}, 7, "which have a length, got a number, `7`"),
     ({"each": {"contains": "error"}}, "error", 'expected an array, got a string, `"error"`'),
     ({"some": {"contains": "error"}}, "error", 'expected an array, got a string, `"error"`'),
-    ({"each": {"gt": 5}}, [7, "9"], 'element 1: expected a number, got a string, `"9"`'),
+    ({"each": {"gt": 5}}, [7, "9"], 'element [1]: expected a number, got a string, `"9"`'),
     ({"some": {"gt": 5}}, [1, "9"], "none of 2 elements fits"),
     ({"any-of": [{"gt": 50}, {"lt": 0}]}, "99", "none of 2 holds"),
     ({"any-of": [{"exact": 1}, {"gt": 0}]}, "99", "none of 2 holds"),
@@ -259,7 +259,7 @@ def test_not_sees_a_member_that_no_element_has(why):
     """A misspelt name below a star; where only some lack it, those are judged that have it."""
     value = {"content": [{"text": "error"}, {"text": "fine"}, {}]}
     misspelt = resolve(parse_target("content[*].txet"), value)
-    told = "element 0 does not exist: `content[0]` has `text`; did you mean `text`?"
+    told = "element [0] does not exist: `content[0]` has `text`; did you mean `text`?"
     for matcher in ({"not": {"contains": "error"}}, {"not": {"not": {"contains": "error"}}}):
         assert why(matcher, misspelt) == told
     assert why({"some": {"not": {"contains": "error"}}}, misspelt) == told
@@ -269,14 +269,14 @@ def test_not_sees_a_member_that_no_element_has(why):
     assert "none of 2 elements fits" in why({"some": {"not": {"contains": "error"}}}, errors)
     found = resolve(parse_target("content[*].text"), value)
     assert why({"not": {"contains": "lost"}}, found) is None
-    assert "could not be judged: element 2 does not exist" in why({"not": {"schema": {}}}, found)
+    assert "could not be judged: element [2] does not exist" in why({"not": {"schema": {}}}, found)
 
 
 def test_not_sees_misspelt_paths_behind_a_star(why):
     """The same rule for every element."""
     value = {"items": [{"a": {"b": 1}}, {}]}
     lost = resolve(parse_target("items[*].x.b"), value)
-    assert why({"not": {"some": {"exact": 1}}}, lost) == "element 0 does not exist: `items[0]` has `a`"
+    assert why({"not": {"some": {"exact": 1}}}, lost) == "element [0] does not exist: `items[0]` has `a`"
     missing = resolve(parse_target("items[*].a"), value)
     assert why({"not": {"some": {"exact": 1}}}, missing) is None
 
@@ -284,11 +284,11 @@ def test_not_sees_misspelt_paths_behind_a_star(why):
 def test_each_fails_on_an_absent_entry_whatever_is_asked_of_it(why):
     entries: Any = resolve(parse_target("a[*].b"), {"a": [{"b": 1}, {"c": 2}]})
     for matcher in ({"gt": 0}, {"not": {"exact": 1}}, {"exists": False}, {"any-of": [{"exact": 1}, {"exists": False}]}):
-        assert why({"each": matcher}, [entries[1]]) == "element 0 does not exist: `a[1]` has `c`"
-    assert why({"each": {"gt": 0}}, entries) == "element 1 does not exist: `a[1]` has `c`"
+        assert why({"each": matcher}, [entries[1]]) == "element [0] does not exist: `a[1]` has `c`"
+    assert why({"each": {"gt": 0}}, entries) == "element [1] does not exist: `a[1]` has `c`"
     assert why({"some": {"gt": 0}}, entries) is None
     assert why({"exact": [1, None]}, entries) == "differs at `[1]`: expected `null`, got nothing: `a[1]` has `c`"
-    assert why({"schema": {}}, entries) == why({"jq": "true"}, entries) == "element 1 does not exist: `a[1]` has `c`"
+    assert why({"schema": {}}, entries) == why({"jq": "true"}, entries) == "element [1] does not exist: `a[1]` has `c`"
 
 
 def test_the_pointer_leads_to_the_first_place_that_differs():

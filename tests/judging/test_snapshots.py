@@ -103,7 +103,7 @@ def test_an_update_refuses_a_second_value_of_the_same_name(path):
     assert compared("two", 1) is None
     assert compared("one", 3) is None  # the same assertion, judged again
     each = compared("three", [3, 3, 4], {"each": {"snapshot": {"name": "y"}}})
-    assert each.startswith("element 2: the snapshot `y` has one value")
+    assert each.startswith("element [2]: the snapshot `y` has one value")
     assert compared("four", [5, 5], {"each": {"snapshot": {"name": "z"}}}) is None
     store.save()
     assert read_snapshots(path) == {"x": 3, "y": 3, "z": 5}

@@ -115,7 +115,7 @@ def test_equal_questions_get_their_answers_in_order_and_no_more_than_there_are(m
         (question(system="be brief"), "the system prompt has changed: recorded ``, asked `be brief`"),
         (question(tools=(WEATHER,)), "the tools offered have changed (new: `get_weather`)"),
         (question(max_tokens=7), "`max_tokens` has changed"),
-        (question(variant="2"), "it was asked fewer times when it was recorded"),
+        (question(variant="2"), "the recording has fewer answers to this question"),
         (
             question("how cold is it?", system="be brief"),
             "the system prompt has changed: recorded ``, asked `be brief`; the prompt has changed",

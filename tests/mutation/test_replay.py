@@ -215,7 +215,7 @@ def test_a_stale_answer_is_that_of_another_call_of_the_tool(shop: Shop) -> None:
 
 
 def test_a_step_of_verify_has_mutants_of_its_own(shop: Shop) -> None:
-    steps = [one for one in shop.report["mutants"] if one.get("answer_of") == "verify #1"]
+    steps = [one for one in shop.report["mutants"] if one.get("answer_of") == "verify step 1"]
     assert {one["status"] for one in steps} == {"killed", "survived"}
 
 

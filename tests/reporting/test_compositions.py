@@ -234,9 +234,12 @@ def test_the_item_of_a_fan_out_that_failed_is_shown_with_its_args(build: Any) ->
         },
     ]
     test = build.test(
-        "c", "fail", kind=TestKind.COMPOSITION, trace=trace(node("e", "err", calls=calls, message="item 1: no", item=1))
+        "c",
+        "fail",
+        kind=TestKind.COMPOSITION,
+        trace=trace(node("e", "err", calls=calls, message="item [1]: no", item=1)),
     )
-    assert graph_lines(test) == ["node `e`: item 1: no", '  args: {"n": "two"} (item 1)']
+    assert graph_lines(test) == ["node `e`: item [1]: no", '  args: {"n": "two"} (item [1])']
 
 
 def test_what_a_node_called_when_kept_from_running_is_told_as_for_every_other(build: Any) -> None:

@@ -480,5 +480,5 @@ def test_a_wait_for_another_call_stands_under_the_name_and_counts_for_no_rank(bu
     """The script sorts by what is a test's own time."""
     waits = build.test("waits", duration_ms=919.0, behind={"ms": 906.0, "tool": "stock_report"})
     record = build.record(waits, build.test("slow", duration_ms=910.0))
-    assert "919ms, 906ms of it behind stock_report" in page_of(record)
+    assert "919ms, 906ms of it waiting for stock_report" in page_of(record)
     assert data.columns(record, {test.id: test.id for test in record.tests})["own"] == [13.0, 910.0]

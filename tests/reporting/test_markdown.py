@@ -83,4 +83,4 @@ def test_a_run_in_which_nothing_was_checked_has_no_green_mark(build):
 
 def test_a_wait_for_another_call_stands_beside_the_time(build):
     waits = build.test("waits", duration_ms=919.0, behind={"ms": 906.0, "tool": "stock_report"})
-    assert "| 919ms, 906ms of it behind stock\\_report |" in markdown(build.record(waits))
+    assert "| 919ms, 906ms of it waiting for stock\\_report |" in markdown(build.record(waits))

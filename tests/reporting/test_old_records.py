@@ -90,5 +90,5 @@ def test_a_step_that_failed_is_told_once_in_a_record_without_the_parts_of_messag
         assertions=(row,),
     )
     test = build.test("a", "fail", failure=replace(words, message=step.summary), assertions=(), verify=(step,))
-    assert [reason.text for reason in reasons(test)] == [f"verify #0 (stock): {row.message}"]
+    assert [reason.text for reason in reasons(test)] == [f"verify step 1 (stock): {row.message}"]
     assert failed_server(test) == "other"

@@ -182,7 +182,7 @@ def test_steps_of_verify_are_spans(build):
     """A further call after the deciding one."""
     step = VerifyResult(index=0, server="demo", verdict=Verdict.PASS, duration_ms=2.0, name="balance", tool="get")
     found = spans(build.record(build.test("a", verify=(step,))))
-    assert by_name(found, "verify #0 (balance)")["attributes"]["tool.name"] == "get"
+    assert by_name(found, "verify step 1 (balance)")["attributes"]["tool.name"] == "get"
 
 
 def test_a_long_value_is_cut_and_says_so(build):

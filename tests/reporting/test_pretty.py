@@ -120,6 +120,6 @@ def test_what_waited_for_another_call_is_not_among_the_slowest(build):
     tests += [build.test("slow", duration_ms=890.0), build.test("slow too", duration_ms=1100.0, behind=behind)]
     assert pretty(build.record(*tests)).split("slowest\n")[1].splitlines()[:3] == [
         "    890ms  slow",
-        "     1.1s  slow too  (895ms of it behind stock_report)",
+        "     1.1s  slow too  (895ms of it waiting for stock_report)",
         "",
     ]

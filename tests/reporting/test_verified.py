@@ -97,7 +97,7 @@ def verified(build: Any) -> RunRecord:
         ),
         failing(
             "nobody may look",
-            of_step(refused, f"verify #0 (balance): {AUTH}"),
+            of_step(refused, f"verify step 1 (balance): {AUTH}"),
             step(0, "fail", message=AUTH, failure=refused),
         ),
         failing(
@@ -137,7 +137,7 @@ def test_the_record_says_what_was_verified_and_reads_it_back(verified: RunRecord
 def test_each_failure_of_a_step_is_told_once(name: str, verified: RunRecord) -> None:
     """The test's message and the step's own are the same words."""
     text = render(name, verified, RenderOptions(agent_budget=4000)).text
-    told = text.count("verify #1 (balance is 90): assertion 1")
+    told = text.count("verify step 2 (balance is 90): assertion 1")
     if name in {"minimal", "agent", "gitlab"}:  # the first reason of each test
         assert told == 1
     else:  # with JUnit's attribute beside its text

@@ -120,7 +120,8 @@ tools:
     )
     assert (test.verdict, test.output, test.assertions) == ("fail", None, ())
     assert test.message == (
-        "verify #1 (nothing moved): assertion 1, line 10 (`result.structuredContent.transfers`) failed: expected `0`, got `1`"
+        "verify step 2 (nothing moved): "
+        "assertion 1, line 10 (`result.structuredContent.transfers`) failed: expected `0`, got `1`"
     )
     assert verdicts(test) == ["inconclusive"]
 
@@ -139,7 +140,7 @@ tools:
 """)
     )
     assert (test.verdict, verdicts(test), test.flaky) == ("pass", ["fail", "pass"], True)
-    assert "verify #0 (balance): assertion 1" in (test.attempts[0].message or "")
+    assert "verify step 1 (balance): assertion 1" in (test.attempts[0].message or "")
 
 
 def test_what_is_verified_follows_the_attempt_that_decides_and_no_other(record_of: RecordOf, ledger: Ledger) -> None:
@@ -207,7 +208,7 @@ tools:
     assert too_late.failure is not None
     assert too_late.failure.kind == "timeout"
     assert (twice.verdict, verdicts(twice)) == ("fail", ["fail", "fail"])
-    assert "verify #0 (balance)" in (twice.message or "")
+    assert "verify step 1 (balance)" in (twice.message or "")
 
 
 def test_a_duration_is_told_in_microseconds_at_most(record_of: RecordOf, ledger: Ledger) -> None:

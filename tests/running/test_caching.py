@@ -255,7 +255,7 @@ def test_what_came_after_a_change_that_was_replayed_is_not_kept(record_of: Recor
     first = record_of(suite(adds, LISTS_NOTHING), cache=True)
     assert [(test.cached, test.verdict) for test in first.tests] == [(True, Verdict.PASS), (False, Verdict.PASS)]
     assert first.warnings == (
-        'tests after "adds" are not cached: it may change what they see, and was not called in this run or did not answer',
+        'tests after "adds" are not cached: it may change their results, and it was not called or did not answer in this run',
     )
     assert record_of(suite(adds, LISTS_NOTHING), cache=True).totals.cached == 1
 
@@ -275,7 +275,7 @@ def test_what_a_server_said_that_had_to_be_started_again_is_not_kept(
     """It has forgotten what it was told, and nothing in a key speaks of that."""
     tests = ("{ name: dies, tool: die }", LOOK)
     record = record_of(suite(*tests), cache=True, workers=1)
-    assert record.warnings == ('not cached: tests of server "s", which had to be started again during the run',)
+    assert record.warnings == ('not cached: tests of server "s", which was restarted during the run',)
     assert record_of(suite(*tests), cache=True, workers=1).totals.cached == 0
 
 
@@ -334,7 +334,7 @@ def test_a_damaged_or_foreign_file_counts_as_not_there(
     unreadable.mkdir()
     record = record_of(text, cache=True)
     assert (record.totals.cached, record.totals.passed) == (0, len(DAMAGES) + 1)
-    assert record.warnings[0] == f"cannot be read and is ignored: {len(DAMAGES) + 1} cached results"
+    assert record.warnings[0] == f"not used: {len(DAMAGES) + 1} cached results that cannot be read"
     unreadable.rmdir()
     record_of(text, cache=True)
     assert record_of(text, cache=True).totals.cached == len(DAMAGES) + 1

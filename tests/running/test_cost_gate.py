@@ -78,7 +78,7 @@ def test_a_test_that_the_baseline_does_not_know_adds_to_the_run_and_is_told() ->
     told, over = regression(run(a_test("a", 0.1, 10), a_test("new", 0.1, 1)), gate(run(a_test("a", 0.1, 10))))
     assert over
     assert told is not None
-    assert told.endswith("; the baseline does not know 1 test of it")
+    assert told.endswith("; not in the baseline: 1 test")
 
 
 @pytest.mark.parametrize("unknown_before", [True, False])

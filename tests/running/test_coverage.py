@@ -241,7 +241,7 @@ def test_a_server_that_never_lists_is_not_waited_for_for_ever(
     assert told(record) == [
         (
             "coverage: tools could not be counted, so the floor of 10 % is missed: "
-            'server "here" did not give its lists within 0.2 s'
+            'server "here" did not answer the list requests within 0.2 s'
         )
     ]
 

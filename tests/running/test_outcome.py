@@ -238,7 +238,7 @@ tools:
         "c": ("pass", None),
         "d": ("fail", "tool_error"),
     }
-    assert record.tests[0].message == f"verify #0 (down): {DOWN}"
+    assert record.tests[0].message == f"verify step 1 (down): {DOWN}"
 
 
 _TARGETS = st.sampled_from(

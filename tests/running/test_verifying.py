@@ -58,7 +58,8 @@ tools:
     assert test.failure.kind is FailureKind.ASSERTION
     assert test.message == test.failure.message
     assert test.message == (
-        "verify #1 (wrong on purpose): assertion 1, line 9 (`result.structuredContent.transfers`) failed: expected `9`, got `3`"
+        "verify step 2 (wrong on purpose): "
+        "assertion 1, line 9 (`result.structuredContent.transfers`) failed: expected `9`, got `3`"
     )
     data = json.loads(json.dumps(record.to_json()))
     assert record_fault(data) is None
@@ -89,11 +90,11 @@ tools:
     def words(line: int) -> str:
         return f"assertion 1, line {line} (`result.structuredContent.transfers`) failed: expected"
 
-    assert fails.message == f"{words(7)} `7`, got `1`; verify #0 (balance): {words(8)} `8`, got `1`"
+    assert fails.message == f"{words(7)} `7`, got `1`; verify step 1 (balance): {words(8)} `8`, got `1`"
     assert times_out.failure is not None
     assert times_out.failure.kind is FailureKind.TIMEOUT
     assert times_out.message == (
-        f'server "s" did not answer "tools/call" within 100 ms; verify #0 (balance): {words(12)} `8`, got `1`'
+        f'server "s" did not answer "tools/call" within 100 ms; verify step 1 (balance): {words(12)} `8`, got `1`'
     )
     assert only.message == f"{words(15)} `7`, got `1`"
     assert [step.verdict for step in only.verify] == ["pass"]
@@ -119,7 +120,7 @@ tools:
     assert (test.verify[1].request, test.verify[1].output) == (None, None)
     assert test.failure is not None
     assert test.failure.kind is FailureKind.SERVER
-    assert test.failure.message.startswith('verify #0 (crash): server "s" exited with code 4')
+    assert test.failure.message.startswith('verify step 1 (crash): server "s" exited with code 4')
     assert "the vault is on fire" in (test.failure.stderr_tail or "")
     assert later.verdict == "pass"
     assert {server.name: server.restarts for server in record.servers} == {"s": 1, "t": 0}
@@ -159,7 +160,7 @@ tools:
         {"method": "prompts/get", "params": {"name": "greet", "arguments": {"who": "you"}}},
     ]
     assert [step.verdict for step in test.verify] == ["fail", "pass"]
-    assert (test.message or "").startswith("verify #0 (resources/read): the server answered error -32601")
+    assert (test.message or "").startswith("verify step 1 (resources/read): the server answered error -32601")
 
 
 def test_a_misspelt_tool_in_a_step_gets_the_nearest_name(record_of: RecordOf, ledger: Ledger) -> None:
@@ -201,7 +202,7 @@ tools:
     tool: balance
     verify: [{{ name: look, tool: balance, expect: {{ max_response_tokens: {{ budget: 1, mode: warn }} }} }}]
 """)
-    assert record.warnings == ("n: verify #0 (look): response token budget exceeded: 8 > 1 (max_response_tokens)",)
+    assert record.warnings == ("n: verify step 1 (look): response token budget exceeded: 8 > 1 (max_response_tokens)",)
 
 
 async def heard(fifo: Path) -> None:

@@ -246,7 +246,7 @@ def test_a_server_that_asks_without_end_and_does_not_read_fills_no_memory(
         ('{"jsonrpc":"2.0","result":{}}', "it has no `id`"),
         ('{"jsonrpc":"2.0","id":$ID,"result":{"x":NaN}}', "it is not JSON: NaN is not a JSON value"),
         ('{"jsonrpc":"2.0","id":$ID,"result":{}', "it is not JSON: Expecting"),
-        ('[{"jsonrpc":"2.0","id":$ID,"result":{}}]', "it came in an array of messages"),
+        ('[{"jsonrpc":"2.0","id":$ID,"result":{}}]', "it is in an array of messages"),
     ],
 )
 def test_a_malformed_answer_fails_its_call_at_once_with_the_line(

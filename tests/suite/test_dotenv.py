@@ -86,7 +86,7 @@ def test_look_ups_work_unquoted_and_in_double_quotes(text: str, value: str) -> N
     [
         ("A=1\nnonsense\nB=2", "expected NAME=value", Span(2, 1)),
         ("A=1\n  1X=2", "expected NAME=value", Span(2, 3)),
-        ("A=1\nB='open", "a value opens with ' and never closes", Span(2, 3)),
+        ("A=1\nB='open", "a value starts with ', but does not end with it", Span(2, 3)),
         ("A=1\n\nB='x' y", "text after the closing quote is ignored", Span(3, 6)),
     ],
 )

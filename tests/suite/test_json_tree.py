@@ -69,7 +69,7 @@ def test_what_the_standard_library_refuses_is_refused_with_its_place(text: str) 
         ("[1 // one\n]", "expected `,` or `]`, found `/`", "JSON has no comments"),
         ('{"a": 1 # one\n}', "expected `,` or `}`, found `#`", "JSON has no comments"),
         ("[] // none", "more text follows the value of the file", "JSON has no comments"),
-        ("[1,\u00a02]", "`\\xa0` stands where a value is expected", None),
+        ("[1,\u00a02]", "expected a value, found `\\xa0`", None),
         ("[1\u00a0]", "expected `,` or `]`, found `\\xa0`", None),
         (
             f'{{"{"k" * 1000}": 1, "{"k" * 1000}": 2}}',

@@ -84,15 +84,15 @@ def some(matcher: dict[str, Any], context: Context) -> Judge:
 
 
 def _none_holds(count: int, first: Reason) -> Mismatch:
-    return Mismatch(message=f"none of {count} elements fits; element 0: {first().message}")
+    return Mismatch(message=f"none of {count} elements fits; element [0]: {first().message}")
 
 
 def _absent_at(index: int, entry: Absent) -> Mismatch:
-    return Mismatch(message=f"element {index} {absent(entry).message}", pointer=f"/{index}")
+    return Mismatch(message=f"element [{index}] {absent(entry).message}", pointer=f"/{index}")
 
 
 def _at(index: int, reason: Reason) -> Mismatch:
     mismatch = reason()
     return Mismatch(
-        message=f"element {index}: {mismatch.message}", pointer=f"/{index}{mismatch.pointer}", diff=mismatch.diff
+        message=f"element [{index}]: {mismatch.message}", pointer=f"/{index}{mismatch.pointer}", diff=mismatch.diff
     )

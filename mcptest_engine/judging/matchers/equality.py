@@ -76,7 +76,9 @@ def unequal(expected: object, actual: object, difference: Difference | None = No
     words = _sides(difference.expected, difference.actual)
     if difference.expected is NOTHING and isinstance(difference.actual, Absent):
         # The list of a target with a wildcard: it has an entry more, and that one lacks what the target asks for.
-        words = f"expected no further entry, got one that leads to nothing: {difference.actual.explanation}"
+        words = (
+            f"expected no further entry, got one in which the target does not exist: {difference.actual.explanation}"
+        )
     message = f"differs at `{show_place(difference.pointer)}`: {words}"
     return Mismatch(message=message, pointer=difference.pointer, diff=unified_diff(expected, actual))
 

@@ -34,7 +34,7 @@ def negated(matcher: dict[str, Any], context: Context) -> Judge:
             if len(lost) < len(actual):  # else nothing is named as the last segment says
                 lost = [index for index in lost if not actual[index].parent_resolves]
             if lost:
-                return because(f"element {lost[0]} does not exist: {actual[lost[0]].explanation}", f"/{lost[0]}")
+                return because(f"element [{lost[0]}] does not exist: {actual[lost[0]].explanation}", f"/{lost[0]}")
         reason = inner(actual)
         if reason is not None:
             if isinstance(reason, Unjudged) and not isinstance(actual, Absent):

@@ -57,7 +57,7 @@ def absent_entry(values: object) -> Reason | None:
         return None
     index, entry = values.first_absent
     return Unjudged(
-        lambda: Mismatch(message=f"element {index} does not exist: {entry.explanation}", pointer=f"/{index}")
+        lambda: Mismatch(message=f"element [{index}] does not exist: {entry.explanation}", pointer=f"/{index}")
     )
 
 

@@ -183,7 +183,7 @@ class _Question:
             if _text(self.told.get(name)) != _text(asked.told.get(name))
         ]
         if not found and self.told.get("variant") != asked.told.get("variant"):
-            found.append("it was asked fewer times when it was recorded")
+            found.append("the recording has fewer answers to this question")
         return "; ".join(found) or "the question has changed"
 
     def _turn_unlike(self, asked: _Question) -> str:

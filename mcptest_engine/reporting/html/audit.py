@@ -58,7 +58,7 @@ def block(record: RunRecord) -> Html:
     missing = tag("p", f"Not recorded: {', '.join(unknown)}.", class_="note") if unknown else None
     fold = tag(
         "details",
-        tag("summary", "All that the run recorded of it"),
+        tag("summary", "Everything that the run recorded about this"),
         facts_list(known),
         missing,
         tag("h3", "Servers") if record.servers else None,

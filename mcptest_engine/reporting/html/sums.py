@@ -51,7 +51,7 @@ def foot(record: RunRecord) -> Html:
     """What this file is, and what it is not."""
     what = (
         f"A report of the run {name_text(record.run_id)}, made by mcptest {name_text(record.mcptest_version)} "
-        f"from its record ({SCHEMA_VERSION}) and nothing else. Its verdicts and its provenance are the run's own."
+        f"from its record ({SCHEMA_VERSION}) alone."
     )
     trust = (
         "This file is complete in itself: it loads nothing, sends nothing, and runs no script out of the data it shows. "
@@ -92,7 +92,7 @@ def _hooks(record: RunRecord) -> Html | None:
     rows = [_hook_row(hook, names.get(hook.test or "", "")) for hook in failed_first]
     more = len(record.hooks) - len(rows)
     left = tag("p", f"{more:,} more hooks passed; the run record has them.", class_="note") if more else None
-    heads = ("Hook", "Command", "Around", "Came to", "Time")
+    heads = ("Hook", "Command", "Around", "Result", "Time")
     return section("hooks", "Hooks", plain_table("Hooks that ran", heads, rows, numbers=1), left)
 
 
@@ -128,7 +128,7 @@ def _effects(record: RunRecord) -> Html | None:
     rows = sorted(record.effects.calls, key=lambda row: -CLASSES.index(row.tool_class))
     table = plain_table(
         "Calls of tools",
-        ("Tool", "Server", "Class", "Came to", "Decided by", "Arguments", "Calls"),
+        ("Tool", "Server", "Class", "Decision", "Decided by", "Arguments", "Calls"),
         [_effect(row) for row in rows[:NAMES_SHOWN]],
         numbers=1,
     )

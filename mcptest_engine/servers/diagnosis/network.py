@@ -59,7 +59,7 @@ async def check_network(spec: ServerSpec, tell: Tell, *, seconds: float) -> bool
         return False
     if proxy is not None:
         whose = "`http.proxy`" if spec.http.proxy is not None else "the environment"
-        told = f"asked through {shown_url(proxy)}, which {whose} names; the next layers are the proxy's"
+        told = f"requests go through {shown_url(proxy)}, as {whose} says; the next checks are of the proxy"
         tell(Check(layer="proxy", name="proxy", status=Status.OK, detail=told))
         parts = urlsplit(proxy)
     host = parts.hostname or ""

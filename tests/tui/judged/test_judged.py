@@ -75,7 +75,7 @@ async def test_every_kind_of_judgement_tells_its_reasons_and_its_costs(workbench
         assert is_safe(pilot.app)
         text = await looked_at(pilot, "a summary (near)", "answer", "answered")
         assert "checkout-api failed" in text
-        text = await looked_at(pilot, "by a tree", "result", "the way through the tree")
+        text = await looked_at(pilot, "by a tree", "result", "the path through the tree")
         assert "yes" in text
         assert "It is put plainly." in text
         text = await looked_at(pilot, "by a jury", "result", "3 of 3 jurors pass")

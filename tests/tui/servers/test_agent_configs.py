@@ -235,7 +235,7 @@ def test_a_folder_in_the_home_of_nobody_is_a_problem_of_its_entry(machine):
     found = machine.find()
     assert [server.name for server in found.servers] == ["b"]
     assert [told.message for told in found.problems] == [
-        "`a`: `cwd` is in the home of a user that this machine does not know"
+        "`a`: `cwd` names the home of a user who does not exist on this machine"
     ]
 
 

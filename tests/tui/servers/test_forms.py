@@ -340,7 +340,7 @@ def test_what_is_wrong_inside_is_told_at_its_row():
     assert form.check() == {"customer.name": 'required; "" is an empty text', "lines": "required"}
     form.named("lines").add_item(0)
     typed(form, **{"customer.name": "Ada", "customer.address.city": "", "lines[0].sku": "ab", "counts": "1, two"})
-    assert form.check_whole() == {"counts": "item 1: `two` is not a whole number"}
+    assert form.check_whole() == {"counts": "item 2: `two` is not a whole number"}
     form.named("counts").raw = "1, -2"
     assert form.check_whole() == {
         "lines[0].sku": '"ab" does not match "^[A-Z]+$"',

@@ -58,7 +58,7 @@ def test_spellings_of_people(text, value):
         ("{a: b}", "1:5: `b` is not a value; a text needs quotes"),
         ('{"a": 1', "1:1: this `{` is never closed"),
         ("[1 2]", "1:4: expected `,` or `]`"),
-        ("", "1:1: the text ends where a value is expected"),
+        ("", "1:1: expected a value, found the end of the text"),
         ("{}\n}", "2:1: expected the end of the text"),
         ("'abc", "1:1: this text is never closed"),
         ("[" * 500, "1:202: nested too deeply"),

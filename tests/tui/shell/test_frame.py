@@ -416,7 +416,7 @@ async def test_a_broken_session_is_said_and_ignored(workbench, demo, place):
     path.parent.mkdir(parents=True)
     path.write_text("{", encoding="utf-8")
     async with workbench() as pilot:
-        await until(pilot, lambda: "starting afresh" in text_of(pilot.app))
+        await until(pilot, lambda: "starting without it" in text_of(pilot.app))
 
 
 async def test_a_persons_keys_are_taken_and_problems_told(workbench, demo):

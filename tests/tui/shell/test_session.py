@@ -38,7 +38,7 @@ def test_a_broken_or_newer_session_is_ignored_and_said(place):
         file.path.parent.mkdir(parents=True, exist_ok=True)
         file.path.write_text(text, encoding="utf-8")
         assert file.load() == {}
-        assert "starting afresh" in file.complaint
+        assert "starting without it" in file.complaint
 
 
 def test_the_settings_alone_decide_which_theme_is_on(place, monkeypatch):

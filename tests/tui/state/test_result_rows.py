@@ -205,7 +205,7 @@ def test_a_target_that_leads_nowhere_says_so():
         verdict="fail",
         assertions=[{"target": "result.x", "matcher": {"exact": 1}, "passed": False, "message": "no `x`"}],
     )
-    assert "nothing: the target leads nowhere" in shown(row)
+    assert "nothing: the target does not exist" in shown(row)
 
 
 def test_a_server_that_fails_is_told_with_its_last_words():
@@ -286,11 +286,11 @@ def test_what_waited_for_another_call_is_no_slow_test_and_its_tool_no_slow_tool(
     result = store.rows[b].result
     assert result is not None
     headline = text(result_lines(store.rows[b], result, None, "")).partition("\n")[0]
-    assert headline.startswith("✓ passed   919 ms, 906 ms of it behind a")
+    assert headline.startswith("✓ passed   919 ms, 906 ms of it waiting for a")
     assert headline.endswith(", 13 ms its own")  # the time in the list
     assert took_text(7.0, {"ms": 6.5, "tool": "a"}) == "<1 ms", "that of the list, though a short wait is not told"
     past = {"run_id": "1", "started_at": "2026-11-01T10:00:00Z", **result}
-    assert "919 ms  906 ms of it behind a" in text(history_lines([past]))
+    assert "919 ms  906 ms of it waiting for a" in text(history_lines([past]))
     later = store_of(item("b"))
     later.remember({b: ["pass", 919.0, "d", result["behind"]]})
     assert later.rows[b].own_ms == 13.0
@@ -418,7 +418,7 @@ def test_a_history_tells_since_when_a_test_fails():
     ]
     lines = text(history_lines(past)).split("\n")
     assert lines[0].startswith("took     ▁▄█")
-    assert lines[1] == "came to  ✓✗✗"
+    assert lines[1] == "verdict  ✓✗✗"
     assert lines[2].startswith("failing  since 2026-11-02")
     assert len(lines) == 7
 

@@ -276,7 +276,7 @@ async def test_a_history_grows_with_every_run_also_where_it_was_asked_for_before
         await ran(pilot, "r")
         held.set_result(None)
         await asked
-        await until(pilot, lambda: "came to  ✗✗" in text_of(pilot.app))
+        await until(pilot, lambda: "verdict  ✗✗" in text_of(pilot.app))
         assert "failing  since" in text_of(pilot.app)
         pilot.app.go("edit")  # what ends while another screen is shown is there as well
         await pilot.pause()
@@ -284,7 +284,7 @@ async def test_a_history_grows_with_every_run_also_where_it_was_asked_for_before
         pilot.app.runs.start(None, [row(pilot, "broken").id])
         await until(pilot, lambda: row(pilot, "broken").result is not before and not pilot.app.runs.progress.busy)
         pilot.app.go("tests")
-        await until(pilot, lambda: "came to  ✗✗✗" in text_of(pilot.app))
+        await until(pilot, lambda: "verdict  ✗✗✗" in text_of(pilot.app))
 
 
 async def c_copies_the_command_that_runs_the_test(pilot):

@@ -105,7 +105,7 @@ async def test_the_cursor_stays_on_the_nodes_between_headings_and_legend(workben
         assert graph.selected is graph.nodes[-1]
         await pilot.press("g", "k")
         assert graph.selected is graph.nodes[0]
-        assert re.search(r"node +took +what came +0( +[\d.]+ m?s){1,2} *│", text_of(pilot.app))
+        assert re.search(r"node +took +result +0( +[\d.]+ m?s){1,2} *│", text_of(pilot.app))
         assert "critical path: sets the total time" in text_of(pilot.app)
 
 

@@ -65,7 +65,7 @@ async def test_only_what_reads_is_started_by_a_change_of_the_suite(
         }
         assert sum(bool(row.waits) for row in store.rows.values()) == 4
         key = "^r" if mode == "all" else "r"  # in the editor, a letter would be typed
-        assert f"4 tests wait for {key}: they act or spend" in text_of(pilot.app)
+        assert f"4 tests wait for {key}: they change something or cost money" in text_of(pilot.app)
         pilot.app.go("tests")
         assert calls(place) == ["read_note"]
         pilot.app.runs.start(None, [row.id for row in store.rows.values() if row.name in ("it destroys", "it changes")])

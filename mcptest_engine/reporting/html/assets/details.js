@@ -11,7 +11,7 @@ function testBody(test) {
     factsList([
       ["Kind", test.kind], ["Server", test.server], ["Tool", test.tool], ["Case", test.case], ["Model", test.model],
       ["Scorer", test.scorer],
-      ["Took", duration(test.duration_ms)], ["Behind", test.behind ? `${duration(test.behind.ms)} of it behind ${test.behind.tool || test.behind.method}` : ""], ["Began", `+${duration(Math.round(test.started_offset_ms))}`],
+      ["Took", duration(test.duration_ms)], ["Waited", test.behind ? `${duration(test.behind.ms)} of it waiting for ${test.behind.tool || test.behind.method}` : ""], ["Began", `+${duration(Math.round(test.started_offset_ms))}`],
       ["Strength", test.strength && `${test.strength}${test.mutation_score === undefined ? "" : `; noticed ${Math.floor(test.mutation_score * 100 + 1e-9)} % of wrong answers`}`],
       ["Where", test.line > 0 ? `${test.file}:${test.line}` : test.file], ["Tags", (test.tags || []).join(", ")],
       ["Answered", test.cached ? "from the result cache; no server was asked" : ""],

@@ -333,7 +333,7 @@ def _hidden(so_far: Conversation) -> list[str]:
         return []
     first = lost[0]
     more = f", and {counted(len(lost) - 1, 'more call')} got no answer" if len(lost) > 1 else ""
-    return [f"the model was told that `{first.name}` failed: {first.error}{more}"]
+    return [f"the call of `{first.name}` got no answer: {first.error}{more}"]
 
 
 def _without_price(so_far: Conversation) -> str | None:

@@ -117,7 +117,7 @@ class RunServices:
         if shown is not value:  # jq cuts off what it quotes, and half a secret is not known as one
             try:
                 await self._run_program(partial(run_program, program, shown))
-                told = "it fails because of a secret"
+                told = "it fails on a value that contains a secret"
             except (JqProgramError, JqRunError) as wrong:
                 told = wrong.message
         raise ComputeError(show_text(self.redact(told)))
@@ -140,7 +140,7 @@ class RunServices:
     def frozen(self, node: NodeTrace, call: Call) -> Mapping[str, Any]:
         """The answer that was kept of a call. Raises: NotFrozen."""
         if self._freezer is None:
-            raise NotFrozen("`freeze: golden`: there is no place with saved results", "run it with mcptest run")
+            raise NotFrozen("`freeze: golden`: no saved results are available here", "run it with mcptest run")
         return self._freezer.get(self._case.snapshot_name, self._row, node, call)
 
     def freeze(self, node: NodeTrace) -> None:
@@ -212,7 +212,8 @@ def _unsaid(trace: Trace) -> str | None:
     calls = [call for node in trace.nodes for call in node.calls]
     if trace.tripped is not None or not caps or not calls or any(call.usage.said for call in calls):
         return None
-    return f'no call reported its cost (`_meta["{USAGE}"]`), so nothing counts for `{"` and `".join(caps)}`'
+    have = "has" if len(caps) == 1 else "have"
+    return f'no call reported its cost (`_meta["{USAGE}"]`), so `{"` and `".join(caps)}` {have} no effect'
 
 
 def _ended(case: Case, row: Row, trace: Trace, outcome: Outcome) -> Outcome:

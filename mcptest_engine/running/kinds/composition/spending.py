@@ -149,7 +149,7 @@ class Spending:
         calls, they = ("the calls of all cases", "all cases") if self.of_all else ("the calls", "it")
         if self._unknown:
             told, most = ("price", self.max_cost_usd) if self.tripped == "max_cost_usd" else ("tokens", self.max_tokens)
-            return f"{self.tripped}: a call reported its use, but no {told}, so the total may exceed {most}"
+            return f"{self.tripped}: a call reported its usage, but no {told}, so the total may exceed {most}"
         if self.tripped == "max_cost_usd":
             return f"max_cost_usd: {calls} cost ${float(self._cost)}, over ${self.max_cost_usd}"
         if self.tripped == "max_tokens":

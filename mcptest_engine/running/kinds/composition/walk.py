@@ -349,7 +349,7 @@ class Walk:
                     outputs[index] = await self._called(node, by_id, item=(index, element))
                 except Exception as wrong:
                     if isinstance(wrong, _Failed):
-                        wrong.item, wrong.message = index, f"item {index}: {wrong.message}"
+                        wrong.item, wrong.message = index, f"item [{index}]: {wrong.message}"
                     failures.append((index, wrong))
                     raise
 

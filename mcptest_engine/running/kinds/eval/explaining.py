@@ -113,7 +113,7 @@ def planned_gradings(
             if isinstance(row.written, dict) and ("criteria" in row.written or "tree" in row.written):
                 rubric = row.written
             subject = case.subject or ""
-            answer = f"what came of `{names.get(subject, subject)}`"
+            answer = f"the result of `{names.get(subject, subject)}`"
             planned = PlannedGrading(case.name, answer, tuple(_lines(rubric)), row.threshold, deferred=case.deferred)
             yield _judged(planned, rubric, row.judge, models, prices, None)
         for target, asked in _judge_matchers(case):
@@ -172,11 +172,11 @@ def _answer(candidate: Candidate) -> str:
     if candidate.output is not None:
         return f"the literal output ({counted(len(candidate.output), 'character')})"
     if candidate.call is not None:
-        return f"what `{candidate.call['tool']}` of `{candidate.call['server']}` answers"
+        return f"the answer of `{candidate.call['tool']}` of server `{candidate.call['server']}`"
     agent = candidate.agent
     assert agent is not None
     over = f" with the tools of {', '.join(f'`{name}`' for name in agent.servers)}" if agent.servers else ""
-    return f"what {'a model' if agent.model is None else f'`{agent.model}`'} answers{over}, in at most {agent.max_turns} turns"
+    return f"the answer of {'a model' if agent.model is None else f'`{agent.model}`'}{over}, in at most {agent.max_turns} turns"
 
 
 def _read(written: object) -> Rubric | None:
