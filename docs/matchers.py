@@ -1,6 +1,6 @@
 """The table of all matchers. `python docs/matchers.py` writes `reference/matchers.md` from it.
 
-Every row carries an example, a value it holds for, one it does not, and the words it then says; a test runs them all.
+Every row carries an example, a value that it holds for, one that it does not hold for, and the message; a test runs them all.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ MATCHERS = strict_schema()["$defs"]["Matcher"]["properties"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One matcher: `example` is YAML for `matcher:`, `holds` and `fails` are values, `message` what it says of `fails`.
+    """One matcher: `example` is YAML for `matcher:`, `holds` and `fails` are values, `message` is the message for `fails`.
 
-    `more` is what the description of the language, which the page begins with, leaves out.
+    `more` is what the description of the key, which comes first on the page, does not say.
     """
 
     name: str
@@ -193,8 +193,8 @@ NUMBERS_AND_SHAPE = (
         name="exists",
         shape="boolean",
         more=(
-            "`true`: the target leads somewhere (null is something). `false`: it leads nowhere. The target `error` "
-            "leads somewhere only when the server answered with an error."
+            "`true`: the target exists, even if it is null. `false`: it does not exist. The target `error` exists only if the "
+            "server answered with an error."
         ),
         example="exists: false",
         holds=...,
@@ -221,13 +221,13 @@ COMPOSED = (
         name="not",
         shape="matcher",
         more=(
-            "Where the matcher cannot judge the value, `not` fails with the reason: a number matcher or `length` on "
-            "another type, `regex`, `starts-with` and `ends-with` on what is no string, `each` and `some` on what is "
-            "no array, a regular expression or jq program that fails or takes too long, a snapshot that is not stored. "
-            "Null is such another type. Every other matcher judges every type: `not: {contains: error}` holds for `7`. "
-            "On a target that leads nowhere `not` holds only if all but the last segment lead somewhere: an absent "
-            "`isError` is fine, a misspelt `result.contnet[0].text` is not, nor is `result.content[*].txet`, a member "
-            "that no element has."
+            "Where the matcher cannot judge the value, `not` fails with the reason: a number matcher or `length` "
+            "on another type, `regex`, `starts-with` and `ends-with` on a value that is not a string, `each` and "
+            "`some` on a value that is not an array, a regular expression or jq program that fails or takes too "
+            "long, a snapshot that is not stored. Null is another type too. Every other matcher judges every "
+            "type: `not: {contains: error}` holds for `7`. On a target that does not exist, `not` holds only if "
+            "everything but the last segment exists: an absent `isError` is fine, a misspelt "
+            "`result.contnet[0].text` is not, nor is `result.content[*].txet`, a member that no element has."
         ),
         example="not: {contains: error}",
         holds="all good",
@@ -355,8 +355,8 @@ A target is a path into the answer: `result` and `error` as the server sent them
 | `result["any key"]` | a member whose name has dots, spaces or brackets |
 | `result.content[*].text` | of every element; gives a list |
 
-A path that leads nowhere is *absent*, which is not null: `exact: null` fails, and `exists: false` holds. The message of every
-other matcher names what is there instead: ``does not exist: `result` has `content`, `isError`; did you mean `content`?``
+A path that does not exist is *absent*, which is not null: `exact: null` fails, and `exists: false` holds. The message of every
+other matcher names what exists instead: ``does not exist: `result` has `content`, `isError`; did you mean `content`?``
 """
 
 
@@ -391,7 +391,7 @@ Holds for {_value(entry.holds)}, not for {_value(entry.fails)}:
 
 
 def _value(value: Any) -> str:
-    return "a target that leads nowhere" if value is ... else f"`{json.dumps(value, ensure_ascii=False)}`"
+    return "a target that does not exist" if value is ... else f"`{json.dumps(value, ensure_ascii=False)}`"
 
 
 if __name__ == "__main__":

@@ -309,8 +309,8 @@ def test_a_token_endpoint_of_another_origin_that_the_server_named_is_remarked_up
     (remark,) = asyncio.run(_remarks_of_a_session(realm.url, oauth()))
     where = realm.token_endpoint.replace("127.0.0.1", "localhost")
     assert remark == (
-        f'server "api" had the client secret sent to the token endpoint {where}, which is at another origin; '
-        "set `token_endpoint` in the suite to decide that"
+        f'server "api" names the token endpoint {where}, at another origin; the client secret was sent there; '
+        "set `token_endpoint` in the suite to choose it"
     )
 
 

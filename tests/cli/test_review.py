@@ -201,7 +201,7 @@ def test_a_changed_snapshot_waits_and_the_run_says_so(
     manifest = tmp_path / "manifest.yml"
     manifest.write_text(manifest.read_text().replace("operational", "degraded"))
     ran = mcptest("run")
-    assert "1 snapshot change waits: mcptest review" in ran.stdout + ran.stderr
+    assert "1 snapshot change needs review: mcptest review" in ran.stdout + ran.stderr
     (item,) = json.loads(mcptest("review", "--snapshots", "--diff", "--format", "json").stdout)["items"]
     assert (item["suite"], item["line"], item["tests"]) == ("mcptest.yml", 5, ["status"])
     assert (item["before"], item["after"]) == (

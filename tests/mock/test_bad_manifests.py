@@ -272,8 +272,8 @@ def test_every_problem_is_told_at_once_in_the_order_of_the_file(tmp_path):
         ('{"tools": [}', "s.json:1:12: it is not JSON: Expecting value"),
         ('{"tool": []}', 's.json: no list of tools found\n  a snapshot is `{"tools": […]}`, as'),
         ('{"result": {"tools": 5}}', "s.json: no list of tools found\n  at /result/tools"),
-        ('{"tools": [{"description": "x"}]}', "s.json: tool #0 has no name\n  at /tools/0"),
-        ('[{"name": "a"}, 5]', "s.json: tool #1 is not an object\n  at /1"),
+        ('{"tools": [{"description": "x"}]}', "s.json: tool 1 has no name\n  at /tools/0"),
+        ('[{"name": "a"}, 5]', "s.json: tool 2 is not an object\n  at /1"),
         ('[{"name": "a"}, {"name": "a"}]', 's.json: duplicate tool "a"\n  at /1/name'),
     ],
 )

@@ -422,7 +422,7 @@ def test_a_plan_starts_nothing_and_asks_nobody(mcptest: Run, folder: Folder) -> 
     assert folder.asked("good") == 0
     assert "  scorer  good (exec): ./good.sh\n" in done.stdout
     assert "  rubric  brief (weight 2)\n          kind (weight 1)\n" in done.stdout
-    assert "  judge   gpt-5-mini, a jury of 3; passes from 0.8\n  calls   3 calls, about " in done.stdout
+    assert "  judge   gpt-5-mini, a jury of 3; passes at 0.8\n  calls   3 calls, about " in done.stdout
     assert re.search(r"^total: 1 call of scorers, 3 calls of judges$", done.stdout, re.MULTILINE)
     as_json = json.loads(mcptest("eval", "--explain", "--reporter", "json").stdout)
     assert [one["test"] for one in as_json["gradings"]] == ["e", "judged"]
@@ -433,7 +433,7 @@ def test_a_plan_counts_the_jurors_that_can_be_asked(mcptest: Run, folder: Folder
     judge = {"models": ["gpt-5-mini", "claude-a", "gpt-5"], "guarded": True}
     folder.suite({}, {"name": "judged", "output": "a", "rubric": "kind", "judge": judge})
     done = mcptest("eval", "--explain", OPENAI_API_KEY="sk-none")
-    assert "  judge   gpt-5-mini, claude-a, gpt-5, a jury of 3, asked in both orders; passes from 0.7\n" in done.stdout
+    assert "  judge   gpt-5-mini, claude-a, gpt-5, a jury of 3, asked in both orders; passes at 0.7\n" in done.stdout
     assert re.search(r"^total: 0 calls of scorers, 4 calls of judges$", done.stdout, re.MULTILINE)
     (grading,) = json.loads(mcptest("eval", "--explain", "--reporter", "json").stdout)["gradings"]
     assert grading["judge"] == judge

@@ -198,7 +198,7 @@ async def test_only_the_newest_are_looked_through_until_more_are_asked_for(workb
         app = await watching(pilot)
         screen = await listed(pilot)
         assert len(screen.view.shown) == 2
-        assert "older runs were not looked through" in text_of(app)
+        assert "older runs are not included" in text_of(app)
         await pilot.press("G", "enter")
         await until(pilot, lambda: len(screen.view.shown) == 5)
         assert not app.agents.view.unseen

@@ -54,7 +54,7 @@ def test_of_many_wrong_names_the_first_are_told_and_how_many_more_there_are(own)
     keymap = checked({**dict.fromkeys(names, "f5"), "run.this": "r"})
     assert keymap.keys == {"run.this": "r"}
     assert len(keymap.problems) == len(keymap.wrong) == 21
-    assert keymap.problems[-1] == 'no action "wrong20", and 1,979 more names of no action'
+    assert keymap.problems[-1] == 'no action "wrong20", and none for 1,979 more names'
 
 
 @pytest.mark.parametrize(

@@ -308,7 +308,7 @@ def test_the_call_that_hangs_is_shown_as_running_and_not_the_one_that_was_answer
     store.apply_many([{"event": "case.answered", "run": "u1", "id": id_of("hangs"), "waits_for": "alone"}])
     assert statuses(store) == {"quick": "pass", "hangs": "queued", "waits": "running"}
     hangs = store.rows[id_of("hangs")]
-    assert "to be run again alone" in busy_text(hangs)
+    assert "it runs again alone" in busy_text(hangs)
     assert RowList(TreeRows())._badges(hangs) == " runs again alone"
 
 
