@@ -6,7 +6,11 @@ from mcptest_tui.actions import Action
 
 ACTIONS: tuple[Action, ...] = (
     Action(
-        "agents.open", "Open", "choose", "row.open", "The result of the run; a proposal in Review; a suite in Edit."
+        "agents.open",
+        "Open",
+        "choose",
+        "row.open",
+        "Open the run's result, the proposal in Review, or the suite in Edit.",
     ),
     Action(
         "agents.repro",
@@ -17,9 +21,9 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("agents.edit", "Edit", "edit", "row.edit", "The suite in the editor."),
     Action(
-        "agents.tests", "In Tests", "go to the test", "row.in_tests", "Go to the failed test, or the suite, in Tests."
+        "agents.tests", "In Tests", "go to the test", "row.in_tests", "Go to the failed test or the suite, in Tests."
     ),
-    Action("agents.review", "Review", "review", "row.review", "Review its proposals, or all."),
+    Action("agents.review", "Review", "review", "row.review", "Review the proposals of the run, or all."),
     Action("agents.failures", "Failures only", "failures only", "failures", "Show only failed runs, or all."),
     Action("agents.older", "Older", "older", "older", "Show older runs too.", show=False),
     Action("agents.again", "Reload", "reload", "look_again", "Read the workspace again.", show=False),

@@ -376,10 +376,10 @@ def counts_text(reviews: Reviews, width: int) -> Content:
     elif files:
         why, then = "nothing written yet: ", f"{key_of('review.write')} writes {counted(len(files), 'file')}"
     elif state.unwritten:
-        why, then = "nothing written yet: ", f"{key_of('review.write')} forgets what was rejected"
+        why, then = "nothing written yet: ", f"{key_of('review.write')} deletes the rejected proposals"
     else:
         then = (
-            f"{key_of('review.unwrite')} takes the last write back"
+            f"{key_of('review.unwrite')} undoes the last write"
             if reviews.can_undo
             else f"nothing is written before {key_of('review.write')}"
         )

@@ -152,7 +152,7 @@ class Deciding(Controller):
         if self._state.undo() is None:
             self.workbench.messages.show(
                 "nothing was decided yet"
-                + (f"; {key_of('review.unwrite')} takes the last write back" if self.workbench.reviews.can_undo else "")
+                + (f"; {key_of('review.unwrite')} undoes the last write" if self.workbench.reviews.can_undo else "")
             )
             return
         self._writing.is_asked = False
