@@ -183,7 +183,7 @@ class OpenMessage(Controller):
             return
         other = row.answer or row.asked
         if other is None or not self._rows.go_to(other):
-            self.workbench.messages.show("there is no other side")
+            self.workbench.messages.show("there is no request or response to this message")
 
 
 class MessageActions(Controller):
@@ -258,7 +258,7 @@ class MessageActions(Controller):
                 whole_answer = json.loads(await self._body(row.answer))
                 answer = {name: whole_answer[name] for name in ("result", "error") if name in whole_answer}
             except (EngineError, ValueError, RecursionError, TypeError):
-                self.workbench.messages.show("the response is too large to propose anything of it", "warning")
+                self.workbench.messages.show("the response is too large for a proposal", "warning")
 
         from mcptest_tui.screens.save_test import SaveTest
         from mcptest_tui.screens.servers import ServersScreen
