@@ -113,7 +113,8 @@ def _members(cls: type[Any], scope: dict[str, Any]) -> Iterator[_Member]:
         inner = annotation.removesuffix(" | None").removeprefix("tuple[").removesuffix(", ...]")
         kind, encode, decode = module.get(inner), "{}", "{}"
         if isinstance(kind, type) and issubclass(kind, Enum):
-            scope[inner], encode, decode = kind, "{}.value", f"{inner}({{}})"
+            # `_value_` is `value` without a call of Python code
+            scope[inner], encode, decode = kind, "{}._value_", f"{inner}({{}})"
         elif isinstance(kind, type) and issubclass(kind, JsonObject):
             scope[inner], encode, decode = kind, "{}.to_json()", f"{inner}.from_json({{}})"
         if annotation.startswith("tuple["):

@@ -95,7 +95,9 @@ class Redactor:
         if len(text) < SHORTEST_PATTERN:
             return text
         redacted = self._redacted(text)
-        if redacted is text and len(text) <= _LONGEST_REMEMBERED and len(self._clean) < _MOST_REMEMBERED:
+        if redacted is text and len(text) <= _LONGEST_REMEMBERED:
+            if len(self._clean) >= _MOST_REMEMBERED:
+                self._clean.clear()  # a text comes again soon, or never
             self._clean.add(text)
         return redacted
 
@@ -197,23 +199,25 @@ class Redactor:
 
     def _is_clean(self, value: Any) -> bool:
         """Whether nothing in a container is secret. Its own stack: no depth of nesting ends it."""
-        stack = [value]
+        stack, clean, whole = [value], self._clean, self._whole
         while stack:
             container = stack.pop()
-            items: Iterable[Any] = container.values() if isinstance(container, dict) else container
-            if isinstance(container, dict) and not self._plain_names.issuperset(container):
-                odd = {key for key in container if key not in self._plain_names and not self._is_plain_name(key)}
-                for key in odd:
-                    item = container[key]
-                    if self._key(key) is not key or self._member(key, item, container) is not item:
-                        return False
-                items = [item for key, item in container.items() if key not in odd or isinstance(item, _CONTAINERS)]
-            for item in items:
-                if isinstance(item, str):
-                    if len(item) < SHORTEST_PATTERN:
-                        if item in self._whole:
+            items: Iterable[Any] = container
+            if isinstance(container, dict):
+                items = container.values()
+                if not self._plain_names.issuperset(container):
+                    odd = {key for key in container if key not in self._plain_names and not self._is_plain_name(key)}
+                    for key in odd:
+                        item = container[key]
+                        if self._key(key) is not key or self._member(key, item, container) is not item:
                             return False
-                    elif item not in self._clean and self.redact_text(item) is not item:
+                    items = [item for key, item in container.items() if key not in odd or isinstance(item, _CONTAINERS)]
+            for item in items:
+                if item.__class__ is str or isinstance(item, str):
+                    if len(item) < SHORTEST_PATTERN:
+                        if item in whole:
+                            return False
+                    elif item not in clean and self.redact_text(item) is not item:
                         return False
                 elif isinstance(item, _CONTAINERS):
                     stack.append(item)

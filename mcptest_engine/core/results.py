@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import fsum, isfinite
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.enums import (
@@ -433,6 +434,7 @@ class TestResult(JsonObject):
 
         A long run holds every result until its end, and most of that memory is answers that nobody looks at before.
         """
+        object.__setattr__(self, "__class__", _PackedResult)
         size = _pack(self, _OUTPUT)
         # What passed with a short answer has little else; pickling values of classes takes longer than plain ones.
         if self.failure is not None or size == 0 or size >= _WORTH_COMPRESSING:
@@ -454,7 +456,7 @@ class TestResult(JsonObject):
 
 def rename_server(result: TestResult, server: str) -> TestResult:
     """The same result with another name of its server. What is packed stays so, which `replace` would unpack."""
-    renamed = object.__new__(TestResult)
+    renamed: TestResult = object.__new__(type(result))
     for read, write in _SLOTS:
         write(renamed, read(result))
     object.__setattr__(renamed, "server", server)
@@ -471,7 +473,7 @@ class _Packed:
 
 
 class _Unpacked:
-    """A member of `TestResult` that may be packed: what is read is the value itself."""
+    """A member of `_PackedResult` that may be packed: what is read is the value itself."""
 
     def __init__(self, slot: Any) -> None:
         self._slot = slot
@@ -497,8 +499,22 @@ class _Unpacked:
 
 _SLOTS = [(slot.__get__, slot.__set__) for slot in map(TestResult.__dict__.__getitem__, TestResult.__slots__)]
 _OUTPUT, *_OTHERS = (TestResult.__dict__[_name] for _name in _PACKED)
+_compared = attrgetter(*TestResult.__slots__)
+
+
+class _PackedResult(TestResult):
+    """A result whose values are held as bytes (`TestResult.pack`); it equals the one that it was."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TestResult) and bool(_compared(self) == _compared(other))
+
+    __hash__ = TestResult.__hash__
+
+
 for _name in _PACKED:
-    setattr(TestResult, _name, _Unpacked(TestResult.__dict__[_name]))
+    setattr(_PackedResult, _name, _Unpacked(TestResult.__dict__[_name]))
 
 
 def _pack(result: TestResult, slot: Any) -> int:

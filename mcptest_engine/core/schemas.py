@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 DEEPEST = 200  # levels; the validator recurses in native code, where too much depth ends the whole process
 REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
 _CACHED = 1024
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 _VALIDATORS: dict[str, Validator] = {}
 
 
@@ -72,7 +73,7 @@ def nested_deeper_than(value: object, levels: int) -> bool:
     met = [value]
     for container in met:  # which grows meanwhile; few of them cannot be deep, and most values have few
         for member in container.values() if isinstance(container, dict) else container:
-            if member.__class__ is not str and isinstance(member, (dict, list)):
+            if member.__class__ not in _SCALARS and isinstance(member, (dict, list)):
                 met.append(member)  # noqa: PERF401 - cheaper than a comprehension where there is none
         if len(met) > levels:
             return _layers_deeper_than(value, levels)

@@ -159,6 +159,14 @@ def resolve(target: Target, envelope: object) -> object:
     """
     value: Any = envelope
     segments = target.segments
+    for segment in segments:  # most lead to a value; the loop below finds where others end
+        is_inside = value.__class__ is list and segment.__class__ is int and -len(value) <= segment < len(value)
+        if not is_inside and not (value.__class__ is dict and segment in value):
+            break
+        value = value[segment]
+    else:
+        return value
+    value = envelope
     for depth, segment in enumerate(segments):
         if type(segment) is str:
             if isinstance(value, dict) and segment in value:

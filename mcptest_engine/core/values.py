@@ -28,6 +28,8 @@ else:
 __all__ = ["dataclass"]
 
 _UNGIVEN = object()
+_MANY = 20
+"""A class of so many fields has its values set in a quicker way, which takes longer to begin with."""
 
 
 def _prepared(cls: type, *, frozen: bool, slots: bool, kw_only: bool, eq: bool) -> type:
@@ -53,6 +55,8 @@ def _prepared(cls: type, *, frozen: bool, slots: bool, kw_only: bool, eq: bool) 
 def _init(cls: Any, *, frozen: bool, slots: bool) -> Callable[..., None]:
     """The `__init__` of a class, from its fields. A slot's own setter takes half as long as `object.__setattr__`."""
     scope: dict[str, Any] = {"_set": object.__setattr__, "_UNGIVEN": _UNGIVEN}
+    opened = frozen and slots and len(fields(cls)) >= _MANY
+    plain = not frozen or opened
     positional: list[str] = []
     named: list[str] = []
     body: list[str] = []
@@ -70,11 +74,17 @@ def _init(cls: Any, *, frozen: bool, slots: bool) -> Callable[..., None]:
             continue  # `__post_init__` sets it
         if field.init:
             (named if field.kw_only else positional).append(parameter)
-        if frozen and slots:
+        if frozen and slots and not opened:
             scope[f"_set_{name}"] = getattr(cls, name).__set__
             body.append(f"_set_{name}(self, {value})")
         else:
-            body.append(f"_set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
+            body.append(f"self.{name} = {value}" if plain else f"_set(self, {name!r}, {value})")
+    if opened:
+        # Setting an attribute is several times as fast as calling its setter: so the value is of a twin class meanwhile, which
+        # lets them be set.
+        settable = {"__setattr__": object.__setattr__, "__delattr__": object.__delattr__}  # with one alone it is slower
+        scope["_open"] = type(cls.__name__, (cls,), {"__slots__": (), **settable})
+        body = ["_own = self.__class__", "_set(self, '__class__', _open)", *body, "_set(self, '__class__', _own)"]
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
     parameters = ", ".join(["self", *positional, *(["*", *named] if named else [])])

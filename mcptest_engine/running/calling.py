@@ -274,12 +274,12 @@ class Caller:
 
     async def _requested(self, asked: JudgedRequest, session: Session, fault: Fault | None) -> Exchange:
         """Send it. A tool call stands among the effects."""
-        send = partial(session.request, asked.method, asked.params, timeout_seconds=asked.timeout_seconds, fault=fault)
-        if asked.method != _CALL:
-            return await send()
-        params = asked.params or {}
-        with self.effects.note_call(session, asked.server, str(params.get("name")), params.get("arguments")) as noted:
-            return await send(on_sending=noted)
+        method, params, seconds = asked.method, asked.params, asked.timeout_seconds
+        if method != _CALL:
+            return await session.request(method, params, timeout_seconds=seconds, fault=fault)
+        sent = params or {}
+        with self.effects.note_call(session, asked.server, str(sent.get("name")), sent.get("arguments")) as noted:
+            return await session.request(method, params, timeout_seconds=seconds, fault=fault, on_sending=noted)
 
     async def judge_again(self, case: Case, kept: CachedAnswer, validity: Validity | None) -> Outcome | None:
         """Judge an answer that was kept; None when it cannot be judged, since then the server is to be asked."""

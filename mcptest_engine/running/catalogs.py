@@ -55,13 +55,27 @@ class ArgumentFault(NamedTuple):
 class Entry:
     """One tool or prompt as its server lists it, with what is made of its schemas when first needed."""
 
-    __slots__ = ("_input", "_output", "descriptor", "is_tool")
+    __slots__ = ("_declared", "_input", "_named", "_output", "descriptor", "is_tool")
 
     def __init__(self, descriptor: Mapping[str, object], *, is_tool: bool) -> None:
         self.descriptor = descriptor
         self.is_tool = is_tool
         self._input: Judge | None = None
         self._output: Judge | None = None
+        listed = descriptor.get("arguments")
+        self._named = [
+            one
+            for one in (listed if isinstance(listed, list) else ())
+            if isinstance(one, dict) and isinstance(one.get("name"), str)
+        ]
+        self._declared: set[str] | None = None  # the arguments that may be given; None where any may
+        schema = descriptor.get("inputSchema")
+        if not is_tool:
+            self._declared = {one["name"] for one in self._named}
+        elif isinstance(schema, dict):
+            properties = schema.get("properties")
+            is_closed = schema.get("additionalProperties") is False or _OPEN_ENDED.isdisjoint(schema)
+            self._declared = set(properties) if isinstance(properties, dict) and is_closed else None
 
     @property
     def output_schema(self) -> Judge | None:
@@ -73,8 +87,8 @@ class Entry:
 
     def find_argument_fault(self, arguments: object) -> tuple[str, str | None] | None:
         """What is wrong with arguments, as (message, hint): one that is not declared, or what the schema refuses."""
-        fault = next(self._find_undeclared(arguments), None)
-        if fault is not None or not self.is_tool:
+        if not self.is_tool or (self._declared is not None and not self._declared.issuperset(arguments)):  # type: ignore[arg-type]
+            fault = next(self._find_undeclared(arguments), None)
             return fault and fault[:2]
         reason = self._judge_input(arguments)
         return None if reason is None else (f"{self._refusal}: {reason().message}", None)
@@ -117,28 +131,14 @@ class Entry:
 
     def _find_undeclared(self, arguments: Any) -> Iterator[ArgumentFault]:
         """Arguments that are not declared; of a prompt, which has no schema, also those that are missing."""
-        schema = self.descriptor.get("inputSchema")
-        declared: set[str] | None = None
-        listed = self.descriptor.get("arguments")
-        named = [
-            one
-            for one in (listed if isinstance(listed, list) else ())
-            if isinstance(one, dict) and isinstance(one.get("name"), str)
-        ]
-        if not self.is_tool:
-            declared = {one["name"] for one in named}
-        elif isinstance(schema, dict):
-            properties = schema.get("properties")
-            is_closed = schema.get("additionalProperties") is False or _OPEN_ENDED.isdisjoint(schema)
-            declared = set(properties) if isinstance(properties, dict) and is_closed else None
-        what, name = _WHAT["tools" if self.is_tool else "prompts"], self.descriptor["name"]
-        for key in arguments:
-            if declared is not None and key not in declared:
+        declared, what, name = self._declared or (), "tool" if self.is_tool else "prompt", self.descriptor["name"]
+        for key in arguments if self._declared is not None else ():
+            if key not in declared:
                 hint = did_you_mean(key, declared) or (
                     f"it has {', '.join(f'`{one}`' for one in sorted(declared)[:8])}" if declared else None
                 )
                 yield ArgumentFault(f'the {what} "{name}" has no argument `{key}`', hint, (key,), "unknown")
-        for one in () if self.is_tool else named:
+        for one in () if self.is_tool else self._named:
             if one.get("required") is True and one["name"] not in arguments:
                 needed = one["name"]
                 yield ArgumentFault(f'the prompt "{name}" needs the argument `{needed}`', None, (), "missing", needed)
@@ -259,7 +259,9 @@ class RunCatalogs:
             return None
         while True:
             task = self._listings.get(key)
-            listing = self._known.get(key) if task is None else await self._within(key, task, timeout_seconds)
+            if task is not None and not task.done():
+                await self._wait_for(key, task, timeout_seconds)
+            listing = self._read_by(key, task)
             if listing is not None or renew is None:
                 break
             if self._listings.get(key) is not task:  # it ended with its server, or another test has it read anew
@@ -284,7 +286,9 @@ class RunCatalogs:
         if name not in listing.entries and (*key, name) not in self._looked_again and session.alive:
             self._looked_again.add((*key, name))
             session.lists.pop(what, None)
-            listing = await self._within(key, self._start(session, what), timeout_seconds) or listing
+            task = self._start(session, what)
+            await self._wait_for(key, task, timeout_seconds)
+            listing = self._read_by(key, task) or listing
         return listing, listing.entries.get(name)
 
     def read(self) -> dict[str, dict[str, list[dict[str, Any]]]]:
@@ -314,10 +318,8 @@ class RunCatalogs:
             told = f'the {what} of server "{server}" could not be listed, so {unchecked} are not checked'
             self.warnings[f"{told}: {reason}"] = None
 
-    async def _within(
-        self, key: tuple[str, str], task: asyncio.Task[Listing | None], timeout_seconds: float
-    ) -> Listing | None:
-        """What the task reads, or where that is nothing, late, or stuck behind a call that hangs, what was read before."""
+    async def _wait_for(self, key: tuple[str, str], task: asyncio.Task[Listing | None], timeout_seconds: float) -> None:
+        """Wait until the task has read its list, is late, or is stuck behind a call that hangs."""
         loop, reader = asyncio.get_running_loop(), self._changes[key][0]
         deadline = self._began[key] + timeout_seconds
         try:
@@ -330,7 +332,10 @@ class RunCatalogs:
         except asyncio.CancelledError:
             self._warn_unchecked(key, reader, _ENDED)
             raise
-        read = task.result() if task.done() and not task.cancelled() else None
+
+    def _read_by(self, key: tuple[str, str], task: asyncio.Task[Listing | None] | None) -> Listing | None:
+        """What the task has read, or else what was read before."""
+        read = task.result() if task is not None and task.done() and not task.cancelled() else None
         return read or self._known.get(key)
 
     def _is_stuck(self, key: tuple[str, str], task: asyncio.Task[Listing | None]) -> bool:

@@ -63,7 +63,6 @@ class EffectLedger:
                     calls.seen.add(same)
                     calls.arguments[hash_arguments(self._redact(arguments))] = None
 
-    @contextlib.contextmanager
     def note_call(
         self,
         session: Session,
@@ -73,34 +72,9 @@ class EffectLedger:
         *,
         by: DecidedBy = DecidedBy.SUITE,
         tool_class: ToolClass | None = None,
-    ) -> Iterator[Callable[[ToolClass | None], None]]:
-        """Count the call that is sent within, however it ends. What this gives is the request's `on_sending`.
-
-        A call that the gate of the session refuses is counted as denied, one that was never sent not at all. Under a gate
-        nobody has read the test yet: its policy decides, or a person who allowed the tool, and by the class that it knows.
-        """
-        gate, decision = session.gate, None
-
-        def note_sending(class_of_gate: ToolClass | None) -> None:
-            nonlocal decision, tool_class
-            decision = CallDecision.EXECUTED
-            tool_class = class_of_gate or tool_class or self._classes.get(server, {}).get(tool)
-
-        try:
-            yield note_sending
-        except PolicyDenied:
-            decision = CallDecision.DENIED
-            tool_class = None if gate is None else gate.last_class(session, tool)
-            raise
-        except UsageError:  # the gate knows no such tool, or the arguments cannot be sent
-            decision = CallDecision.DENIED if decision is None else None
-            raise
-        finally:
-            if gate is not None:
-                allowed = decision is CallDecision.EXECUTED and gate.policy.is_allowed(tool, tool_class)
-                by = DecidedBy.PERSON if allowed else DecidedBy.POLICY
-            if decision is not None:
-                self.note(server, tool, arguments, decision=decision, by=by, tool_class=tool_class)
+    ) -> NotedCall:
+        """Count the call that is sent within, however it ends. What this gives is the request's `on_sending`."""
+        return NotedCall(self, session, server, tool, arguments, by, tool_class)
 
     def learn_classes(self, server: str, tools: object) -> None:
         """Take the classes of tools as a `tools/list` gave them, a page or all of them; the most dangerous of a tool stays."""
@@ -153,6 +127,53 @@ class EffectLedger:
                 count=calls.count,
                 arguments=() if changes_nothing else tuple(calls.arguments),
                 limited_as=by_name if by_name in CHANGING else None,
+            )
+
+
+class NotedCall:
+    """A call that is counted once it has ended (`EffectLedger.note_call`). A class, because a generator costs more each time.
+
+    A call that the gate of the session refuses is counted as denied, one that was never sent not at all. Under a gate
+    nobody has read the test yet: its policy decides, or a person who allowed the tool, and by the class that it knows.
+    """
+
+    __slots__ = ("_arguments", "_by", "_class", "_decision", "_gate", "_ledger", "_server", "_session", "_tool")
+
+    def __init__(
+        self,
+        ledger: EffectLedger,
+        session: Session,
+        server: str,
+        tool: str,
+        arguments: object,
+        by: DecidedBy,
+        tool_class: ToolClass | None,
+    ) -> None:
+        self._ledger, self._session, self._server, self._tool = ledger, session, server, tool
+        self._arguments, self._by, self._class, self._gate = arguments, by, tool_class, session.gate
+        self._decision: CallDecision | None = None
+
+    def __enter__(self) -> Callable[[ToolClass | None], None]:
+        return self._note_sending
+
+    def _note_sending(self, class_of_gate: ToolClass | None) -> None:
+        self._decision = CallDecision.EXECUTED
+        self._class = class_of_gate or self._class or self._ledger.class_of(self._server, self._tool)
+
+    def __exit__(self, kind: type[BaseException] | None, wrong: BaseException | None, _: object) -> None:
+        gate, by = self._gate, self._by
+        if isinstance(wrong, PolicyDenied):
+            self._decision = CallDecision.DENIED
+            self._class = None if gate is None else gate.last_class(self._session, self._tool)
+        elif isinstance(wrong, UsageError):  # the gate knows no such tool, or the arguments cannot be sent
+            self._decision = CallDecision.DENIED if self._decision is None else None
+        if gate is not None:
+            is_executed = self._decision is CallDecision.EXECUTED
+            allowed = is_executed and gate.policy.is_allowed(self._tool, self._class)
+            by = DecidedBy.PERSON if allowed else DecidedBy.POLICY
+        if self._decision is not None:
+            self._ledger.note(
+                self._server, self._tool, self._arguments, decision=self._decision, by=by, tool_class=self._class
             )
 
 

@@ -85,14 +85,14 @@ class Traffic:
     ) -> None:
         """Keep one message; `message` is its parsed value, used in place of a large line."""
         size = len(line)
-        weight = _ROW_BYTES + min(size, LARGE_BYTES)
+        weight = _ROW_BYTES + size
         if size <= LARGE_BYTES:
             message = None
         elif message is None:
-            line = line[:LARGE_BYTES]
+            weight, line = _ROW_BYTES + LARGE_BYTES, line[:LARGE_BYTES]
         else:
             weight, line = _ROW_BYTES + value_bytes(line), b""
-        if weight > self._kept_bytes and message is not None:  # it would be held for as long as nothing else is said
+        if message is not None and weight > self._kept_bytes:  # it would be held for as long as nothing else is said
             self._rows.append((at, sent, size, _beginning(message), None, _ROW_BYTES + LARGE_BYTES))
             weight = self._rows[-1][5]
         else:
