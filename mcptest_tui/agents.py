@@ -1,6 +1,6 @@
-"""What agents did, for the app: kept here, so that the mode bar can count before the screen was ever shown.
+"""What agents did: read by the app, so that the mode bar can count it before its screen was ever shown.
 
-Read again when one of the folders that it is made of has changed.
+Read again when a folder of runs or proposals has changed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NEWEST = 300
 
 
 class Agents:
-    """Asks the engine; the screen shows `view`."""
+    """Reads the sessions from the engine; the screen shows `view`."""
 
     def __init__(self, host: Host, reviews: Reviews, emit: Callable[[Event], None]) -> None:
         """`emit` takes an event as if the engine had sent it."""
@@ -36,7 +36,7 @@ class Agents:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """What is to be watched, beside the folder of proposals."""
+        """Folders to watch, beside that of proposals."""
         return tuple(str(self._host.workspace.data_dir / name) for name in ("runs", "inline"))
 
     @property
@@ -45,7 +45,7 @@ class Agents:
         return {MODE: f"{MARKS['dot']}{self.view.unseen}"} if self.view.unseen else {}
 
     def read(self) -> None:
-        """Ask what there is, beside everything else; of several askings the last counts."""
+        """Read the sessions in the background; a later read replaces an earlier one."""
         self._host.run_worker(self._read, group="agents.read", exclusive=True, exit_on_error=False)
 
     def read_older(self) -> None:
@@ -62,7 +62,7 @@ class Agents:
         return [path for path in paths if path not in folders]
 
     def seen(self) -> None:
-        """The list is on the screen: there is nothing to be said of it any more."""
+        """The list is on the screen: nothing in it is unseen."""
         self.view.unseen = 0
 
     async def _read(self) -> None:
@@ -99,7 +99,7 @@ class Agents:
             )
 
     async def _adopt(self, row: AgentRow) -> None:
-        """Have the tests of an open suite show what they came to in an agent's run."""
+        """Show the results of an agent's run at the tests of an open suite."""
         try:
             answer = await self._host.engine.request("agents_verdicts", run_id=row.id)
         except EngineError:

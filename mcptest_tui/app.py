@@ -163,7 +163,7 @@ class Workbench(BaseApp, inherit_bindings=False):
     # Documents
 
     def documents_changed(self, paths: list[str]) -> None:
-        """These files are different on the disk: read what is made of them, and run what the watch mode says."""
+        """Read again the suites that are made of these files, and run what the watch mode says."""
         self.themes.changed(paths)
         self.reviews.saved(paths)
         if str(keymap_file()) in paths:
@@ -195,7 +195,7 @@ class Workbench(BaseApp, inherit_bindings=False):
             self.run_worker(self.suites.search_again, group="look", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
     def watched_files(self) -> list[str]:
-        """Files and folders that are looked at beside those of the suites."""
+        """Files and folders to watch beside those of the suites."""
         return [*self.themes.watched(), str(keymap_file()), self.reviews.folder, *self.agents.folders]
 
     def refresh_status(self) -> None:
@@ -204,7 +204,7 @@ class Workbench(BaseApp, inherit_bindings=False):
         self._status_display.refresh()
 
     def screen_shown(self, screen: ModeScreen) -> None:
-        """A screen came to the front: what happened meanwhile is on it at once."""
+        """Update a screen that came to the front."""
         if screen is self.work_screen:
             with self.problems.recovering("a screen's news"):
                 screen.caught_up()
@@ -227,7 +227,7 @@ class Workbench(BaseApp, inherit_bindings=False):
         return super()._parse_action(action, default_namespace, namespaces)
 
     def _check_action_state(self, action: str, default_namespace: DOMNode) -> bool | None:
-        """As the base class; a mode has nothing to do before it has its panes, when a dialog over it may ask already."""
+        """As the base class; a mode that has no panes yet has nothing to do, even if a dialog over it checks already."""
         target, name, parameters = self._parse_action(action, default_namespace)
         screen = target.screen if isinstance(target, Controller) else target
         if isinstance(screen, WorkScreen) and not screen.is_mounted:
@@ -248,16 +248,16 @@ class Workbench(BaseApp, inherit_bindings=False):
     # What its own keys do; other commands are those of `windows` and `preferences`
 
     def action_go(self, mode: str) -> None:
-        """A mode by its key."""
+        """Show a mode by its key."""
         self.clear_notices()
         self.go("home" if mode == "tests" and self.suites.searched and not self.store.documents else mode)
 
     def on_mode_bar_chosen(self, event: Any) -> None:
-        """A mode by the mouse."""
+        """Show a mode by a click."""
         self.action_go(event.mode)
 
     async def action_back(self) -> None:
-        """One level back; never out."""
+        """Go one level back, but never out of mcptest."""
         screen = self.screen
         told = self.tips.take_away()
         if not isinstance(screen, WorkScreen) or screen.back() or screen.panes.leave_zoom() or told:
@@ -277,11 +277,11 @@ class Workbench(BaseApp, inherit_bindings=False):
         self.refresh(layout=True)
 
     def action_help_quit(self) -> None:
-        """Ctrl+C, which only copies here."""
+        """Name the key that quits: Ctrl+C only copies here."""
         self.messages.notify(f"{key_of('app.quit')} quits")
 
     async def action_quit(self) -> None:
-        """Leave, after a question if something would be lost."""
+        """Quit, after a question if something would be lost."""
         self.leaving.confirm()
 
     def _name_of(self, test: str) -> str | None:

@@ -203,7 +203,7 @@ class Preferences(Commands):
             self._windows.action_about()
 
     def action_watch(self) -> None:
-        """Off, affected, all."""
+        """Switch the watch mode: off, affected, all."""
         self._app.watch_mode = WATCH[(WATCH.index(self._app.watch_mode) + 1) % len(WATCH)]
         self._app.messages.show(
             {"off": "a save runs nothing", "affected": "a save runs what it affects", "all": "a save runs all"}[
@@ -280,7 +280,7 @@ class Preferences(Commands):
     def _write_entry(
         self, path: Path, template: str, diagnose: Callable[[str, str], list[Diagnostic]], name: str, value: str
     ) -> bool:
-        """Write one entry of a person's own file, the rest as it was; tell why where it cannot be written."""
+        """Write one entry of a person's own file, the rest unchanged; show why if it cannot be written."""
         from mcptest_engine.suite.text_edits import EditRefused
         from mcptest_engine.workspace.suite_file import write_suite
 

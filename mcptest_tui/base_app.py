@@ -222,7 +222,7 @@ class BaseApp(Sturdy, App[int]):
             holder.remove()
 
     async def _check_bindings(self, key: str, priority: bool = False) -> bool:
-        """As the base class; a key of ours that has nothing to do says so: silence looks like a key that was lost.
+        """As the base class; a message is shown for a key of ours that has nothing to do, since silence looks like a lost key.
 
         One that has just opened the editor, and comes again at once, isn't typed into the file.
         """
@@ -270,7 +270,7 @@ class BaseApp(Sturdy, App[int]):
         self.messages.show(text, details=details)
 
     def problem(self, error: BaseException) -> bool:
-        """A bug of ours: told in a panel, once. False when there are so many that going on makes no sense."""
+        """Show a bug of ours in a panel, once. False when there are so many that going on makes no sense."""
         problems = self.problems
         error = error.error if isinstance(error, WorkerFailed) else error
         if error is problems.last:  # told already, or raised again by `Sturdy` to end the app
@@ -346,5 +346,5 @@ class BaseApp(Sturdy, App[int]):
 
 
 def idle_text(key: str, action: Action) -> str:
-    """What a key says that is known here, and has nothing to do at the moment: `nothing is running`."""
+    """The message of a key that has nothing to do at the moment: `nothing is running`."""
     return action.idle or f"{key_shown(key)} does nothing here: {action.title[:1].lower()}{action.title[1:]}"

@@ -23,10 +23,10 @@ Event = dict[str, Any]
 
 
 class Bridge:
-    """Collects events; `flush` hands everything that waits to each listener that wants it."""
+    """Collects events; `flush` applies all that wait."""
 
     def __init__(self, apply: Callable[[list[Event]], None], is_key_due: Callable[[], bool]) -> None:
-        """`is_key_due` says whether what a key has changed is yet to be drawn."""
+        """`is_key_due()` is true while a change by a key is not drawn yet."""
         self._apply, self._is_key_due = apply, is_key_due
         self._skips_left = MOST_SKIPPED
         self._waiting: list[Event] = []

@@ -63,7 +63,7 @@ async def copy(
     *,
     native: bool = True,
 ) -> Copied:
-    """Copy `text`; without `native`, by the terminal alone. A tool that hangs keeps nobody waiting but this.
+    """Copy `text`; without `native`, by the terminal alone. A tool that hangs is given up after a while.
 
     Raises: OSError when it is too large for the terminal and no file can be written either.
     """

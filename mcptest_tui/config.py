@@ -1,4 +1,4 @@
-"""A person's own settings: `config.yml` beside the keymap. What cannot be taken is told, and its default kept.
+"""A person's own settings: `config.yml` beside the keymap. For an invalid entry there is a problem and its default.
 
 A file of the plain shape (one `key: word` a line) is read without the YAML library, because it is read before the first paint.
 """

@@ -19,7 +19,7 @@ class Debounce:
         self._handle: asyncio.TimerHandle | None = None
 
     def __call__(self) -> None:
-        """Start waiting anew."""
+        """Restart the waiting time."""
         if self._handle is not None:
             self._handle.cancel()
         self._handle = asyncio.get_running_loop().call_later(self.seconds, self._node.call_later, self._then)

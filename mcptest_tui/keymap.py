@@ -86,7 +86,7 @@ def diagnose_keymap(text: str, path: str) -> list[Diagnostic]:
 
 
 def load_keymap(path: Path | None = None) -> Keymap:
-    """The keymap file, checked; without one, nothing. Never raises: a problem is told and its entry left out."""
+    """The keymap file, checked; empty without one. Never raises: an invalid entry becomes a problem and is left out."""
     path = path or keymap_file()
     if not os.path.isfile(path):  # noqa: PTH113 - never raises
         return Keymap({})

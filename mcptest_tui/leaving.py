@@ -1,4 +1,4 @@
-"""Ending: asked only when something would be lost, quick, and with nothing left running, also when told by a signal."""
+"""The end of the workbench: a question if something would be lost, and no process left running, also after a signal."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Leaving:
         self._left = self._gone = False
 
     def listen(self) -> None:
-        """End in order when the system asks: SIGTERM, or a terminal that is closed."""
+        """End in order on SIGTERM, and when the terminal is closed."""
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread: a test's app
@@ -68,7 +68,7 @@ class Leaving:
             self._app.run_worker(self._save_and_leave(), group="leaving.save", exclusive=True, exit_on_error=False)
 
     async def _save_and_leave(self) -> None:
-        """Write what is unsaved; what could not be written is told, and keeps the workbench open."""
+        """Save what is unsaved, then leave; the workbench stays open if something could not be written."""
         for screen in self._app.work_screens():
             if screen.unsaved() and not await screen.save_all():
                 return
@@ -113,7 +113,7 @@ class Leaving:
             redraw()
 
     def _swallow(self) -> None:
-        """In a thread: take what is still drawn, so that nobody waits for it to be, and see that it all ends."""
+        """In a thread: discard output that nobody can read any more, and exit at the latest after `HANGUP_SECONDS`."""
         end = time.monotonic() + HANGUP_SECONDS
         while time.monotonic() < end:
             driver = self._app._driver

@@ -1,4 +1,4 @@
-"""A mode's screen as the app sees it: what it is told, and asked for; `screens/base.py` draws the frame around it."""
+"""A mode's screen as the app sees it: the methods that the app calls; `screens/base.py` draws the frame around it."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class ModeScreen(Sturdy, Screen[None]):
         """The child is "ready", or "lost"; called on every screen that exists."""
 
     def remember(self) -> dict[str, Any]:
-        """What the session keeps of this screen: plain JSON, nothing that a server said."""
+        """What the session stores of this screen: plain JSON, no text from servers."""
         return {}
 
     def restore(self, memory: dict[str, Any]) -> None:
@@ -134,7 +134,7 @@ class ModeScreen(Sturdy, Screen[None]):
         return False
 
     def idle_text(self, action: str) -> str:  # noqa: ARG002 - of the modes that need it
-        """What a key says that has nothing to do now; "" for what its action says everywhere."""
+        """The message of a key that has nothing to do now; "" for that of its action."""
         return ""
 
     def hints_first(self) -> dict[str, str]:
@@ -153,11 +153,11 @@ class ModeScreen(Sturdy, Screen[None]):
         """Make this the unsaved text of a file for which `unsaved_text` gave one."""
 
     def watched(self) -> list[str]:
-        """Files that this screen wants to hear of in `files_changed`, beside those that suites are made of."""
+        """Files to watch for `files_changed`, beside those of the suites."""
         return []
 
     async def save_all(self) -> bool:
-        """Write whatever is unsaved; False where something was not written, which was said or asked."""
+        """Save what is unsaved; False if something was not written, for which there is a message or a question."""
         return not self.unsaved()
 
     def flush_drafts(self) -> None:

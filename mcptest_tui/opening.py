@@ -98,7 +98,7 @@ def _obstacle() -> str | None:
 
 
 def _draw_on_the_terminal() -> None:
-    """Textual draws on stderr; where that is a file, or closed, stdout takes its place and stderr keeps what is said."""
+    """Draw on stdout where stderr, which Textual uses, is a file or closed."""
     if sys.__stderr__ is None or not sys.__stderr__.isatty():
         sys.__stderr__ = sys.__stdout__  # type: ignore[misc]
 

@@ -36,7 +36,7 @@ def edit_outside(app: App[Any], path: Path, line: int | None = None) -> bool:
 
 
 def editor_command(editor: str, path: Path, line: int | None) -> list[str]:
-    """The command that opens a file at a line, in the way that this editor wants to be told; [] without an editor."""
+    """The command that opens a file at a line in this editor; [] without an editor."""
     words = shlex.split(editor)
     if not words:
         return []

@@ -1,4 +1,4 @@
-"""Where a person's own files stand: the configuration folder, the session of a workspace, files put aside."""
+"""Paths of a person's own files: the configuration folder, the session of a workspace, copies and drafts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def user_themes_dir() -> Path:
 
 
 def state_file() -> Path:
-    """What is remembered for all workspaces: which tips were told."""
+    """The file of what is remembered for all workspaces: which tips were shown."""
     base = os.environ.get("XDG_STATE_HOME", "")
     root = Path(base) if base and Path(base).is_absolute() else Path.home() / ".local" / "state"
     return root / "mcptest" / "workbench.json"

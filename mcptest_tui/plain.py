@@ -91,7 +91,7 @@ class Printer:
         self.is_closed = False
 
     def put(self, *lines: str) -> None:
-        """Print lines; without a reader there is nobody to go on for."""
+        """Print lines; `is_closed` is set if nobody reads them."""
         try:
             for text in lines:
                 sys.stdout.write(f"{text.translate(DRAWN).rstrip()}\n")
@@ -123,7 +123,7 @@ class Printer:
         return f"\x1b[{COLOURS[ink]}m{text}\x1b[0m" if self._color and ink in COLOURS else text
 
     def row(self, row: TestRow) -> str:
-        """A test: its number, what it came to, its name."""
+        """A test: its number, its verdict, its name."""
         word = self._painted(WORDS.get(row.shown, row.shown), row.shown)
         return f"{self._store.order.index(row.id) + 1} {word}: {one_line(row.name, LONGEST)}"
 
@@ -158,7 +158,7 @@ class PlainWorkbench:
     # The host
 
     def run_worker(self, work: Any, **_: object) -> None:
-        """Do something beside everything else; it is waited for before the next line of a pipe is read."""
+        """Start a task; the next line of a pipe is read after its end."""
         task: asyncio.Task[Any] = asyncio.ensure_future(work() if callable(work) else work)
         self._tasks.add(task)
         task.add_done_callback(self._worked)
@@ -168,7 +168,7 @@ class PlainWorkbench:
         return ()
 
     def watched_files(self) -> list[str]:
-        """What is looked at beside the suites' files."""
+        """Files and folders to watch beside those of the suites."""
         return [self.reviews.folder]
 
     def documents_read(self) -> None:

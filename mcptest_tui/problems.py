@@ -1,4 +1,4 @@
-"""Our own bugs: told in a panel with a report to copy, while the app stays.
+"""Our own bugs: shown in a panel with a report to copy; the app goes on.
 
 Textual ends the app when a handler raises. `Sturdy` catches before that, on the app and on every screen, and hands the
 exception to `Problems`. When problems come faster than a person could make them (a pane that cannot be drawn raises at
@@ -34,7 +34,7 @@ class Sturdy(MessagePump):
     """A node whose handlers may raise without taking the app along."""
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """A worker's failure is told by the node that started it, and nobody else hears of it."""
+        """Show a worker's failure, which reaches only the node that started the worker."""
         error = event.worker.error
         if isinstance(error, Exception):
             self.app.problem(error)  # type: ignore[attr-defined]
@@ -99,6 +99,6 @@ def versions() -> str:
 
 
 def title_of(error: object) -> str:
-    """One line that says what happened."""
+    """One line with the error's type and message."""
     said = str(error).strip().splitlines()
     return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__

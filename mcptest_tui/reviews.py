@@ -1,4 +1,4 @@
-"""The review of the app: its list is kept here, so that the mode bar can count before the screen was ever shown.
+"""The proposals: read by the app, so that the mode bar can count them before their screen was ever shown.
 
 Read again after a run, after something was written, and when the folder of proposals changes.
 """
@@ -21,7 +21,7 @@ MODE = "review"
 
 
 class Reviews:
-    """Asks the engine; the screen shows `state`."""
+    """Reads and writes proposals by the engine; the screen shows `state`."""
 
     def __init__(self, host: Host, runs: Runs) -> None:
         self._host, self._runs = host, runs
@@ -38,7 +38,7 @@ class Reviews:
 
     @property
     def folder(self) -> str:
-        """Where proposals are kept, to be watched."""
+        """The folder of proposals, to be watched."""
         return str(self._host.workspace.data_dir / "proposals")
 
     @property
@@ -49,7 +49,7 @@ class Reviews:
     # Reading
 
     def read(self) -> None:
-        """Ask what waits, beside everything else; of several askings the last counts."""
+        """Read the proposals in the background; a later read replaces an earlier one."""
         self.is_reading = True
         self._host.run_worker(self._read, group="review.read", exclusive=True, exit_on_error=False)
 
@@ -64,7 +64,7 @@ class Reviews:
             self.read()
 
     async def refresh(self) -> None:
-        """Ask, and wait for the answer."""
+        """Read the proposals now."""
         await self._read()
 
     async def _read(self) -> None:

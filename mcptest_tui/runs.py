@@ -90,7 +90,7 @@ class Runs:
         return keys
 
     def documents_read(self) -> None:
-        """Start what a key asked for before all suites were found."""
+        """Start the runs that a key requested before all suites were found."""
         if self._asked_early is None:
             return
         asked, documents = self._asked_early, self._host.store.documents
@@ -141,7 +141,7 @@ class Runs:
         self.start_unasked(tests, f"saved {name} {MARKS['arrow']} ")
 
     def start_unasked(self, tests: list[str], said: str) -> None:
-        """Run these tests though no key asked for it, but for those that act or spend: they are shown as waiting."""
+        """Run these tests without a key, except those that act or spend, which are shown as waiting."""
         from mcptest_tui.state.affected import why_it_waits
 
         store, listed = self._host.store, self._listed_classes()
@@ -204,7 +204,7 @@ class Runs:
                 self._host.messages.show(str(event.get("message", "")), "warning")
 
     def due(self, paths: list[str], documents: list[Any]) -> list[str]:
-        """The tests that a save asks for."""
+        """The tests to run after a save."""
         store = self._host.store
         if self._host.watch_mode == "all":
             touched = {document.path for document in documents if document.sound}

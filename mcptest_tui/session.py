@@ -1,4 +1,4 @@
-"""What the workbench remembers of a workspace: `.mcptest/cache/session.json`, and which tips were told anywhere.
+"""What the workbench remembers of a workspace: `.mcptest/cache/session.json`, and which tips were shown anywhere.
 
 Open files, mode, selection, filters, sizes, verdicts; never a text that a server said. A broken or newer file is ignored
 and said; it is overwritten only by something whole.
@@ -58,7 +58,7 @@ class SessionFile:
         self.complaint = ""
 
     def load(self) -> dict[str, Any]:
-        """The session of last time; {} when there is none. `complaint` says what was wrong with it."""
+        """The session of last time; {} without one. `complaint` is what was wrong with it."""
         try:
             text = read_file(self.path, largest=MOST_BYTES).decode()
             value = json.loads(text)
@@ -149,7 +149,7 @@ def read_state() -> dict[str, Any]:
 
 
 def remember(**changes: object) -> None:
-    """Keep these for all workspaces, beside what is there. Raises: OSError."""
+    """Store these for all workspaces, beside what is there. Raises: OSError."""
     from mcptest_engine.workspace.atomic import write_atomic
 
     path = state_file()

@@ -57,7 +57,7 @@ class StatusDisplay:
             self._title.show(self._app.store.counts, self._app.runs.progress, self._app.write_to_terminal)
 
     def _badges(self) -> dict[str, str]:
-        """Counts that want action, of all modes."""
+        """Counts that need action, of all modes."""
         found = {**self._app.reviews.badge, **self._app.agents.badge}
         for screen in self._app.work_screens():
             found.update(screen.badges())

@@ -59,7 +59,7 @@ class DocumentCache:
         return found
 
     def save(self, documents: Iterable[Document]) -> None:
-        """Keep them, if they are other than those that are kept. Raises: OSError."""
+        """Store them if they differ from those in the file. Raises: OSError."""
         text = json.dumps({"version": __version__, "documents": [document.to_json() for document in documents]})
         if text != self._written and len(text) <= MOST_CACHE_BYTES:
             from mcptest_engine.workspace.atomic import write_atomic
@@ -88,7 +88,7 @@ class Suites:
 
     @property
     def nothing(self) -> str:
-        """What is said where no suite is."""
+        """The text of an empty screen without suites."""
         return "No suite is open" if self.searched else "Looking for suites"
 
     def near(self) -> list[str]:
@@ -114,13 +114,13 @@ class Suites:
         await self.read(self.near())
 
     async def open(self, path: str) -> None:
-        """Read one that a person asked for."""
+        """Read a suite that a person opened."""
         if path not in self.by_hand and not path.startswith(str(PACKAGE.parent)):  # not the example of ours
             self.by_hand.append(path)
         await self.read([path])
 
     def has_none(self) -> bool:
-        """Whether a short look shows that nothing below the paths can be a suite; where more lies, the search will tell."""
+        """Whether a short look shows that nothing below the paths can be a suite; False where a search is needed."""
         folders = self._folders()
         if len(folders) < len(self.paths):
             return False
@@ -170,7 +170,7 @@ class Suites:
         return self.without_unread(found)
 
     def without_unread(self, found: list[str]) -> list[str]:
-        """The suites without the folders that cannot be read, each of which is told once."""
+        """The suites without the folders that cannot be read, for each of which there is a message once."""
         unread = {path for path in found if os.path.isdir(path)}  # noqa: PTH112 - never raises
         if new := sorted(unread - self._unread):
             first = one_line(self._host.workspace.relative(Path(new[0])), SHOWN)

@@ -29,7 +29,7 @@ class ThemeBook:
             self._app.first_theme(DEFAULT)
 
     def register_all(self) -> None:
-        """All others, once there is time; what is broken is told."""
+        """Register all other themes, with a message about broken ones."""
         self._files = theme_files()
         for name in self._files:
             if name not in self._app.available_themes:

@@ -1,4 +1,4 @@
-"""Tips: five sentences, each told once in a person's life, when it helps; `tips: false` in the settings turns them off."""
+"""Tips: five sentences, each shown once to a person, when it helps; `tips: false` in the settings turns them off."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TIPS = {
     ),
     "servers": ("{0} on a tool opens a form to call it; {1} makes the call a test", "catalog.open", "test.save"),
 }
-"""The sentence, and the actions whose keys stand in it, by what it is told of: a run's end, or the first look at a mode."""
+"""The sentence, and the actions whose keys stand in it, by what it is shown at: a run's end, or the first look at a mode."""
 
 
 class TipLine(Static):
@@ -44,7 +44,7 @@ class TipLine(Static):
 
 
 class Tips:
-    """Which were told stands in the file of what is remembered for all workspaces."""
+    """Shows tips; those that were shown are stored for all workspaces."""
 
     def __init__(self, app: BaseApp) -> None:
         self._app = app
@@ -70,7 +70,7 @@ class Tips:
         return True
 
     def key_pressed(self) -> None:
-        """After its time it goes with the next key: somebody who looks elsewhere meanwhile has not read it."""
+        """Remove a tip whose time is over, with a key: a person who looks elsewhere has not read it."""
         if self._is_due:
             self.take_away()
 

@@ -1,4 +1,4 @@
-"""The terminal's title and its progress mark, for whoever looks at the tab. Only counts; both are given back at the end."""
+"""The terminal's title and its progress mark. Both show only counts, and are restored at the end."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Agents:
         self._turn = asyncio.Lock()
 
     async def listed(self, newest: int | None) -> dict[str, Any]:
-        """`{rows, more}`, as `Activity.rows` tells them."""
+        """`{rows, more}`, as `Activity.rows` returns them."""
         async with self._turn:
             workspace = self._surroundings.workspace
             if self._activity is None or self._activity.workspace.root != workspace.root:

@@ -1,4 +1,4 @@
-"""Servers that a person looks at: connected on request, asked what they offer, called by hand.
+"""Servers that a person browses: connected on request, listed, and called by hand.
 
 Each is one task that opens the session, waits for its end and closes it; calls are tasks of their own, so that one which
 hangs holds up nobody. The surprising thing: nothing is asked of a server that it did not say it can do.
@@ -52,7 +52,7 @@ class Opened(NamedTuple):
 
 
 class Browsing:
-    """The servers that are being looked at, by the key that the user interface gave each."""
+    """The browsed servers, by the key that the user interface gave each."""
 
     def __init__(
         self, surroundings: Surroundings, send: Send, results: Results, traffic: Callable[[], TrafficLog]
@@ -62,7 +62,7 @@ class Browsing:
         self._told: dict[str, Mapping[str, Any]] = {}
 
     async def connect(self, key: str, told: Mapping[str, object]) -> None:
-        """Begin to connect; what becomes of it is told by events. One that is connected under this key is ended first.
+        """Begin to connect; events report the progress. A session under this key is closed first.
 
         Raises: Refused for a target that names no server.
         """
@@ -120,7 +120,7 @@ class Browsing:
 
 
 class _Browsed:
-    """One server: its session, opened and closed by one task, and what it said that it offers."""
+    """One server: its session, opened and closed by one task, and its catalog."""
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ class _Browsed:
         return Opened(told, await self._session(), self._target.redactor)
 
     async def _live(self) -> None:
-        """From connecting to the end, whoever brings it about."""
+        """Connect, and listen until the session ends."""
         from mcptest_engine.core.errors import ServerError
 
         self._send_state("starting")
@@ -217,7 +217,7 @@ class _Browsed:
             self._failed(Refused("disconnected before it was ready", kind="gone"), state="closed")
 
     async def _listen(self, session: Session) -> None:
-        """Until the session ends: tell which lists have changed and which resources, at most once in `NEWS_SECONDS`."""
+        """Report changed lists and resources until the session ends, at most once in `NEWS_SECONDS`."""
         told = 0
         while session.alive:
             if told == len(session.server_messages.notifications):
@@ -320,7 +320,7 @@ class _Browsed:
 
 
 def _news(notifications: Sequence[Mapping[str, object]]) -> dict[str, list[str]]:
-    """{"lists": […], "updated": [URIs]}, each once; {} where nothing of that was said."""
+    """{"lists": […], "updated": [URIs]}, each once; {} without any."""
     lists: dict[str, None] = {}
     updated: dict[str, None] = {}
     for message in notifications:

@@ -54,7 +54,7 @@ class RunEventLines:
         self._run_id = ""
 
     def __call__(self, event: Event) -> None:
-        """Tell an event; one that trips us is told as the bug that it is, and costs none of the others."""
+        """Send an event; one that cannot be encoded is reported as a bug, and the others are sent."""
         try:
             self._send_event(event)
         except Exception as wrong:  # noqa: BLE001 - whoever listens would else wait for what comes after it
@@ -161,7 +161,7 @@ def server_state(event: ServerStarting | ServerReady | ServerFailed) -> dict[str
 
 
 def turn_shown(event: AgentTurn) -> dict[str, Any]:
-    """What a model has just said, as the members of an `agent.turn` event."""
+    """A model's turn as the members of an `agent.turn` event."""
     return {
         "id": event.test,
         "turn": event.turn,

@@ -1,4 +1,4 @@
-"""The servers in the settings of coding agents, as the workbench is told of them, without the values of `env` and headers.
+"""The servers in the settings of coding agents, as sent to the workbench, without the values of `env` and headers.
 
 To start one, the workbench names it; its settings are read again here, so that secrets never leave the worker.
 """

@@ -1,4 +1,4 @@
-"""Values of any size as a screen takes them: the beginning first, and the rest of any part when it is asked for.
+"""Values of any size in parts: the beginning first, the rest of any part on request.
 
 What is cut is marked by members that begin with `$`: a text that is too long is {"$cut": characters, "text": its beginning},
 and a container that is too long ends in `$more`: how many entries were left out, as a member of an object or as the last

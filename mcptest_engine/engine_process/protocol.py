@@ -22,7 +22,7 @@ _AT_ONCE = 1 << 20
 
 
 class Refused(Exception):
-    """A command that cannot be carried out: what the caller is told. `kind` is a word for programs, `more` further members."""
+    """A command that cannot be carried out. `kind` is a word for programs, `more` further members of the reply."""
 
     def __init__(self, message: str, *, hint: str | None = None, kind: str = "usage", **more: Any) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""What tests came to, for whoever looks closer: from memory while it is fresh, else from the saved records.
+"""Results of tests in detail: from memory while they are new, else from the saved records.
 
 Ids begin with the suite's path, so that a record is looked for among those of the right suite only. The answers of calls made
 by hand are kept here too, under ids of their own, so that a large one can be paged in the same way.
@@ -83,7 +83,7 @@ class Results:
             self._fresh[record.run_id] = {test.id: test for test in record.tests}
 
     def keep_answer(self, answer: object, size: int) -> str:
-        """Keep the answer of a call, redacted already; returns the id by which its parts can be asked for.
+        """Store the redacted answer of a call; returns the id by which its parts are requested.
 
         `size` is that of its text. The newest is kept whatever its size is, older ones while all are small enough together.
         """
@@ -119,7 +119,7 @@ class Results:
         return pruned(part, start=start, entries=MOST_ENTRIES if key is None else up_to(part, key, start))
 
     async def find(self, test_id: str, run_id: str | None, path: Sequence[object], text: str) -> list[list[str | int]]:
-        """The paths below `path` of all that holds a text, whatever of it was asked for until now."""
+        """The paths below `path` of everything that contains a text, also in parts that were not sent yet."""
         return await asyncio.to_thread(paths_of, await self._part(test_id, run_id, path), text)
 
     async def value(self, test_id: str, run_id: str | None, path: Sequence[object]) -> str:
@@ -127,7 +127,7 @@ class Results:
         return text_of(await self._part(test_id, run_id, path))
 
     async def past(self, test_id: str, limit: int) -> list[dict[str, Any]]:
-        """What the test came to in the newest runs that decided it, newest first."""
+        """The test's results in the newest runs that decided it, newest first."""
         async with self._reading:
             found = await asyncio.to_thread(self.history.of, test_id, limit)
         return [past.to_json() for past in found]
@@ -161,7 +161,7 @@ class Results:
         return await self._whole(dict(tests[test_id]))
 
     def _rest_soon(self) -> None:
-        """Give memory back once nobody has looked at anything for a while."""
+        """Free memory after a while without requests."""
         if self._rest is not None:
             self._rest.cancel()
         self._rest = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._give_memory_back)

@@ -74,7 +74,7 @@ class Runs:
             self._going = asyncio.ensure_future(self._go_on())
 
     def cancel(self, run: str | None) -> list[str]:
-        """End one run, queued or on, or all of them; returns their keys. Its last event says when it is over."""
+        """Cancel one run, queued or active, or all of them; returns their keys. The last event of a run marks its end."""
         ended = [job for job in self._queue if run in (None, job.run)]
         for job in ended:
             self._queue.remove(job)
@@ -191,7 +191,7 @@ class Runs:
         return settings._replace(interactive=not settings.ci)  # a person sits in front of it
 
     def _open(self, suite: LoadedSuite, settings: RunSettings, role: str) -> Pool:
-        """A pool whose sessions are heard by the traffic log."""
+        """A pool whose sessions are recorded by the traffic log."""
         from mcptest_engine.running.launch import open_pool
 
         def redact(text: str) -> str:
@@ -241,7 +241,7 @@ class Runs:
 
 
 def _unfocused(suite: LoadedSuite) -> LoadedSuite:
-    """The suite without its `only: true`: whoever names the tests to run means those."""
+    """The suite without its `only: true`, which does not apply to tests that are named."""
     if not any("only" in entry.data for entry in suite.tests):
         return suite
     tests = tuple(

@@ -97,7 +97,7 @@ class Sketching:
         *,
         confirmed: bool,
     ) -> dict[str, Any]:
-        """Call a tool, at most twice, and propose a test of it; with `suite` it is kept for the review.
+        """Call a tool, at most twice, and propose a test of it; with `suite` the proposal is stored for the review.
 
         Raises: Refused, of the kind "policy" where the tool may not be called unless a person has `confirmed` exactly that.
         """

@@ -62,7 +62,7 @@ class Surroundings:
         catalog: Mapping[str, object],
         send: Callable[[dict[str, Any]], None],
     ) -> None:
-        """Write what a server lists, and tell that it is there."""
+        """Store a server's catalog, and send an event about it."""
         from mcptest_engine.workspace.catalogs import remember_catalog
 
         if await asyncio.to_thread(remember_catalog, self.workspace.data_dir, str(suite), server, target, catalog):

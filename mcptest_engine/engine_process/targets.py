@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Target(NamedTuple):
-    """How to reach the server, and what takes its secrets out of whatever it says.
+    """How to reach the server, and the redactor for its secrets.
 
     `shown` is the command or URL of a suite's server on one line, without secrets.
     """

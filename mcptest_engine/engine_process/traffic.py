@@ -1,4 +1,4 @@
-"""Everything that was said between mcptest and the servers, for the screen that shows it.
+"""The messages between mcptest and the servers, for the Traffic screen.
 
 The newest 10,000 rows of all sessions together are always kept as they came; they are redacted and told only while somebody
 looks, a few hundred ten times a second. A line on stderr has the time at which it came. A reader that is slow is waited for:
@@ -65,7 +65,7 @@ class _Row(NamedTuple):
 
 
 class Stream(Listener):
-    """What is said in one session, whose ids are its own. `redactor` takes its suite's secrets out."""
+    """The messages of one session, whose ids are its own. `redactor` removes its suite's secrets."""
 
     def __init__(
         self, log: TrafficLog, number: int, server: str, redactor: Callable[[], Redactor], owner: Owner
@@ -161,7 +161,7 @@ class TrafficLog:
         connect: Callable[[ServerSpec], Awaitable[Session]],
         owner: Owner,
     ) -> Callable[[ServerSpec], Awaitable[Session]]:
-        """`connect`, with all that is said in the session heard here. `server` "" means the name in the spec."""
+        """`connect`, with all messages of the session recorded here. `server` "" means the name in the spec."""
 
         async def heard(spec: ServerSpec) -> Session:
             self._opened += 1
@@ -177,7 +177,7 @@ class TrafficLog:
         return heard
 
     def turn(self, *, on: bool, since: int | None = None) -> int:
-        """Tell rows, or no longer. It goes on after the last row told, so that those of the meantime come first.
+        """Start or stop sending rows. It continues after the last row sent, so that those of the meantime come first.
 
         `since` is the last row that the reader has, where it knows better. Returns the number of the newest row.
         """
@@ -191,7 +191,7 @@ class TrafficLog:
         return self._count
 
     def body(self, number: int) -> str:
-        """The whole of a row as text. Raises: Refused when it is not kept any more."""
+        """The whole of a row as text. Raises: Refused when it is no longer stored."""
         row = self._row(number)
         if row is None:
             raise Refused("this message is no longer saved", kind="gone")
@@ -320,7 +320,7 @@ def _answered(call_id: object, row: _Row, waiting: dict[tuple[bool, Any], tuple[
 
 
 def _parsed(row: _Row) -> Any:
-    """The message; of a large one what was kept of it, None for noise."""
+    """The message; of a large one the stored part, None for noise."""
     if row.message is not None or row.stderr:
         return row.message
     try:

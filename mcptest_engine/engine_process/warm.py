@@ -40,7 +40,7 @@ class Warm:
         self._closing: set[asyncio.Task[None]] = set()
 
     def keep(self, suite: LoadedSuite, pool: Pool, names: tuple[str, ...], environ: Mapping[str, str]) -> bool:
-        """Start these servers of the suite for its next run; false where it could not be told whether they are still good."""
+        """Start these servers of the suite for its next run; false where it cannot be known whether they are still usable."""
         state = sources_state(suite, names)
         if state is None:
             return False

@@ -1,4 +1,4 @@
-"""What can be done with tests: running, finding, folding, and reading what they came to."""
+"""What can be done with tests: running, finding, folding, and reading results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said about a server and about what it offers, as lines; all text in them is sanitised here."""
+"""A server and its tools, resources and prompts, as lines; all text in them is sanitised here."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def problem_lines(problem: ConfigProblem) -> list[TextLine]:
 
 
 def consent_lines(server: Server) -> list[str]:
-    """What a person is told before a command that somebody else wrote down is started, or a URL is asked."""
+    """What is shown before a command that somebody else wrote is started, or a URL is connected."""
     told = [f"{server.origin} has it in {server.source}." if server.source else "It was typed in an earlier session."]
     if server.argv:
         told += ["", "This command will run as you:", *(f"  {one_line(word, 300)}" for word in _argv_rows(server.argv))]

@@ -37,7 +37,7 @@ def clock_shown(at: float, now: float, *, seconds: bool) -> str:
 
 
 def repro_of(row: AgentRow, test: str) -> str:
-    """The command that runs one test of a run again, as the agent was told it."""
+    """The command that runs one test of a run again, as the agent got it."""
     return inline_repro(row.suite, test) if row.inline else repro_command(row.suite, test)
 
 
@@ -50,7 +50,7 @@ def whole_repro(row: AgentRow) -> str:
 
 
 def detail_lines(row: AgentRow, told: Mapping[str, object] | str | None) -> list[TextLine]:
-    """All about a row; `told` is the engine's answer about a run, its words where there is none, None while it is awaited."""
+    """All about a row; `told` is the engine's answer about a run, a message where there is none, None while it is awaited."""
     took = f"   {row.duration_ms:,.0f} ms" if row.kind == RUN else ""
     lines = [line((f"{mark(row.status)} {row.outcome}", row.status), took), BLANK, *_facts(row, told)]
     if row.kind != RUN:

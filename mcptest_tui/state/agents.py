@@ -139,7 +139,7 @@ class AgentsView:
 
 
 def news(fresh: list[AgentRow]) -> str:
-    """What is said when runs have ended while a person was elsewhere."""
+    """The message about runs that ended while another mode was shown."""
     if len(fresh) == 1:
         row = fresh[0]
         return f"{row.client or 'an agent'}: {row.outcome}"

@@ -1,4 +1,4 @@
-"""What a person did here, as the `mcptest` commands that do the same: made from what the engine is asked."""
+"""What a person did here, as the `mcptest` commands that do the same: made from the requests to the engine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CommandLog:
         self._done: deque[Done] = deque(maxlen=KEPT)
 
     def log_command(self, do: str, arguments: Mapping[str, Any]) -> None:
-        """The engine is asked for something."""
+        """Log a request to the engine."""
         command = None
         if do == "connect":
             self._targets[str(arguments.get("session"))] = arguments.get("target") or {}

@@ -70,7 +70,7 @@ def entries_of(result: Mapping[str, Any], shut: Collection[int] = ()) -> list[En
 
 
 def live_entries(talk: Sequence[Mapping[str, Any]]) -> list[Entry]:
-    """What the events of a run have told so far, run by run."""
+    """The conversations from the events of a run so far, run by run."""
     runs: dict[int, list[Mapping[str, Any]]] = {}
     for event in talk:
         runs.setdefault(int(event.get("trial") or 0), []).append(event)
@@ -199,7 +199,7 @@ def _plain(text: Any) -> str:
 
 
 def _unanswered_calls(turn: Mapping[str, object]) -> Iterator[Entry]:
-    """Calls of which nothing is known but that the model asked for them."""
+    """Calls that the model requested, without anything else known of them."""
     for call in _list(turn.get("tool_calls")):
         if isinstance(call, dict) and "name" in call:
             args = call.get("args")

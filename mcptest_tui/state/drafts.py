@@ -67,7 +67,7 @@ class Drafts:
         return max(found, key=lambda draft: draft.at, default=None)
 
     def drop(self, path: str) -> None:
-        """The text is on the disk, or nobody wants it."""
+        """Delete the draft: its text is on the disk, or was discarded."""
         self._written.pop(path, None)
         for folder in self._folders():
             _delete(folder / (_name_of(path) + SUFFIX))
@@ -129,7 +129,7 @@ class Drafts:
         return (*usual, temporary) if _is_private(temporary) else usual
 
     def _prune(self, folder: Path) -> None:
-        """Of the texts put aside, the last ones are kept."""
+        """Delete all but the newest of the stored texts."""
         kept = [
             (state.st_mtime, name)
             for name, state in list_states(folder)

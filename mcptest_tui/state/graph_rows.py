@@ -120,7 +120,7 @@ def _row(columns: Sequence[str | None], at: Sequence[int], ending: Iterable[int]
 
 
 def with_trace(nodes: Iterable[GraphNode], trace: Mapping[str, object]) -> list[GraphNode]:
-    """The nodes as a record tells what came of them."""
+    """The nodes with their results from a record."""
     told, head = trace.get("nodes"), trace.get("composition")
     critical = set(head.get("critical_path") or ()) if isinstance(head, dict) else set()
     found = []
@@ -155,7 +155,7 @@ def nodes_of_trace(trace: Mapping[str, object]) -> list[GraphNode]:
 
 
 def running_nodes(nodes: Iterable[GraphNode], events: Mapping[str, Mapping[str, object]]) -> list[GraphNode]:
-    """The nodes as the events of a run tell so far, by the nodes' ids."""
+    """The nodes from the events of a run so far, by their ids."""
     found = []
     for node in nodes:
         event = events.get(node.id)
@@ -186,13 +186,13 @@ def bar(node: GraphNode, whole_ms: float, width: int) -> tuple[int, int]:
 
 
 def looked_into(node: GraphNode) -> dict[str, Any]:
-    """What the record has of a node, in the order in which a person asks: how it went, why, what was sent, what came."""
+    """A node in the record, in the order of interest: its status, why, the request, the response."""
     first = [key for key in _LOOKED_AT if key in node.trace]
     return {key: node.trace[key] for key in (*first, *(key for key in node.trace if key not in first))}
 
 
 def node_remark(node: GraphNode) -> str:
-    """What is to be said of a node beside its name: why it did not run or failed, its calls."""
+    """The remark beside a node's name: why it did not run or failed, its calls."""
     calls = node.trace.get("calls")
     if node.message:
         return node.message

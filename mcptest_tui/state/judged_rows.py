@@ -158,7 +158,7 @@ def scorer_error_lines(failure: Mapping[str, object]) -> Iterator[TextLine]:
 
 
 def answer_lines(judgement: Mapping[str, object] | None) -> list[TextLine]:
-    """The tab "Answer": what was asked and what was answered, as it was graded."""
+    """The tab "Answer": the question and the graded answer."""
     if not judgement or not (judgement.get("input") or judgement.get("output")):
         return [line(("no answer was graded", "dim"))]
     lines: list[TextLine] = []

@@ -35,13 +35,13 @@ class Cell(NamedTuple):
 
     @property
     def status(self) -> str:
-        """What it does, or the worst that one of its runs came to."""
+        """What it does, or the worst verdict of its runs."""
         found = {test.shown for test in self.tests}
         return next((status for status in _WORST if status in found), "new")
 
     @property
     def first(self) -> TestRow:
-        """The run to look at: the first that is as the cell says."""
+        """The first run with the cell's status."""
         return next(test for test in self.tests if test.shown == self.status)
 
     @property
@@ -98,7 +98,7 @@ class Matrix(NamedTuple):
         return [test for row in self.rows if model in row.cells for test in row.cells[model].tests]
 
     def seen(self) -> list[tuple[str, str]]:
-        """What tells one state of it from another."""
+        """A value that differs when its state does."""
         return [(cell.status, cell.remark) for row in self.rows for cell in row.cells.values()]
 
 

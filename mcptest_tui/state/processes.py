@@ -1,4 +1,4 @@
-"""What runs because of us, as the engine tells it: whose each process is, how long it runs, and what it waits for."""
+"""The processes that mcptest started, as the engine reports them: whose each is, how long it runs, what it waits for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the runs are: which is on, how much of it is done, how long it takes, what the last one came to.
+"""The progress of the runs: which is active, how much of it is done, how long it takes, and the verdict of the last.
 
 A reducer over the engine's events, with the clock passed in.
 """
@@ -67,7 +67,7 @@ class Progress:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the first of the runs that are on or wait was asked for, else what the last took."""
+        """Seconds since the first of the active and waiting runs was requested, else the duration of the last."""
         return self.clock() - self.started if self.busy else self.last_seconds or 0.0
 
     @property
@@ -84,7 +84,7 @@ class Progress:
 
     @property
     def stopping(self) -> bool:
-        """Whether what is on, or all that waits, was asked to end."""
+        """Whether the active run, or all that wait, are being cancelled."""
         return self.run in self.unwanted if self.run is not None else self.busy and self.waiting <= self.unwanted
 
     @property
@@ -97,7 +97,7 @@ class Progress:
         return self.clock() - self.ended if self.ended is not None else float("inf")
 
     def stop(self, run: str | None = None) -> None:
-        """One run, or all that is on and all that waits, was asked to end; what is asked for from now on was not."""
+        """Cancel one run, or all that are active or wait now."""
         self.unwanted |= self._active_runs if run is None else {run}
 
     def request(self, run: str, tests: int = 0) -> None:

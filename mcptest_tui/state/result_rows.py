@@ -109,7 +109,7 @@ def _ways_on(result: Mapping[str, Any]) -> list[TextLine]:
 
 
 def outcome_lines(result: Mapping[str, Any], server: ServerView | None = None) -> list[TextLine]:
-    """What a test came to, below its verdict: score, failure, assertions, metrics, `verify`, attempts, last words."""
+    """The result of a test below its verdict: score, failure, assertions, metrics, `verify`, attempts, end of stderr."""
     lines: list[TextLine] = []
     judgement = result.get("judgement")
     judged = isinstance(judgement, dict) and "verdict" in judgement
@@ -154,7 +154,7 @@ def outcome_lines(result: Mapping[str, Any], server: ServerView | None = None) -
 
 
 def reason_of(row: TestRow, stored: dict[str, Any] | None = None) -> str:
-    """What a test came to and why, in one line: `! inconclusive: nothing was checked: every node was skipped`.
+    """The verdict of a test and why, in one line: `! inconclusive: nothing was checked: every node was skipped`.
 
     `stored` is the result of a test that ran in an earlier session, once it was read.
     """

@@ -35,7 +35,7 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One proposal, as the engine tells it; `file` is the absolute path of the file that it would change."""
+    """One proposal from the engine; `file` is the absolute path of the file that it would change."""
 
     id: str
     kind: str
@@ -83,7 +83,7 @@ class Item:
 
     @property
     def risks(self) -> list[str]:
-        """Why it is to be looked at before it is accepted."""
+        """Why it needs a look before it is accepted."""
         risks = {
             "can only be rejected": bool(self.stale),
             "needs arguments": self.needs_arguments,

@@ -1,4 +1,4 @@
-"""What runs came to, told in a few lines: totals, what changed since the run before, the slowest tests, and the servers.
+"""A summary of runs: totals, what changed since the run before, the slowest tests, and the servers.
 
 A reducer over the engine's events, which the store has taken before.
 """
@@ -66,7 +66,7 @@ class ServerView(NamedTuple):
 
 @dataclass(slots=True)
 class Summary:
-    """What a run came to. The lists hold names of tests, `slowest` as `slowest` gives them.
+    """The summary of a run. The lists hold names of tests, `slowest` as `slowest` gives them.
 
     `hooks` and `rollups` are those of the record; `gates` says which floors of the suite's `coverage` were missed and which
     limits of its `effects` exceeded; `effects` are the rows of the record's calls.

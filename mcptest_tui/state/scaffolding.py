@@ -190,7 +190,7 @@ class Scaffolding:
         return max(self.after.count("\n"), 1)
 
     def summary(self) -> list[str]:
-        """What it comes to: how many tests, that nothing is called, what is held back, and what needs arguments."""
+        """A summary: how many tests, that nothing is called, what is held back, and what needs arguments."""
         tests = sum(tool.tests for tool in self.tools)
         parts = [f"{tests} of {counted(sum(tool.chosen for tool in self.tools), 'tool')}"]
         parts += [f"{self.resources} of resources"] if self.resources else []

@@ -63,7 +63,7 @@ def shares(result: Mapping[str, Any]) -> list[str]:
 
 
 def metrics(result: Mapping[str, Any]) -> Iterator[Sequence[Piece]]:
-    """The metrics of a test, a line each: what it came to, what it needs, and names that lead nowhere."""
+    """The metrics of a test, a line each: the value, what it needs, and names that lead nowhere."""
     found = [metric for metric in result.get("derived_metrics") or () if isinstance(metric, dict)]
     width = max((len(_name(metric)) for metric in found), default=0)
     for metric in found:

@@ -1,4 +1,4 @@
-"""The servers that can be looked at: those of the suites, those found in the settings of agents, those that were typed.
+"""The servers to browse: those of the suites, those found in the settings of agents, those that were typed.
 
 Nothing here starts anything. The surprising thing: whether a server may be started without a question is kept here, and for
 this workbench's life only. A command that somebody else wrote down, in settings or in a session, is asked about once.
@@ -84,7 +84,7 @@ class Server:
         return self.state == "ready"
 
     def has_capability(self, capability: str, member: str = "") -> bool:
-        """Whether it said that it can do this; `member` is one that has to be true in the capability."""
+        """Whether it has this capability; `member` is one that has to be true in it."""
         told = (self.catalog or {}).get("capabilities")
         found = told.get(capability) if isinstance(told, dict) else None
         if member:

@@ -1,4 +1,4 @@
-"""What a run has cost so far, as its events tell.
+"""The cost of a run so far, from its events.
 
 A test that has ended says what it cost; of one that runs its last turn does.
 """
@@ -83,7 +83,7 @@ def usd(cost: float | None) -> str:
 
 
 def cost_of(value: object) -> float | None:
-    """What a record says that something cost; None for a price that is not known, and for what can be none."""
+    """The cost in a record; None for an unknown price, and for what cannot be one."""
     return float(value) if is_amount(value) else None
 
 

@@ -1,4 +1,4 @@
-"""Every test of the open suites and what it came to: documents go in, the engine's events move the rows on.
+"""Every test of the open suites and its result: documents make the rows, the engine's events update them.
 
 Rows are mutable and live as long as their test does, so that a thousand results a second cost a few attribute writes each.
 The surprising thing: while a suite does not load, the rows of its last good load stay, and `stale` says from when they are.
@@ -91,12 +91,12 @@ class TestRow:
 
     @property
     def standing(self) -> str:
-        """What its newest run came to: the verdict, which stays while it runs again, or "stopped"."""
+        """The result of its newest run: the verdict, which stays while it runs again, or "stopped"."""
         return "stopped" if self.status == "stopped" else self.verdict
 
     @property
     def is_weak(self) -> bool:
-        """Whether it says little by passing."""
+        """Whether its assertions demand little."""
         return is_weak(Strength(self.strength) if self.strength else None, self.mutation_score)
 
     @property
@@ -281,7 +281,7 @@ class Store:
     # Runs
 
     def queue(self, run: str, ids: Sequence[str]) -> None:
-        """These tests were asked for."""
+        """Mark these tests as queued."""
         wanted = self._runs.setdefault(run, {})
         for test in ids:
             row = self.rows.get(test)
@@ -531,7 +531,7 @@ class Store:
             self._set(row, "queued")  # a newer run is to come
 
     def _unknown(self, event: dict[str, Any], test: dict[str, Any]) -> TestRow:
-        """A test that no document has told of."""
+        """Add a test that is in no document."""
         path = str(event.get("path") or self._paths.get(event.get("run", ""), ""))
         kind = str(test.get("kind", ""))
         block = f"{kind}s" if kind else ""

@@ -207,7 +207,7 @@ class Traffic:
         self.spare = 0 if wanted.takes_spare else sum(row.is_spare for row in self.rows)
 
     def clear(self) -> None:
-        """Forget everything that was kept."""
+        """Remove all rows."""
         self.rows, self.shown, self.missed, self.dropped, self.errors, self.spare = [], [], 0, 0, 0, 0
         self._open.clear()
         self._waits.clear()

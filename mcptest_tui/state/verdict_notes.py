@@ -1,4 +1,4 @@
-"""What a test came to, in the few words that fit behind its first line."""
+"""The result of a test in the few words that fit behind its first line."""
 
 from __future__ import annotations
 

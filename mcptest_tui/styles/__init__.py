@@ -1,1 +1,1 @@
-"""What the workbench looks like, and the style sheet that says so."""
+"""The style sheets of the workbench."""

@@ -1,4 +1,4 @@
-"""What agents did as rows: verdict, time, what it came to, the suite, and who asked for it."""
+"""What agents did as rows: verdict, time, result, the suite, and the agent."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ class CatalogList(Lines):
         self.nothing = ""
 
     def show(self, catalog: Catalog, nothing: str = "", *, cursor: int = 0) -> None:
-        """Another catalog, list or filter; `nothing` is what is said where it is empty."""
+        """Show another catalog, list or filter; `nothing` is the text of an empty one."""
         self.catalog, self.nothing = catalog, nothing
         self.changed(cursor=cursor)
         self.show_row(self.cursor)

@@ -1,4 +1,4 @@
-"""A conversation turn by turn: who said what, beside it the calls with what they came to; Enter looks into a call or a text."""
+"""A conversation turn by turn, with the calls and their results; Enter opens a call or a text."""
 
 from __future__ import annotations
 

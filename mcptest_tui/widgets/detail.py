@@ -1,4 +1,4 @@
-"""The pane beside the list: tabs for what a test came to, or one page about a group of tests.
+"""The pane beside the list: tabs about the result of a test, or one page about a group of tests.
 
 It only shows what it is given; `TabShown` says which page is looked at, so that nothing is fetched for the others.
 """
@@ -133,7 +133,7 @@ class Detail(Sturdy, Vertical):
 
     @dataclass
     class TabShown(Message):
-        """Another tab is looked at."""
+        """Another tab is shown."""
 
         tab: str
 

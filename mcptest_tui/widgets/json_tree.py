@@ -340,7 +340,7 @@ class JsonTree(Lines):
         self._post_action("assert")
 
     def action_search(self) -> None:
-        """A search, whose words the screen asks for."""
+        """Search; the screen prompts for the words."""
         self.post_message(self.NodeAction(self, "search", ()))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
@@ -379,7 +379,7 @@ class JsonTree(Lines):
                 self._go(0)
 
     def reached(self, path: Path) -> None:
-        """A hit that was asked for is here."""
+        """Show a hit that was requested."""
         at = self._hits.index(path)
         if at is not None:
             self._refolded(self.cursor)

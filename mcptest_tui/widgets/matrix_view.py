@@ -30,7 +30,7 @@ LEAST_CELL, MOST_CELL = 16, 24
 
 
 class MatrixView(Lines):
-    """Shows a `Matrix`; the first row names the models, the last says what each came to."""
+    """Shows a `Matrix`; the first row names the models, the last has their totals."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("matrix")
     COMPONENT_CLASSES: ClassVar[set[str]] = {

@@ -43,7 +43,7 @@ class Modal(Sturdy, ModalScreen[Answer], Generic[Answer]):
     """What Enter does in a list, which has no key of its own for it."""
 
     def on_mount(self) -> None:
-        """First sizes; what was told before lies over nothing here."""
+        """Set the first sizes, and remove messages of the screen before."""
         self.app.clear_notices()  # type: ignore[attr-defined]
         self.update_classes(size_classes(self.app.size), animate=False)
         self.bindings_updated_signal.subscribe(self, lambda _: self.show_keys())

@@ -1,4 +1,4 @@
-"""The row of modes at the top: numbers, titles, counts that want action; a click goes there."""
+"""The row of modes at the top: numbers, titles, counts that need action; a click goes there."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """One test: its line, what it came to, its name."""
+    """One test: its line, its verdict, its name."""
 
     line: int
     status: str

@@ -181,7 +181,7 @@ class FragmentEditor(Sturdy, Vertical):
         self.area.focus()
 
     def note(self, text: str, *, problem: bool = False) -> None:
-        """What is to be said about it."""
+        """The remark about it."""
         width = max(self.size.width - 2, 20)
         style = "$text-error" if problem else "$foreground 65%"
         sign = f"{MARKS['fail']} " if problem else ""

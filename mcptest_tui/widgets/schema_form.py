@@ -173,7 +173,7 @@ class FieldRow(Horizontal):
         return self.children[1]
 
     def takes(self, text: str) -> bool:
-        """Whether what was pasted is for the whole form, or needs another kind of field; it is told then."""
+        """Whether pasted text is for the whole form, or needs another kind of field, for which there is a message."""
         value = pasted(text)
         form = self.query_ancestor(SchemaForm)
         if value is not None and form.form is not None and form.form.whole is not None:

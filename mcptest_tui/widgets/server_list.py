@@ -57,7 +57,7 @@ class ServerList(Lines):
         self._now = now
 
     def count(self) -> int:
-        """How many rows there are, or of what is said where there is no server."""
+        """How many rows there are, or lines of the text without servers."""
         return len(self.servers.rows) or len(self._nothing)
 
     @property

@@ -64,7 +64,7 @@ class TrafficList(Lines):
         self._server_width, self._test_width = 6, 0
 
     def count(self) -> int:
-        """How many rows there are, or lines of what is said when there are none."""
+        """How many rows there are, or lines of the text without rows."""
         return len(self.traffic.shown) or len(self.nothing)
 
     def row(self) -> Row | None:

@@ -214,7 +214,7 @@ class YamlArea(Sturdy, TextArea, inherit_bindings=False):
         return above + place[0] * len(self.document.newline) + place[1]
 
     def place(self, row: int, column: int) -> None:
-        """The cursor at a place; one that is not in view, or in its lower third, comes to a third from the top."""
+        """Move the cursor; a place out of view, or in its lower third, is scrolled to a third from the top."""
         if not self.size.height:
             self._wanted = (row, column)  # without a size there is no middle yet
             return

@@ -1,4 +1,4 @@
-"""What typing does in the editor beside putting a letter there: indentation, pairs of brackets, comments, and keys for a popup.
+"""What typing does in the editor beside inserting a letter: indentation, pairs of brackets, comments, and keys for a popup.
 
 The popup itself is somebody else's: `assist` is asked first about every key, and told what was typed, at once and not by
 message, so that a fast typist's Tab never overtakes the popup that it is meant for.
