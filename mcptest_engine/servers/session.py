@@ -33,7 +33,7 @@ from mcptest_engine.servers.traffic import Traffic
 from mcptest_engine.servers.wire import clip
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Mapping
 
     from mcptest_engine.safety.tool_classes import ToolClass
     from mcptest_engine.servers.calls import Fault
@@ -191,7 +191,7 @@ class Session:
         """What of `stderr_tail` was written after the monotonic time `at`."""
         return self._transport.stderr_since(at)
 
-    def request(
+    async def request(
         self,
         method: str,
         params: Mapping[str, Any] | None,
@@ -199,7 +199,7 @@ class Session:
         timeout_seconds: float,
         fault: Fault | None = None,
         on_sending: Callable[[ToolClass | None], object] | None = None,
-    ) -> Coroutine[Any, Any, Exchange]:
+    ) -> Exchange:
         """Send one request and wait for its answer; any number may be under way.
 
         `on_sending` is called just before it is sent, with the class by which a `gate` lets a tool be called. In the stateless
@@ -208,25 +208,13 @@ class Session:
         AnswerLost when `fault` took the answer away; PolicyDenied where `gate` refuses. An answer with an `error` is an answer.
         """
         if method == "tools/call" and self.gate is not None:
-            return self._requested_by(self.gate, method, params, timeout_seconds, fault, on_sending)
+            async with self.gate.admit(self, str((params or {}).get("name"))) as tool_class:
+                if on_sending is not None:
+                    on_sending(tool_class)
+                return await self._requested(method, params, timeout_seconds, fault)
         if on_sending is not None:
             on_sending(None)
-        return self._requested(method, params, timeout_seconds, fault)
-
-    async def _requested_by(
-        self,
-        gate: Gate,
-        method: str,
-        params: Mapping[str, Any] | None,
-        timeout_seconds: float,
-        fault: Fault | None,
-        on_sending: Callable[[ToolClass | None], object] | None,
-    ) -> Exchange:
-        """Send a request that `gate` decides about."""
-        async with gate.admit(self, str((params or {}).get("name"))) as tool_class:
-            if on_sending is not None:
-                on_sending(tool_class)
-            return await self._requested(method, params, timeout_seconds, fault)
+        return await self._requested(method, params, timeout_seconds, fault)
 
     async def _requested(
         self, method: str, params: Mapping[str, Any] | None, timeout_seconds: float, fault: Fault | None
