@@ -120,7 +120,7 @@ def _table(schema: dict[str, Any]) -> str:
 
 
 def _type(schema: dict[str, Any]) -> str:
-    """The type in a reader's words; a reference by the name of what it leads to."""
+    """The type as the docs name it; a reference by the name of its target."""
     if "$ref" in schema:
         about = MODELS[schema["$ref"].rpartition("/")[2]].about
         return f"[{about.link}](#{_anchor(about.heading)})" if about.heading else about.link

@@ -95,7 +95,7 @@ def steps(fence: Fence) -> tuple[Step, ...]:
 
 
 def matches(shown: str, real: str) -> bool:
-    """Whether a sample tells what really came; `…` alone on a line stands for any lines."""
+    """Whether a sample matches the real output; `…` alone on a line stands for any lines."""
     pattern = re.escape(_shape(shown))
     return re.fullmatch(re.sub(r"^…\\\n", "(?:.*\\n)*?", pattern, flags=re.MULTILINE), _shape(real)) is not None
 
@@ -171,7 +171,7 @@ def _run(script: str, work: Path, path: str) -> list[str]:
 
 
 def _free_port() -> str:
-    """A free port below those that the system gives to whoever asks for any: nobody gets it before the page takes it."""
+    """A free port below the ephemeral range, so that no other program gets it before the page uses it."""
     while True:
         port = random.randrange(10_000, 32_000)  # noqa: S311 - it is no secret
         try:

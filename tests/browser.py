@@ -28,7 +28,7 @@ def chromium_path() -> str:
 
 
 def answers(program: str) -> bool:
-    """Whether a browser tells its version."""
+    """Whether a browser starts and prints its version."""
     told = subprocess.run([program, "--version"], capture_output=True, check=False, timeout=PATIENCE_MS / 1000)
     return told.returncode == 0
 
@@ -46,7 +46,7 @@ def chromium() -> Iterator[Browser]:
 
 
 class Watched:
-    """A page, and what it did that a report must not do: `said` on the console or as an error, `asked` of a network."""
+    """A page, and what a report must not do: `said` lists console messages and errors, `asked` network requests."""
 
     def __init__(self, page: Page) -> None:
         page.set_default_timeout(PATIENCE_MS)
@@ -63,7 +63,7 @@ class Watched:
         dialog.dismiss()
 
     def open(self, file: Path, fragment: str = "") -> Page:
-        """Show a file; what it asked for before is forgotten."""
+        """Show a file, and forget earlier requests."""
         self.page.goto("about:blank")
         self.asked.clear()
         self.page.goto(file.as_uri() + fragment)
@@ -71,7 +71,7 @@ class Watched:
         return self.page
 
     def until_said(self, *words: str) -> None:
-        """Until each of these words came on the console: what it says arrives later than what is asked of the page."""
+        """Wait until each of these texts is on the console, where messages arrive with a delay."""
         while any(word not in "\n".join(self.said) for word in words):
             self.page.wait_for_event("console")
 

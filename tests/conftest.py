@@ -37,7 +37,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_configure() -> None:
-    """What the tests start hears every signal, also when they run in the background of a script or under nohup.
+    """Processes that the tests start receive every signal, also in the background of a script or under nohup.
 
     A signal that is ignored is ignored in every child, too; one that has a handler here has none there. This process goes on
     not to be ended by it.

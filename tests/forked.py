@@ -99,7 +99,7 @@ class Forked:
         self.returncode: int | None = None
 
     def fileno(self) -> int:
-        """A descriptor that can be read once it has ended, until `poll` or `wait` has told so."""
+        """A descriptor that is readable once the process has ended, until `poll` or `wait` has reported it."""
         return self._status
 
     def poll(self) -> int | None:
@@ -118,7 +118,7 @@ class Forked:
         return self.returncode
 
     def told(self, words: bytes) -> None:
-        """By the one who looks after it: behind its id, the exit code."""
+        """The exit code from the fork server, after the process id."""
         if code := words.partition(b" ")[2]:
             self.returncode = int(code)
             os.close(self._status)
@@ -291,7 +291,7 @@ _SERVERS: dict[str, str] = {}
 
 
 def _serve(asked: socket.socket, listening: socket.socket) -> None:
-    """Fork for each request, until nobody can ask any more by the first socket."""
+    """Fork for each request, until the first socket is closed."""
     flush_nothing()
     for name in _PUBLIC_SERVERS:
         with contextlib.suppress(ModuleNotFoundError):
@@ -361,7 +361,7 @@ def _fork(asked: socket.socket, told_of: dict[int, int]) -> bool:
 
 
 def _tell_of_ended(told_of: dict[int, int]) -> None:
-    """Whoever waits for a process that has ended is told its exit code."""
+    """Send the exit code of an ended process to whoever waits for it."""
     while told_of:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == 0:
@@ -591,7 +591,7 @@ def _forget_the_starter() -> None:
 
 
 def _with_new_streams(start: Callable[[], object]) -> Callable[[], object]:
-    """`start` with streams of its own: the starter's may hold what is not written yet."""
+    """`start` with its own streams, because those of the parent may hold unwritten text."""
 
     def begin() -> object:
         _STARTERS.extend((sys.stdin, sys.stdout, sys.stderr, sys.__stdin__, sys.__stdout__, sys.__stderr__))

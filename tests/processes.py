@@ -58,7 +58,7 @@ def longer(first_seconds: float) -> Iterator[float]:
 
 
 def free_port() -> int:
-    """A port that nobody listens on. It is below those that systems give out by themselves, so that none of these is it."""
+    """A free port below the ephemeral range, so that the system does not give it to another program."""
     while True:
         port = random.randrange(20_000, 32_000)
         with contextlib.suppress(OSError), socket.socket() as probe:

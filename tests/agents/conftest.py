@@ -28,7 +28,7 @@ CLAUDE, GPT = "claude-sonnet-5-5", "gpt-5.4"
 
 
 def shed(*arguments: object) -> str:
-    """The command of `tests/servers/toolshed.py` as it stands in a suite."""
+    """The command of `tests/servers/toolshed.py`, as a suite writes it."""
     return json.dumps([sys.executable, "-S", str(SERVERS / "toolshed.py"), *map(str, arguments)])
 
 
@@ -69,7 +69,7 @@ def record_of(run_of: Callable[..., Any]) -> Callable[..., RunRecord]:
 
 @pytest.fixture
 def agent(record_of: Callable[..., RunRecord]) -> Callable[..., TestResult]:
-    """What one agent test with these members comes to, on one `toolshed` or the `servers` given."""
+    """Run one agent test with these members, on one `toolshed` or on `servers`."""
 
     def result(
         *, servers: Any = None, settings: dict[str, Any] | None = None, suite: Any = None, **members: Any

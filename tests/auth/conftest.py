@@ -34,7 +34,7 @@ class Realm:
         self._control("PUT", knobs)
 
     def seen(self, place: str) -> list[dict[str, Any]]:
-        """What came to `place` ("token", "register", "mcp", …), in order: {place, form, authorization}."""
+        """The requests to `place` ("token", "register", "mcp", …), in order: {place, form, authorization}."""
         with urllib.request.urlopen(f"{self.origin}/realms/{self.name}") as answer:
             return [one for one in json.load(answer) if one["place"] == place]
 
@@ -81,7 +81,7 @@ def make_realm(oauth_origin: str) -> Callable[..., Realm]:
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Nobody's home: `~` is empty."""
+    """An empty home directory."""
     folder = tmp_path / "home"
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))

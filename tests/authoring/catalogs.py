@@ -48,7 +48,7 @@ def loaded(suite: str) -> LoadedSuite:
 
 
 def written(suite: str) -> dict[str, Any]:
-    """The suite as it stands in the file."""
+    """The suite as the file has it."""
     tree = read_tree(suite, file="").value
     assert isinstance(tree, dict)
     return tree

@@ -87,7 +87,7 @@ class Bench:
         return record
 
     def keep(self, run_id: str, text: str) -> None:
-        """Put a record, or what passes for one, where runs are kept."""
+        """Save a record, or something similar, where runs are saved."""
         self.workspace.make_runs_dir()
         (self.workspace.runs_dir / f"{run_id}.json").write_text(text, encoding="utf-8")
 

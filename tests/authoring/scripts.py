@@ -1,4 +1,4 @@
-"""A server that says what a test tells it to, and a proposal made of what it said."""
+"""A server with scripted answers, and a proposal made from them."""
 
 from __future__ import annotations
 

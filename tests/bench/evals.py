@@ -1,4 +1,4 @@
-"""The figures of evals: what mcptest adds to the scorers that it asks, and what kept verdicts save.
+"""The figures of evals: what mcptest adds to the time of scorers, and what saved verdicts save.
 
 `COUNT AT_ONCE ARGV…` as arguments: runs a wrapper so often, so many at once, each with a request on its stdin.
 """
@@ -43,7 +43,7 @@ def write_evals(path: Path, wrapper: Sequence[str]) -> str:
 
 
 def graded_offline(bench: Bench) -> Iterator[Row]:
-    """Two hundred gradings, eight at once, by a wrapper that is all start-up: asked by mcptest, and by nobody but a loop."""
+    """Two hundred gradings, eight at once, by a wrapper that does nothing: by mcptest, and by a plain loop."""
     wrapper = [sys.executable, str(WRAPPER)]
     asked, bare, _ = _measured(bench, "offline", wrapper)
     note = f"floor: the same wrapper bare, {AT_ONCE} at once"
@@ -51,7 +51,7 @@ def graded_offline(bench: Bench) -> Iterator[Row]:
 
 
 def graded_by_a_platform(bench: Bench) -> Iterator[Row]:
-    """The same by a wrapper that waits for a platform, and taken from what was kept."""
+    """The same by a wrapper that waits for a platform, and from saved verdicts."""
     wait = f"import runpy, time; time.sleep({PLATFORM_SECONDS}); runpy.run_path({str(WRAPPER)!r}, run_name='__main__')"
     asked, bare, kept = _measured(bench, "platform", [sys.executable, "-c", wait])
     what = f"eval, {COUNT} gradings of {PLATFORM_SECONDS * 1000:.0f} ms"
@@ -60,7 +60,7 @@ def graded_by_a_platform(bench: Bench) -> Iterator[Row]:
 
 
 def _measured(bench: Bench, name: str, wrapper: Sequence[str]) -> list[list[Finished]]:
-    """The wrapper asked by `mcptest eval`, run bare, and not asked, since its verdicts are kept."""
+    """The wrapper run by `mcptest eval`, run alone, and not run, because its verdicts are saved."""
     suite = write_evals(bench.directory / f"{name}.yml", wrapper)
     bare = [sys.executable, __file__, str(COUNT), str(AT_ONCE), *wrapper]
     bench.mcptest("eval", suite, "--cache")

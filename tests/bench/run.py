@@ -157,7 +157,7 @@ def many_suites(bench: Bench) -> Iterator[Row]:
 
 
 def cached(bench: Bench) -> Iterator[Row]:
-    """Fifty tests on a server that takes 300 ms to start: asked, asked and kept, and judged again by what was kept."""
+    """Fifty tests on a server that takes 300 ms to start: without the cache, with an empty cache, and from the cache."""
     slowly = f"import runpy, time; time.sleep(0.3); runpy.run_path({str(SERVERS / 'echo.py')!r}, run_name='__main__')"
     suite = str(write_suite(bench.directory / "cached.yml", 50, command=[PYTHON, "-c", slowly]))
     fresh = (str(bench.directory / f"fresh{number}") for number in range(100))

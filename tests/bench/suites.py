@@ -1,4 +1,4 @@
-"""Suites for the figures: a server, and as many tests of one assertion as are asked for, seven lines each."""
+"""Suites for the figures: a server, and any number of tests with one assertion, seven lines each."""
 
 from __future__ import annotations
 

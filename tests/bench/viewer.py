@@ -1,4 +1,4 @@
-"""The figures of the viewer: the first page of 500 runs, and the pages that are asked for after it."""
+"""The figures of the viewer: the first page of 500 runs, and the pages after it."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def _shows(text: str) -> Callable[[str], bool]:
 
 
 def workbench_start(bench: Bench) -> Iterator[Row]:
-    """First content, with 120 tests and with 33 suites; what it keeps in memory; what it does when nobody does anything."""
+    """First content, with 120 tests and with 33 suites; its memory; its work while it is idle."""
     place, many = _place(bench, "start"), _place(bench, "start-33")
     write_suite(place / "mcptest.yml", 120, command=_server("echo"))
     for number in range(33):
@@ -275,7 +275,7 @@ def _box(program: str, place: Path, *arguments: str) -> Terminal:
 
 
 def _at_rest(terminal: Terminal) -> tuple[float, float, float, int]:
-    """Of a program that nobody uses: megabytes of all, percent of a processor of itself and of all below it, bytes drawn."""
+    """The idle program: megabytes of all processes, processor percent of itself and of its children, bytes drawn."""
     pid = terminal.process.pid
     before = {own: seconds for own, _, seconds in family(pid)}
     drawn = terminal.drain(IDLE_SECONDS)
@@ -285,7 +285,7 @@ def _at_rest(terminal: Terminal) -> tuple[float, float, float, int]:
 
 
 def _streamed(place: Path, feed: str) -> Figures:
-    """The workbench with an engine that only tells results."""
+    """The workbench with an engine that only sends results."""
     with _box("app.py", place, str(TESTS), str(PER_SECOND), feed) as terminal:
         terminal.until(lambda text: "first" in text)
         sleep(1.0)

@@ -1,4 +1,4 @@
-"""Random compositions, and an oracle that says what comes of them by the document's words alone, one node at a time."""
+"""Random compositions, and an oracle that derives their results from the specification alone, one node at a time."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ REFUSED = frozenset(
 
 
 def context() -> dict[str, Any]:
-    """What the suite tells about a scenario."""
+    """The context of a scenario, as the conformance suite passes it."""
     told: dict[str, Any] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
     return told
 
@@ -113,12 +113,12 @@ async def echo_schema(session: Session) -> None:
 
 
 async def only_list(session: Session) -> None:
-    """A listing, whose schemas refer to an address that nobody may fetch; there is no such tool to call."""
+    """List tools whose schemas refer to an address that must not be fetched; call nothing."""
     await list_tools(session)
 
 
 async def list_skills(session: Session) -> None:
-    """Skills are listed, and nothing is fetched that nobody asked for."""
+    """List skills, and fetch nothing else."""
     await request(session, "skills/list")
 
 

@@ -66,7 +66,7 @@ def _listening(transport: str, home: Path) -> Iterator[int]:
 
 
 def _says(process: subprocess.Popen[str], words: str) -> bool:
-    """Whether the words come on stderr before it ends; what comes later is read and thrown away, so that no pipe fills."""
+    """Whether the text appears on stderr before the process ends. Later output is read and discarded, so that no pipe fills."""
     assert process.stderr is not None
     timer = threading.Timer(PATIENCE_SECONDS, process.kill)
     timer.start()

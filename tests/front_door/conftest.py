@@ -84,7 +84,7 @@ class Door:
         return found
 
     def refused(self, verb: str, **arguments: Any) -> str:
-        """The words of a verb that ends in an error."""
+        """The error text of a tool call that fails."""
         result = self.ask("tools/call", {"name": verb, "arguments": arguments})
         assert result.get("isError") is True, result
         return str(result["content"][0]["text"])
@@ -170,7 +170,7 @@ def put_away(process: Forked) -> None:
 
 @pytest.fixture
 def mock_url(mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str]) -> Iterator[str]:
-    """The mock over HTTP, which wants a token that nobody has."""
+    """The mock over HTTP, which requires an unknown token."""
     process = subprocess.Popen(
         [mcptest_command, "mock", "--preset", "demo", "--http", "0", "--require-bearer-env", "WANTED"],
         cwd=tmp_path,

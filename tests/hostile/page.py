@@ -1,4 +1,4 @@
-"""Writes the tables of `docs/reference/failures.md` out of what the tests hold true: `python -m tests.hostile.page`."""
+"""Writes the tables of `docs/reference/failures.md` from what the tests check: `python -m tests.hostile.page`."""
 
 from __future__ import annotations
 

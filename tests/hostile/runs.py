@@ -95,7 +95,7 @@ def processes_in(folder: Path) -> list[int]:
 
 
 def assert_told(failure: Failure | None, kind: str, says: str, hint: str | None) -> None:
-    """The failure is told just as a table has it."""
+    """Check that the failure has the message of its table row."""
     assert failure is not None
     assert failure.kind.value == kind
     assert_text(failure.message, says)

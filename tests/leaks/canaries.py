@@ -31,7 +31,7 @@ ALL = {**DECLARED, **UNDECLARED}
 
 
 def found_in(text: str, canaries: dict[str, str] = ALL) -> list[str]:
-    """The names of those whose value stands in the text, in any encoding, broken into lines or not."""
+    """The names of the canaries whose value is in the text, in any encoding, with or without line breaks."""
     joined = text.replace("\r", "").replace("\n", "").replace("\\r", "").replace("\\n", "")
     return [name for name, value in canaries.items() if any(form in text or form in joined for form in _forms(value))]
 
@@ -41,7 +41,7 @@ _CLEAN: set[tuple[Path, int, int]] = set()
 
 
 def files_with(folder: Path, but: tuple[Path, ...] = ()) -> list[tuple[str, list[str]]]:
-    """The files below a folder, by name or content, that hold one."""
+    """The files below a folder that contain a canary, in name or content."""
     held = []
     for path in sorted(folder.rglob("*")):
         state = (path, (known := path.lstat()).st_mtime_ns, known.st_size)

@@ -41,7 +41,7 @@ def suite_of(tmp_path: Path) -> Callable[..., LoadedSuite]:
 
 @pytest.fixture
 def ledger() -> Callable[..., str]:
-    """The command of `tests/servers/ledger.py` as it stands in a suite; with a book where one is given."""
+    """The command of `tests/servers/ledger.py`, as a suite writes it; with a file for its data if one is given."""
 
     def command(*arguments: object) -> str:
         return json.dumps([sys.executable, "-S", str(SERVERS / "ledger.py"), *map(str, arguments)])

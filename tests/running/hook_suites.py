@@ -27,13 +27,13 @@ class Folder:
         return str(path)
 
     def python(self, name: str, body: str) -> str:
-        """A command that runs this Python, with `context` what came on stdin, as a plain or a context hook."""
+        """A command that runs this Python code as a plain or a context hook; `context` is the JSON from stdin."""
         path = self.path / name
         save(path, f"import json, os, sys\n{body}\n")
         return f"{sys.executable} -S {path}"
 
     def context(self, name: str, answer: object = None, *, keep: bool = True) -> dict[str, Any]:
-        """A context step that keeps what it is told, a line of `contexts`, and gives this answer (text as it is)."""
+        """A context step that appends its input to `contexts` and prints this answer (text unchanged)."""
         text = answer if isinstance(answer, str) else "" if answer is None else json.dumps(answer)
         kept = f"open({str(self.path / 'contexts')!r}, 'a').write(sys.stdin.read())\n" if keep else ""
         return {"command": self.python(name, f"{kept}sys.stdout.write({text!r})"), "mode": "context"}
@@ -50,7 +50,7 @@ class Folder:
         return self.diary.read_text(encoding="utf-8").splitlines() if self.diary.exists() else []
 
     def contexts(self) -> list[dict[str, Any]]:
-        """What the context hooks were told, in order."""
+        """The inputs of the context hooks, in order."""
         return [json.loads(line) for line in (self.path / "contexts").read_text(encoding="utf-8").splitlines()]
 
 

@@ -321,7 +321,7 @@ class Bench:
         is_answer: Callable[[dict[str, Any]], bool],
         environ: dict[str, str],
     ) -> dict[str, Any]:
-        """The answer to `asked`, which is sent once what `is_open` waits for has come."""
+        """The answer to `asked`, which is sent once `is_open` holds."""
         process = NURSERY.start(argv, cwd=self.folder, env=environ, stdin=True, stderr=sys.__stderr__)
         limit = threading.Timer(LIMIT_SECONDS, process.kill)
         limit.start()

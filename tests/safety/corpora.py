@@ -224,7 +224,7 @@ def _fired_beside(text: str, names: tuple[str, ...]) -> frozenset[tuple[str, str
 
 
 def blind_table() -> str:
-    """The files that other authors wrote, as they are now: found is a tool of which one of its rules tells."""
+    """The current figures for the files of other authors: an attack is found if one of its rules reports it."""
     rows = []
     every = [line for name in HANDS for line in lines(name)]
     for name in dict.fromkeys(line["set"] for line in every):

@@ -1,4 +1,4 @@
-"""What a regular expression can say: examples that take every alternative of it at least once.
+"""Examples of a regular expression that take every alternative at least once.
 
 Made from the parse tree of the standard library's `re`, which is private; only this test depends on it.
 """

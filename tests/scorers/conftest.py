@@ -1,4 +1,4 @@
-"""Scorers that are real programs: small `sh` scripts, each asked once as a run would ask it."""
+"""Scorers that are real programs: small `sh` scripts, each run once as in a run."""
 
 from __future__ import annotations
 

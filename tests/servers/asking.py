@@ -1,4 +1,4 @@
-"""A server that asks its client: sampling, elicitation, roots, and things nobody knows.
+"""A server that sends requests to its client: sampling, elicitation, roots, and unknown ones.
 
 Tool `ask` {"method", "params"?} sends that request during the call and gives back what it was answered; `ask_and_wait` does so
 and never answers; `declared` gives back what the client declared; `later` {"list"?} answers, then says that a list has changed;

@@ -1,4 +1,4 @@
-"""A server that will not go, and tells how far it has come: `clinging.py FIFO [silent]`.
+"""A server that does not exit, and reports its progress: `clinging.py FIFO [silent]`.
 
 It starts a child that holds its pipes. Both ignore the end of stdin and every signal that can be ignored. On FIFO it writes
 "started" when both are there, "called" at each `tools/call`, which it does not answer, and "eof" when stdin ends. With `silent`

@@ -1,4 +1,4 @@
-"""A small bank. `ledger.py [FILE]` keeps its book in memory, or in FILE, so that it outlives the process.
+"""A small bank. `ledger.py [FILE]` stores its accounts in memory, or in FILE, so that they outlive the process.
 
 transfer {amount, account?}            moves money each time that it is called, and says what is left of 100
 transfer_once {amount, key, account?}  moves money once for each key

@@ -1,4 +1,4 @@
-"""A model endpoint on loopback that speaks the Messages API and chat completions, and misbehaves on demand.
+"""A model endpoint on loopback with the Messages API and chat completions, and faults on demand.
 
 In a test, the fixture `models` (tests/model_fixtures.py) starts one in a thread and resets it before each test:
 
@@ -95,7 +95,7 @@ class Question(NamedTuple):
 
 
 class ModelEndpoint:
-    """The endpoint. Started by `with`; what it was asked can be read from any thread."""
+    """The endpoint. `with` starts it; its requests can be read from any thread."""
 
     def __init__(self) -> None:
         self.port = 0
@@ -106,7 +106,7 @@ class ModelEndpoint:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all that was asked and is to be answered."""
+        """Clear all requests and scripted answers."""
         self.questions: list[Question] = []
         self.left_early = 0
         self.most_at_once = 0
@@ -137,14 +137,14 @@ class ModelEndpoint:
         self._answer = made
 
     def release(self) -> None:
-        """Let go what is on hold; what comes later waits anew."""
+        """Release the waiting requests; later ones wait again."""
         held = getattr(self, "_held", None)
         self._held = asyncio.Event()
         if held is not None and self._loop is not None:
             self._loop.call_soon_threadsafe(held.set)
 
     def refusing(self, parameter: str, words: str) -> None:
-        """Refuse every question that has `parameter` in its body, with HTTP 400 and these words."""
+        """Refuse every request with `parameter` in its body, with HTTP 400 and this text."""
         self.refuse[parameter] = words
 
     # --- what is to be told of it
@@ -296,7 +296,7 @@ class ModelEndpoint:
         await writer.drain()
 
     async def _until_left(self, reader: asyncio.StreamReader) -> None:
-        """Wait until who asked is gone, and count it."""
+        """Wait until the client has disconnected, and count that."""
         with contextlib.suppress(ConnectionError):
             while await reader.read(4096):
                 pass

@@ -1,4 +1,4 @@
-"""A server that keeps to the protocol but for what it is told to break.
+"""A server that follows the protocol, except for the rules that it is started to break.
 
 nonconforming.py [--offers tools,resources,prompts] [--declares tools,resources,prompts] [--speaks REVISION]
                  [--set PATH=JSON | --drop PATH]… [--unknown error|result|CODE]

@@ -1,4 +1,4 @@
-"""A server that offers a little of everything, and counts how often it is asked for its tools.
+"""A server that offers a little of everything, and counts the requests for its tools.
 
 offering.py [FILE] [MODE]   writes a line into FILE for each `tools/list`
 MODE is `closed` (refuses to list tools), `halved` (refuses to list resources), `silent` (never lists tools), `bare` (has no

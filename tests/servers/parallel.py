@@ -1,4 +1,4 @@
-"""A server that works on all calls at once, and stands some of them badly, in either lifecycle: `parallel.py [--http]`.
+"""A server that handles all calls at once, and some of them wrongly, in either lifecycle: `parallel.py [--http]`.
 
 Tools, each with a thread of its own: `look` answers; `mix` waits a moment for another `mix` to come, and answers with the
 `who` of both that is last in the alphabet; `store` does the same; `linger` answers when another `linger` has come, or after

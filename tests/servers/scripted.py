@@ -1,4 +1,4 @@
-"""Says what it is told to, and writes down what was called: `scripted.py SCRIPT.json [DIARY]`.
+"""A server with scripted answers that logs its calls: `scripted.py SCRIPT.json [DIARY]`.
 
 The script is {"tools": [descriptor, …], "answers": {tool: [answer, …]}}; of a tool's answers the last repeats. An answer is
 {"result": …}, {"error": {…}}, {"silent": true} for none at all, or {"die": 3} for an exit with that code. With

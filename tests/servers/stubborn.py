@@ -1,4 +1,4 @@
-"""Servers that do not go when asked. Each writes its pid, and its child's, to FILE before it serves.
+"""Servers that do not exit when they should. Each writes its pid, and its child's, to FILE before it serves.
 
 stubborn.py eof FILE          ignore the end of stdin, go on SIGTERM
 stubborn.py term FILE         ignore the end of stdin and SIGTERM

@@ -1,4 +1,4 @@
-"""A server for agents: its tools answer in every way that a model may have to be told of.
+"""A server for agents: its tools answer in every way that a model can encounter.
 
     toolshed.py [--many N] [--extra NAME]... [--without-tools]
 

@@ -1,4 +1,4 @@
-"""A server for compositions: its tools give what they are told to, wait for each other, fail, die, and cost something.
+"""A server for compositions: its tools return given values, wait for each other, fail, die, and report costs.
 
     workshop.py [--name NAME] [--log FILE]
 

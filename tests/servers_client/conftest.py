@@ -35,7 +35,7 @@ def script() -> Callable[..., ServerSpec]:
 
 @pytest.fixture
 def until() -> Callable[[Callable[[], object]], Coroutine[Any, Any, None]]:
-    """`await until(condition)`: for what no future tells of, such as a line on stderr; `run` limits it."""
+    """`await until(condition)`: for events without a future, such as a line on stderr; `run` limits it."""
 
     async def wait(condition: Callable[[], object]) -> None:
         while not condition():  # noqa: ASYNC110  # there is no event to wait for

@@ -37,7 +37,7 @@ COMMAND_LINES = 0.3
 
 @dataclass(slots=True)
 class Found:
-    """What came of it: the suite text by run, and every trouble in words."""
+    """The result: the suite text of each run, and every problem as text."""
 
     told: dict[str, str] = field(default_factory=dict)
     troubles: list[str] = field(default_factory=list)
@@ -151,7 +151,7 @@ def _troubles_of_list(command: str, folder: Path, told: dict[str, str]) -> Itera
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run it with the flags in `words` and print what came of it."""
+    """Run it with the flags in `words` and print the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clients", type=int, default=10)
     parser.add_argument("--runs", type=int, default=1_000)

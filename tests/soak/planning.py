@@ -40,7 +40,7 @@ SKIP = Expected("skip")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behaviour:
-    """What a server is asked for. `keys` is what the test says besides.
+    """The request to a server. `keys` are the other keys of the test.
 
     `calls` is how often the tool is called for it unless it is tried again alone, `repeats` how often a call is sent anew.
     """

@@ -1,4 +1,4 @@
-"""The workbench in a folder of its own: nobody's home, no session, no theme, the real engine."""
+"""The workbench in a folder of its own: an empty home, no session, no theme, the real engine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _nursery(nursery: Nursery) -> None:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No time is spent on frames that nobody looks at, nor on waiting for a clock."""
+    """Draw no frames that no test looks at, and wait for no clock."""
     from tests.tui.waiting import quicken
 
     quicken(monkeypatch)
@@ -37,7 +37,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _nothing_fades(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was told stays told, however long a busy machine takes."""
+    """Messages stay, however slow a busy machine is."""
     from tests.tui.waiting import stop_clocks
 
     stop_clocks(monkeypatch)
@@ -62,7 +62,7 @@ def every_frame(_quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace that is the current directory; HOME and XDG_* lie beside it. All tips were told."""
+    """A workspace that is the current directory; HOME and XDG_* lie beside it. All tips were shown."""
     folder = tmp_path / "work"
     (folder / ".mcptest").mkdir(parents=True)
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
@@ -89,7 +89,7 @@ def demo(place: Path) -> Path:
 
 @pytest.fixture
 def workbench(place: Path) -> Callable[..., Any]:
-    """`async with workbench(size=(80, 24), paths=[…]) as pilot`: the app with its engine; a bug told in a panel fails."""
+    """`async with workbench(size=(80, 24), paths=[…]) as pilot`: the app with its engine; a bug shown in a panel fails."""
 
     @asynccontextmanager
     async def opened(

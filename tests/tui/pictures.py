@@ -35,7 +35,7 @@ def drawn(app: Any) -> list[Any]:
 
 
 def rows_of(app: Any) -> list[str]:
-    """What stands on each row of the terminal, without the spaces at its end."""
+    """The text of each row of the terminal, without trailing spaces."""
     return ["".join(segment.text for segment in strip).rstrip() for strip in drawn(app)]
 
 

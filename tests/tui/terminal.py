@@ -62,7 +62,7 @@ class Terminal:
         self.output = b""
 
     def resize(self, width: int, height: int) -> None:
-        """Another size; the program is told by SIGWINCH."""
+        """Change the size, and send SIGWINCH to the program."""
         fcntl.ioctl(self._screen, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
 
     def press(self, keys: str | bytes) -> None:

@@ -121,7 +121,7 @@ async def _screen_settled(pilot: Any) -> bool:
 
 
 def _not_drawn(self: Compositor, full: bool = False, screen_stack: Any = None, simplify: bool = False) -> Any:
-    """In the place of `render_update`, whose picture nobody sees without a terminal, and which is half of a test's work."""
+    """Replaces `render_update`, whose picture is not seen without a terminal and which is half of a test's work."""
     if full:
         return _render_update(self, full=True, screen_stack=screen_stack, simplify=simplify)  # a picture was asked for
     return None  # what is to be drawn adds up until somebody looks
@@ -131,7 +131,7 @@ _render_update = Compositor.render_update
 
 
 def draw_panes(app: Any, *, changed: bool = False) -> None:
-    """Draw every pane that is seen, or those that overlap what has changed; nobody looks at how they are put together."""
+    """Draw every visible pane, or those that overlap the changed region, without composing them."""
     compositor = app.screen._compositor
     visible_screen_stack.set(app._background_screens)
     regions = set(compositor._dirty_regions)

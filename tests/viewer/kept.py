@@ -1,4 +1,4 @@
-"""Runs put into a workspace as if they had been run, and the viewer started over them."""
+"""Saved runs in a workspace, and a viewer for them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Viewed(NamedTuple):
 
     @property
     def ids(self) -> list[str]:
-        """The runs kept, oldest first."""
+        """The ids of the saved runs, oldest first."""
         return [path.stem for path in reversed(Workspace(self.root).runs())]
 
     def get(self, path: str, **headers: str) -> httpx2.Response:
@@ -62,7 +62,7 @@ def put(
     slower: float = 1.0,
     flags: Sequence[str] = (),
 ) -> str:
-    """Save a run; `verdicts` are those of tests that came to something else than in `RECORD`. Returns its id."""
+    """Save a run; `verdicts` are those of tests that differ from `RECORD`. Returns its id."""
     record = _record()
     began = datetime.fromtimestamp(BEGAN + hour * 3600, UTC)
     record |= {"run_id": run_id(hour), "started_at": began.strftime("%Y-%m-%dT%H:%M:%S.000Z")}
@@ -120,7 +120,7 @@ def filled(root: Path) -> Path:
 
 @contextlib.contextmanager
 def viewing(root: Path, *arguments: str) -> Iterator[Viewed]:
-    """`mcptest view --no-open` in a workspace; it has to end well when it is interrupted."""
+    """`mcptest view --no-open` in a workspace; it must exit cleanly when it is interrupted."""
     command = [sys.executable, "-m", "mcptest_tui", "view", "--no-open", *arguments]
     process = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:

@@ -52,7 +52,7 @@ def run(child: Child, key: str = "r", **arguments: Any) -> dict[str, Any]:
 
 
 def wait_for_spare(child: Child) -> None:
-    """Until the server that the first run used is ready once more, which may be before the run's end is told."""
+    """Wait until the spare server is ready again, which may be before the end of the run is reported."""
     times = count(1)
     child.until(lambda told: told.get("event") == "server.state" and told["state"] == "ready" and next(times) == 2)
 
@@ -138,7 +138,7 @@ class Child:
         return len(self._told)
 
     def hold(self) -> None:
-        """Read no further, as a reader that is busy."""
+        """Stop reading, as a busy reader does."""
         self._reading.clear()
 
     def go_on(self) -> None:
@@ -250,7 +250,7 @@ def suite_on(place: Path) -> Callable[..., Path]:
 
 
 class Clinging:
-    """A server that will not go, and tells how far it has come."""
+    """A server that does not exit, and reports its progress."""
 
     def __init__(self, path: Path) -> None:
         os.mkfifo(path)

@@ -1,4 +1,4 @@
-"""A trivial MCP server over Streamable HTTP on loopback: a bare asyncio protocol, JSON answers, connections kept alive.
+"""A trivial MCP server over Streamable HTTP on loopback: a bare asyncio protocol, JSON answers, with keep-alive.
 
 It prints its port and serves until its standard input ends.
 """

@@ -1,4 +1,4 @@
-"""An MCP server on stdio whose every call takes 50 ms, as many at once as are asked for.
+"""An MCP server on stdio whose calls take 50 ms each, all at once.
 
 With a file name as its argument it writes its process id there first, and starts a child that waits as long as it does.
 """

@@ -1,4 +1,4 @@
-"""Speaks the worker's protocol and finishes ten thousand tests at a rate: `child.py TESTS PER_SECOND grow|known
+"""A fake engine process that finishes ten thousand tests at a given rate: `child.py TESTS PER_SECOND grow|known
 [MEGABYTES]`, where one result in the middle is that large.
 
 Nothing else of an engine: what is measured is the program that reads this.

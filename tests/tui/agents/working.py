@@ -32,7 +32,7 @@ def agent(place: Path, *flags: str, name: str = "claude-code", version: str = "2
 
 
 async def asked(door: Door, verb: str, **arguments: Any) -> dict[str, Any]:
-    """A verb's answer, while the workbench goes on."""
+    """A tool's answer, while the workbench continues."""
     return await asyncio.to_thread(door.call, verb, **arguments)
 
 
@@ -46,7 +46,7 @@ async def watching(pilot: Any) -> Any:
 
 
 def kept(place: Path, *, failed: int = 0, **more: Any) -> str:
-    """A run's record, as the front door would have kept it; its id."""
+    """Save a run's record as the MCP server does; returns its id."""
     from mcptest_engine.core.results import Verdict
     from mcptest_engine.core.run_record import RunRecord, SuiteInfo, Totals
     from mcptest_engine.workspace.workspace import Workspace

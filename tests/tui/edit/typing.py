@@ -63,12 +63,12 @@ async def checked(pilot: Any) -> Any:
 
 
 def text_of_file(screen: Any) -> str:
-    """What stands in the editor."""
+    """The text in the editor."""
     return str(screen.current.text)
 
 
 def messages(screen: Any) -> list[str]:
-    """What is wrong, as told."""
+    """The messages of the problems."""
     return [problem.message for problem in screen.current.problems]
 
 

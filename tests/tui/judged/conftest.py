@@ -118,7 +118,7 @@ def answered(question: Any) -> Reply:
 
 
 def grade(asked: str) -> dict[str, Any]:
-    """A grade in the form that is asked for."""
+    """A grade in the requested form."""
     form = asked.rpartition("# Form of your answer")[2]
     if '"grades"' in form:
         reasons = ("It is named at once.", f"{HOSTILE} it is not")
