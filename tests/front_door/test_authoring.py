@@ -65,7 +65,7 @@ def test_all_tests_are_in_the_suite_of_the_handle_although_an_answer_has_no_room
     door = open_door("--enable-writes")
     made = door.call("scaffold_suite", command=["mcptest", "mock", "--tools-from", "many.yml"], all=True)
     assert len(made["tools"]) < 150
-    assert "the suite of the handle is whole" in made["notes"][0]
+    assert "the handle has the whole suite" in made["notes"][0]
     assert door.call("validate_suite", suite=made["suite"])["valid"]
     door.call("run_tool_test", suite=made["handle"], filter="tool_149: valid arguments")
     whole = door.call("list_runs", limit=1)["runs"][0]["totals"]

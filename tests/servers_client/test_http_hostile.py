@@ -447,7 +447,7 @@ def test_a_header_that_http_cannot_carry_is_refused_without_its_value(
 ) -> None:
     """A token read from a file has a newline at its end: the message must not repeat the token."""
     failed = start_fails(run, web(hostile.url(), headers=headers))
-    assert failed.message == f'server "web" did not start: it could not be reached over HTTP: {told}'
+    assert failed.message == f'server "web" did not start: its HTTP headers cannot be sent: {told}'
 
 
 def test_a_session_id_that_is_no_header_is_refused(hostile: HostileServer, run: Callable) -> None:

@@ -452,7 +452,7 @@ def test_a_proxy_that_is_not_there_is_told(run: Callable) -> None:
         bound.bind(("127.0.0.1", 0))
         proxy = f"http://127.0.0.1:{bound.getsockname()[1]}"
         failed = start_fails(run, web("http://127.0.0.1:9/mcp", http=HttpOptions(proxy=proxy)))
-    told = f"connection refused by the proxy {proxy}, asked for what is at http://127.0.0.1:9/mcp"
+    told = f"connection refused by the proxy {proxy} for the server at http://127.0.0.1:9/mcp"
     assert failed.message == f'cannot connect to server "web": {told}'
 
 
