@@ -11,6 +11,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+def retrieve_exception(task: asyncio.Task[T]) -> None:
+    """A callback of a task that may fail when nobody waits for it any longer, so that asyncio logs nothing."""
+    if not task.cancelled():
+        task.exception()
+
+
 async def run_together(coroutines: Iterable[Coroutine[object, object, T]]) -> list[T]:
     """Run all of them at once. Gives what they return, in their order.
 

@@ -180,7 +180,7 @@ def record_servers(record: dict[str, Any]) -> list[str]:
 
 
 async def list_cassettes(request: Request) -> Answer:
-    """{cassettes: [{name, bytes}], next_cursor?}."""
+    """{cassettes: [{name, bytes}], next_cursor?} of the workspace."""
     from mcptest_engine.workspace.cassettes import cassette_path
 
     def entry_of(name: str) -> dict[str, Any]:

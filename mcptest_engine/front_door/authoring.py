@@ -104,7 +104,7 @@ def _beginning(suite: str, over: int) -> str:
 
 
 async def scaffold_conformance(request: Request) -> Answer:
-    """{suite, checks_scaffolded, notes}."""
+    """{suite, checks_scaffolded, notes}, the suite with checks of the protocol."""
     from mcptest_engine.authoring.conformance import scaffold_conformance as scaffold
 
     learnt = await _learnt(request)
@@ -117,14 +117,14 @@ async def scaffold_conformance(request: Request) -> Answer:
 
 
 async def scaffold_redteam(request: Request) -> Answer:
-    """{suite, tools_covered, notes, next_cursor?}."""
+    """{suite, tools_covered, notes, next_cursor?}, the suite with attacks on the tools."""
     from mcptest_engine.authoring.redteam import scaffold_redteam as scaffold
 
     return await _agent_cases(request, scaffold)
 
 
 async def scaffold_eval(request: Request) -> Answer:
-    """{suite, tools_covered, notes, next_cursor?}."""
+    """{suite, tools_covered, notes, next_cursor?}, the suite with evals of the tools."""
     from mcptest_engine.authoring.evals import scaffold_eval as scaffold
 
     return await _agent_cases(request, scaffold)

@@ -8,6 +8,7 @@ See docs/how-to/mcp-server.md.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -66,7 +67,7 @@ def install(root: Path, path: Path | None, *, writes_enabled: bool, allowed_env:
             after = with_member(text, (member, NAME), entry)
             after = text if before and loads(after) == before else after
     except (LenientError, NotEditable) as wrong:
-        by_hand = f"[{member}.{NAME}]" if is_toml else f'"{NAME}": {_json(entry)}'
+        by_hand = f"[{member}.{NAME}]" if is_toml else f'"{NAME}": {json.dumps(entry, ensure_ascii=False)}'
         raise UsageError(
             f"{file} is not changed: {wrong}", hint=f"correct it, or add the entry by hand: {by_hand}"
         ) from None
@@ -141,9 +142,3 @@ def _back_up(file: Path, text: str) -> Path | None:
     except OSError as wrong:
         raise McptestError(f"{file} is not changed: no copy of it could be made: {wrong.strerror or wrong}") from wrong
     return backup
-
-
-def _json(value: object) -> str:
-    import json
-
-    return json.dumps(value, ensure_ascii=False)

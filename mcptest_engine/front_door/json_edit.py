@@ -118,17 +118,12 @@ def _after(text: str, holder: _Object, key_at: int, end: int, name: str, value: 
     reading.at = end
     trailing = reading.peek() == ","
     at = reading.at + 1 if trailing else end
-    put_at = _end_of_remark(text, at) if own_line else at
+    comment = _REMARK.match(text, at) if own_line else None  # on the same line: it stays with its member
+    put_at = at if comment is None else comment.end()
     lead = "" if trailing else ","
     between = f"{_newline(text)}{indent}" if own_line else " "
     after = "," if trailing else ""
     return f"{text[:at]}{lead}{text[at:put_at]}{between}{told}{after}{text[put_at:]}"
-
-
-def _end_of_remark(text: str, at: int) -> int:
-    """The end of the line, where all that follows on it is a comment; a remark stays with what it is about."""
-    ending = _REMARK.match(text, at)
-    return at if ending is None else ending.end()
 
 
 def _json_text(value: object, indent: str, unit: str, *, spread: bool) -> str:

@@ -34,7 +34,9 @@ def with_table(text: str, path: tuple[str, str], values: Mapping[str, str | list
     wanted = {**before, holder: {**tables, name: {**table, **values}}}
     if wanted == before:
         return text
-    after = _with_lines(text, path, {key: f"{key} = {_toml_value(value)}" for key, value in values.items()})
+    after = _with_lines(
+        text, path, {key: f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()}
+    )
     try:
         is_right = tomllib.loads(after) == wanted
     except tomllib.TOMLDecodeError:
@@ -66,7 +68,3 @@ def _with_lines(text: str, path: tuple[str, str], written: Mapping[str, str]) ->
 
 def _name(name: str) -> str:
     return rf"""(?:{name}|"{name}"|'{name}')"""
-
-
-def _toml_value(value: str | list[str]) -> str:
-    return json.dumps(value, ensure_ascii=False)

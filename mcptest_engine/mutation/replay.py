@@ -338,10 +338,10 @@ class Replay:
             return Exchange(method="tools/call", params=None, answer=given, duration_ms=0.0), None
 
         again = row._replace(program=program)
-        world = RunServices(
+        services = RunServices(
             case, again, slow=self._slow, redact=_as_it_is, clock=monotonic, emit=None, call_tool=call_tool
         )
-        outcome = await run_composition(case, again, world, number=1, snapshots=self.snapshots)
+        outcome = await run_composition(case, again, services, number=1, snapshots=self.snapshots)
         return None if missed or outcome.verdict in (Verdict.INCONCLUSIVE, Verdict.SKIP) else outcome
 
 

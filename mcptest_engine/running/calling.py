@@ -395,7 +395,7 @@ class Caller:
         return await judge_with_models(
             lambda known: self._done(partial(judging, opinions=known), slow=asked.slow_to_judge),
             self._opinions() if opinions is None else opinions,
-            bench=None if self._judged is None else self._judged.row_judges,
+            judges=None if self._judged is None else self._judged.row_judges,
             task=self._redact(task_of(asked, envelope)),
             variant=grading_of(_id_of(asked), run_of(asked)),
             cut=self.cost_recorder(_id_of(asked)),
@@ -472,7 +472,7 @@ class BodyRunner:
     async def _compose(self, case: Case, row: Row, sessions: Sessions, number: int) -> Outcome:
         from mcptest_engine.running.kinds.composition.run import RunServices, run_composition  # few suites have one
 
-        world = RunServices(
+        services = RunServices(
             case,
             row,
             slow=self._slow,
@@ -485,7 +485,7 @@ class BodyRunner:
             judge_by_models=self._caller.judged_by_models if self._judged is not None else None,
         )
         snapshots = self._snapshots()
-        outcome = await run_composition(case, row, world, number=number, snapshots=snapshots)
+        outcome = await run_composition(case, row, services, number=number, snapshots=snapshots)
         if snapshots is not None:
             snapshots.close(outcome.failure)
         return outcome

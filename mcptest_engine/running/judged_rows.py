@@ -47,7 +47,7 @@ async def judge_with_models(
     judging: Judging,
     opinions: Opinions,
     *,
-    bench: RowJudges | None,
+    judges: RowJudges | None,
     task: str,
     variant: str = "",
     cut: Cut | None = None,
@@ -63,7 +63,7 @@ async def judge_with_models(
         waiting = tuple(opinions.waiting.values())
         if not waiting:
             break
-        asked = (_ask(question, opinions, bench, task, variant, cut) for question in waiting)
+        asked = (_answer_question(question, opinions, judges, task, variant, cut) for question in waiting)
         try:
             came = await run_together(asked)
         except asyncio.CancelledError:
@@ -101,23 +101,23 @@ def task_of(asked: JudgedRequest, envelope: Mapping[str, Any]) -> str:
     return f"{request['method']} {json.dumps(params, ensure_ascii=False)}" if params else str(request["method"])
 
 
-async def _ask(
-    question: Question, opinions: Opinions, bench: RowJudges | None, task: str, variant: str, cut: Cut | None
+async def _answer_question(
+    question: Question, opinions: Opinions, judges: RowJudges | None, task: str, variant: str, cut: Cut | None
 ) -> ModelError | None:
     """Have a question answered. Gives what kept it from being answered."""
     argument = question.argument
-    if bench is None:
+    if judges is None:
         opinions.answer(question, Answer(None, f"deferred: {NO_PROVIDER}", deferred=NO_PROVIDER))
         return None
     try:
         judgement = await grade(
-            bench.models,
+            judges.models,
             input=task,
             output=question.text,
             rubric=argument["rubric"],
             threshold=argument.get("threshold"),
-            judge=judge_of(argument, bench.judge),
-            timeout_seconds=bench.timeout_seconds,
+            judge=judge_of(argument, judges.judge),
+            timeout_seconds=judges.timeout_seconds,
             variant=variant,
             cut=cut,
         )

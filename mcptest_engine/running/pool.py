@@ -368,7 +368,7 @@ class Pool:
     ) -> _Entry:
         opening = self._open(name, replaces) if after is None else self._open_after(name, after)
         task = asyncio.get_running_loop().create_task(opening, name=f"server {_name_of(name)}")
-        task.add_done_callback(_retrieve)
+        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # may fail when nobody waits
         return _Entry(opening=task, restarts=restarts)
 
     async def _open_after(self, name: str, ended: Session) -> Session:
@@ -503,11 +503,6 @@ class Pool:
             replaces=dead.ending.clause if dead.ending is not None else "closed its connection",
         )
         entry.opening, entry.session, entry.restarts, entry.lost = fresh.opening, None, fresh.restarts, None
-
-
-def _retrieve(task: asyncio.Task[Session]) -> None:
-    if not task.cancelled():
-        task.exception()
 
 
 def _name_of(key: str) -> str:

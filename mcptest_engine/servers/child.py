@@ -67,7 +67,7 @@ class Child:
     def signal(self) -> str | None:
         """The name of the signal that ended it."""
         code = self._process.returncode
-        return _signal_name(-code) if code is not None and code < 0 else None
+        return signal_name(-code) if code is not None and code < 0 else None
 
     async def stop(self, grace_seconds: float, *, by_signal: bool = False) -> str:
         """Wait for the exit, then ask, then force, each with its grace; how far it had to go: "eof", "SIGTERM", "SIGKILL".
@@ -195,7 +195,8 @@ def _taken(pipe: IO[bytes] | None) -> int:
     return descriptor
 
 
-def _signal_name(number: int) -> str:
+def signal_name(number: int) -> str:
+    """The name of a signal, such as "SIGKILL"."""
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -51,10 +51,13 @@ class ClientCredentials:
         return (*self._client.secrets(), *((self._grant.access_token,) if self._grant else ()))
 
     async def current(self, request: httpx2.Request) -> str | None:  # noqa: ARG002
-        """The token, asked for when there is none or it is over."""
+        """The token, requested when there is none or it has expired."""
         grant = self._grant
-        if grant is not None and not self._is_over(grant):
-            return grant.access_token
+        if grant is not None:
+            lifetime = grant.lifetime_seconds
+            expires_at = None if lifetime is None else self._issued_at + lifetime
+            if not expired(expires_at, self._issued_at, self._clock()):
+                return grant.access_token
         if self._endpoint is None:
             return None
         return await self._fresh(grant, None)
@@ -68,11 +71,6 @@ class ClientCredentials:
 
     async def aclose(self) -> None:
         """Nothing: a token that is only in memory may be lost."""
-
-    def _is_over(self, grant: Grant) -> bool:
-        lifetime = grant.lifetime_seconds
-        over = None if lifetime is None else self._issued_at + lifetime
-        return expired(over, self._issued_at, self._clock())
 
     async def _fresh(self, stale: Grant | None, refusal: httpx2.Response | None) -> str:
         async def renew() -> None:

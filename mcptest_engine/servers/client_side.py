@@ -40,7 +40,11 @@ class ClientSide:
         if key is None or key not in self._client:
             return {"error": {"code": METHOD_NOT_FOUND, "message": f"mcptest declared no capability for {method!r}"}}
         if key == "roots":
-            return {"result": {"roots": [_root(root) for root in self._client["roots"]]}}
+            return {
+                "result": {
+                    "roots": [{"uri": one} if isinstance(one, str) else dict(one) for one in self._client["roots"]]
+                }
+            }
         canned = self._next(key)
         if isinstance(canned, dict) and "error" in canned:
             return {"error": canned["error"]}
@@ -66,10 +70,6 @@ class ClientSide:
         index = self._taken.get(key, 0)
         self._taken[key] = index + 1
         return declared[min(index, len(declared) - 1)]
-
-
-def _root(root: Any) -> dict[str, Any]:
-    return {"uri": root} if isinstance(root, str) else dict(root)
 
 
 def _sampled(canned: Any) -> dict[str, Any]:

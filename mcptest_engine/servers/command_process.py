@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.live import start_listing, stop_listing
 from mcptest_engine.servers import guardian
+from mcptest_engine.servers.child import signal_name
 from mcptest_engine.servers.spec import own_command
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ class CommandProcess:
         if code is None and hasattr(os, "waitid"):
             code = self._code_unreaped()
         if code is not None and code < 0:
-            self.signal = _signal_name(-code)
+            self.signal = signal_name(-code)
         else:
             self.exit_code = code
         self._exited.set_result(None)
@@ -408,10 +409,3 @@ def _state(stat: Path) -> tuple[str, int] | None:
     except (OSError, ValueError):
         return None
     return letter, int(group)
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -232,7 +232,7 @@ def _spawn_reason(spec: ServerSpec, program: str, wrong: OSError | ValueError) -
     if isinstance(wrong, FileNotFoundError):
         return _not_found(spec, program)
     if isinstance(wrong, PermissionError):
-        if _is_directory(spec, program):
+        if "/" in program and _path(spec, program).is_dir():
             return f'"{program}" is a directory, not a program', "name the program inside it"
         if _magic(spec, program) in _BINARY_MAGICS:
             return f'"{program}" is not executable', "make it so with `chmod +x`"
@@ -262,10 +262,6 @@ def _interpreter(program: str) -> str:
 
 def _path(spec: ServerSpec, program: str) -> Path:
     return Path(spec.cwd or "", program)
-
-
-def _is_directory(spec: ServerSpec, program: str) -> bool:
-    return "/" in program and _path(spec, program).is_dir()
 
 
 def _magic(spec: ServerSpec, program: str) -> bytes:

@@ -105,7 +105,7 @@ def read_grant(response: httpx2.Response, redact: Callable[[str], str]) -> Grant
         kind = one_line(str(response.headers.get("content-type", "")).partition(";")[0], 60) or "no content type"
         raise OAuthTrouble(f"{who} answered with {kind} instead of a token{quoted_body(response, redact)}")
     token = members.get("access_token")
-    if not isinstance(token, str) or not _can_travel(token):
+    if not isinstance(token, str) or not token or " " in token or not (token.isascii() and token.isprintable()):
         what = "no `access_token`" if not token else "an `access_token` that cannot go into a header"
         raise OAuthTrouble(f"{who} answered with {what}")
     token_type = members.get("token_type")
@@ -126,10 +126,6 @@ def _without_what_was_sent(request: httpx2.Request, redact: Callable[[str], str]
     sent = Redactor([value for name in _SECRET_MEMBERS for value in form.get(name, ())])
     # Whole values first, and no patterns before `redact` knows its own: of a part that is masked the rest would be left.
     return lambda text: redact(str(sent.redact_registered(text)))
-
-
-def _can_travel(token: str) -> bool:
-    return bool(token) and token.isascii() and token.isprintable() and " " not in token
 
 
 def _seconds(value: object) -> float | None:

@@ -1,9 +1,8 @@
-"""How a session is opened, in either era of the protocol.
+"""How a session is opened, in the handshake lifecycle or the stateless one.
 
-The handshake revisions begin with `initialize`; the stateless one (2026-07-28) asks `server/discover` and then says on every
-request who asks and in which revision. The surprising thing is the probe of `auto`: a server that takes its time to start is
-not told from one that ignores the question, so after a short while `initialize` is sent as well, and whichever of the two is
-answered well decides.
+The handshake revisions begin with `initialize`; the stateless one (2026-07-28) begins with `server/discover`, and every request
+names its client and its revision. The surprising thing is the probe of `auto`: a server that starts slowly looks like one that
+ignores the probe, so after a short while `initialize` is sent as well, and the first good answer to one of them decides.
 Source: MCP 2025-11-25, basic/lifecycle; MCP 2026-07-28, server/discover.
 """
 
@@ -31,11 +30,11 @@ _META = "io.modelcontextprotocol/"
 
 
 class ProbeFatal(Exception):
-    """The server ended when it was asked `server/discover`: it wants to be opened anew, without the probe."""
+    """The server ended when it got `server/discover`: open it again without the probe."""
 
 
 class Opened(NamedTuple):
-    """What the server said of itself, as sent; wrong types are None."""
+    """What the server's answer says of the server, as sent; wrong types are None."""
 
     exchange: Exchange
     server_info: dict[str, Any] | None
@@ -56,7 +55,7 @@ async def open_session(session: OpenSession) -> Opened:
     if asked in STATELESS_REVISIONS:
         return _discovered(session, await _discover(session, asked, seconds), asked)
     exchange = await _initialize(session, asked or DEFAULT_REVISION, seconds)
-    if asked is None and _is_stateless_only(exchange.answer):
+    if asked is None and NEWEST_STATELESS in _supported(exchange.answer.get("error")):  # it has no other revision
         found = await _discover(session, NEWEST_STATELESS, seconds)
         if "result" in found.answer:
             session.remarks.add(f'refused `initialize`; mcptest uses the stateless revision "{NEWEST_STATELESS}"')
@@ -65,7 +64,7 @@ async def open_session(session: OpenSession) -> Opened:
 
 
 def request_meta(client: Mapping[str, Any], revision: str) -> dict[str, Any]:
-    """The `_meta` of every request of the stateless era. Source: MCP 2026-07-28, basic, per-request protocol fields."""
+    """The `_meta` of every request in the stateless lifecycle. Source: MCP 2026-07-28, basic, per-request protocol fields."""
     meta = {
         f"{_META}protocolVersion": revision,
         f"{_META}clientInfo": _client_info(),
@@ -105,6 +104,8 @@ async def _discover(session: OpenSession, revision: str, seconds: float) -> Exch
 
 async def _probe(session: OpenSession, seconds: float) -> Opened:
     """`server/discover`, and `initialize` where that leads nowhere."""
+    from mcptest_engine.core.tasks import retrieve_exception
+
     probe = asyncio.ensure_future(_discover(session, NEWEST_STATELESS, seconds))
     hello: asyncio.Task[Exchange] | None = None
     try:
@@ -128,12 +129,7 @@ async def _probe(session: OpenSession, seconds: float) -> Opened:
         for task in (probe, hello):
             if task is not None:
                 task.cancel()
-                task.add_done_callback(_looked_at)
-
-
-def _looked_at(task: asyncio.Task[Exchange]) -> None:
-    if not task.cancelled():
-        task.exception()
+                task.add_done_callback(retrieve_exception)
 
 
 def _answer(task: asyncio.Task[Exchange]) -> Mapping[str, Any]:
@@ -158,11 +154,6 @@ def _ended(failed: BaseException | None) -> bool:
     return isinstance(failed, CallFailed) and failed.error is ServerDied and failed.ending is not None
 
 
-def _is_stateless_only(answer: Mapping[str, object]) -> bool:
-    """Whether `initialize` was refused by a server that speaks the stateless revision alone."""
-    return NEWEST_STATELESS in _supported(answer.get("error"))
-
-
 def _supported(error: object) -> list[str]:
     data = error.get("data") if isinstance(error, dict) else None
     supported = data.get("supported") if isinstance(data, dict) else None
@@ -175,10 +166,10 @@ def _shaken(session: OpenSession, exchange: Exchange) -> Opened:
     result = exchange.answer["result"]
     version = result.get("protocolVersion")
     opened = _opened(exchange, result.get("serverInfo"), version)
-    # A revision unknown to us is told and not refused: what its answers are worth is the suite's to judge.
+    # A revision unknown to mcptest is remarked on and not refused: the suite judges its answers.
     if opened.protocol_version is None:
-        told = "without a `protocolVersion`" if version is None else "with a `protocolVersion` that is not a text"
-        session.remarks.add(f"answered `initialize` {told}")
+        fault = "without a `protocolVersion`" if version is None else "with a `protocolVersion` that is not a text"
+        session.remarks.add(f"answered `initialize` {fault}")
     elif version not in HANDSHAKE_REVISIONS:
         session.remarks.add(
             f'answered `initialize` with the protocol version "{version}", which mcptest does not support, so that its '
@@ -193,8 +184,8 @@ def _discovered(session: OpenSession, exchange: Exchange, revision: str) -> Open
     result = exchange.answer["result"]
     versions = result.get("supportedVersions")
     if not isinstance(versions, list) or revision not in versions:
-        told = ", ".join(f"`{version}`" for version in versions[:10]) if isinstance(versions, list) else "no list"
-        clause = f"does not support {revision}: its `supportedVersions` are {told}"
+        listed = ", ".join(f"`{version}`" for version in versions[:10]) if isinstance(versions, list) else "no list"
+        clause = f"does not support {revision}: its `supportedVersions` are {listed}"
         hint = "offer one of these with `protocol:`, or leave `protocol:` out"
         raise CallFailed(ServerDidNotStart, clause, hint=hint)
     meta = result.get("_meta")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from mcptest_engine.core.errors import ServerDidNotStart
+from mcptest_engine.core.tasks import retrieve_exception
 from mcptest_engine.core.text import quoted
 from mcptest_engine.servers.certificates import cannot_start
 from mcptest_engine.servers.child import Child
@@ -123,7 +124,7 @@ class Program:
         """Wait until it can be used, once for all who ask. Raises: ServerDidNotStart."""
         if self._starting is None:
             self._starting = asyncio.get_running_loop().create_task(self._start())
-            self._starting.add_done_callback(_retrieve)
+            self._starting.add_done_callback(retrieve_exception)
         await asyncio.shield(self._starting)
 
     def output_since(self, at: float) -> str:
@@ -197,7 +198,9 @@ class Program:
                 hint=_FREE_PORT_HINT,
             )
         if _is_taken(host, port):
-            raise self._failure(f"port {port} is taken by {_holder(port)}", hint=_FREE_PORT_HINT)
+            holder = process_on_port(port)
+            taken_by = "another program" if holder is None else f"process {holder.pid} ({holder.name})"
+            raise self._failure(f"port {port} is taken by {taken_by}", hint=_FREE_PORT_HINT)
         return port
 
     async def _wait_until_ready(self, child: Child) -> None:
@@ -363,17 +366,7 @@ def _is_taken(host: str, port: int) -> bool:
     return False
 
 
-def _holder(port: int) -> str:
-    found = process_on_port(port)
-    return "another program" if found is None else f"process {found.pid} ({found.name})"
-
-
 def _longer(ready: Readiness) -> str:
     if ready.output is not None or ready.path is not None or ready.port is not None:
         return "check `ready`; `ready: { timeout: 2m }` waits longer"
     return "check that the program listens on the port of `url`; `ready: { timeout: 2m }` waits longer"
-
-
-def _retrieve(task: asyncio.Task[None]) -> None:
-    if not task.cancelled():
-        task.exception()

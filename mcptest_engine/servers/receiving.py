@@ -17,8 +17,6 @@ from mcptest_engine.servers.memory import value_bytes
 from mcptest_engine.servers.wire import Kind, clip
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mcptest_engine.core.errors import ServerError
     from mcptest_engine.servers.calls import Call, Calls
     from mcptest_engine.servers.client_side import ClientSide
@@ -218,7 +216,8 @@ class MessageReceiver:
         session, method, params = self._session, message["method"], message.get("params")
         call = self._calls.get(message["id"])
         # A `ping` may well be the server's own under the same id.
-        if call is not None and call.method == method != "ping" and _same_params(call, params):
+        sent = None if call is None or call.params is None else dict(call.params)
+        if call is not None and call.method == method != "ping" and params == sent:
             session.failed(call, sent_back(method))
             return
         answer = session.client_side.answer(method, params)
@@ -238,7 +237,3 @@ def _in_answer_to(call: Call) -> str:
     if call.method == "tools/call" and call.params is not None:
         where += f" of {json.dumps(str(call.params.get('name'))[:80], ensure_ascii=False)}"
     return where
-
-
-def _same_params(call: Call, params: Mapping[str, object] | None) -> bool:
-    return bool(params == (None if call.params is None else dict(call.params)))

@@ -6,15 +6,15 @@ that are got on the way are known only then.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import AuthFailed, ServerError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable
 
     from mcptest_engine.servers.calls import Exchange
-    from mcptest_engine.servers.failures import CallFailed
     from mcptest_engine.servers.session import Session
     from mcptest_engine.servers.spec import ServerSpec
 
@@ -29,26 +29,30 @@ class Recorder:
         self._unasked: list[_Unasked] = []
 
     def connecting(self, connect: Connect) -> Connect:
-        """`connect`, and what is said is kept."""
+        """`connect`, with every session recorded."""
 
         async def connected(spec: ServerSpec) -> Session:
             try:
                 session = await connect(spec)
             except AuthFailed as refusal:
-                kept = self._servers.setdefault(spec.name, {"transport": "http", "exchanges": []})
-                kept["exchanges"].append(_exchange_record(_refused_opening(spec, refusal)))
+                from mcptest_engine.servers.calls import Exchange
+
+                recorded = self._servers.setdefault(spec.name, {"transport": "http", "exchanges": []})
+                method = "server/discover" if spec.protocol == "2026-07-28" else "initialize"
+                opening = Exchange(method=method, params=None, answer={}, duration_ms=0.0, http=refusal.http)
+                recorded["exchanges"].append(_exchange_record(replace(opening, refusal=refusal)))
                 raise
-            kept = self._servers.setdefault(spec.name, {"transport": session.transport, "exchanges": []})
+            recorded = self._servers.setdefault(spec.name, {"transport": session.transport, "exchanges": []})
             unasked = _Unasked(session)
             self._unasked.append(unasked)
             if session.handshake is not None:
-                unasked.into(_exchange_record(session.handshake), kept["exchanges"])
+                unasked.into(_exchange_record(session.handshake), recorded["exchanges"])
 
             def hear(exchange: Exchange | None) -> None:
                 if exchange is None:
                     unasked.take()
                 else:
-                    unasked.into(_exchange_record(exchange), kept["exchanges"])
+                    unasked.into(_exchange_record(exchange), recorded["exchanges"])
 
             session.heard = hear
             return session
@@ -56,66 +60,52 @@ class Recorder:
         return connected
 
     def servers(self) -> dict[str, Any]:
-        """What was kept, by server, not redacted."""
+        """What was recorded, by server, not redacted."""
         for unasked in self._unasked:
             unasked.take()
         return self._servers
 
 
 class _Unasked:
-    """What a server sends and asks of its own accord, put to the exchange that it came with, or after."""
+    """Adds what a server sends unasked to the exchange during or after which it came."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._taken = {"notifications": 0, "server_requests": 0}
         self._last: dict[str, Any] | None = None
 
-    def into(self, told: dict[str, Any], exchanges: list[dict[str, Any]]) -> None:
+    def into(self, record: dict[str, Any], exchanges: list[dict[str, Any]]) -> None:
         """Add an exchange that has ended, with what came meanwhile."""
-        exchanges.append(told)
+        exchanges.append(record)
         if self._last is None or not self._session.is_listing:
-            self._last = told
+            self._last = record
         self.take()
 
     def take(self) -> None:
-        """Put what has come since to the last exchange."""
+        """Add what has come since to the last exchange."""
         if self._last is None:
             return
-        for name, came in self._came():
-            fresh = came[self._taken[name] :]
-            self._taken[name] = len(came)
+        received = {"notifications": self._session.server_messages.notifications}
+        if not self._session.stateless:  # there the server asks in its answers, which a replay answers anew
+            received["server_requests"] = self._session.server_messages.requests
+        for name, messages in received.items():
+            fresh = messages[self._taken[name] :]
+            self._taken[name] = len(messages)
             if fresh:
                 self._last.setdefault(name, []).extend(fresh)
 
-    def _came(self) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-        yield "notifications", self._session.server_messages.notifications
-        if not self._session.stateless:  # there the server asks in its answers, which a replay answers anew
-            yield "server_requests", self._session.server_messages.requests
-
-
-def _refused_opening(spec: ServerSpec, refusal: AuthFailed) -> Exchange:
-    from mcptest_engine.servers.calls import Exchange
-
-    method = "server/discover" if spec.protocol == "2026-07-28" else "initialize"
-    return Exchange(method=method, params=None, answer={}, duration_ms=0.0, http=refusal.http, refusal=refusal)
-
 
 def _exchange_record(exchange: Exchange) -> dict[str, Any]:
-    answer = {key: exchange.answer[key] for key in ("result", "error") if key in exchange.answer}
+    """An exchange as the cassette stores it and `replay.py` reads it; `auth` says that a refusal is about credentials."""
     refusal = exchange.refusal
-    told: dict[str, Any] = {
-        "method": exchange.method,
-        "params": exchange.params,
-        **({"answer": answer} if refusal is None else {"refusal": _refusal_record(refusal)}),
-        "duration_ms": round(exchange.duration_ms, 3),
-    }
+    record: dict[str, Any] = {"method": exchange.method, "params": exchange.params}
+    if refusal is None:
+        record["answer"] = {key: exchange.answer[key] for key in ("result", "error") if key in exchange.answer}
+    else:
+        is_auth = isinstance(refusal, ServerError)
+        message = refusal.message if isinstance(refusal, ServerError) else refusal.clause
+        record["refusal"] = {"auth": is_auth, "message": message, "hint": refusal.hint}
+    record["duration_ms"] = round(exchange.duration_ms, 3)
     if exchange.http is not None:
-        told["http"] = exchange.http
-    return told
-
-
-def _refusal_record(refusal: CallFailed | ServerError) -> dict[str, Any]:
-    """The failure as `replay.refusal_of` reads it: what it says, and whether it is about who asks."""
-    if isinstance(refusal, ServerError):
-        return {"auth": True, "message": refusal.message, "hint": refusal.hint}
-    return {"auth": False, "message": refusal.clause, "hint": refusal.hint}
+        record["http"] = exchange.http
+    return record

@@ -89,9 +89,11 @@ def opened_server_file(path: Path, environ: Mapping[str, str], inputs: Mapping[s
                     unpacked = _bundle(manifest, path, Path(folder), environ, inputs, is_temporary=True)
                 yield unpacked
             return
-        settings = _read(path)
+        settings = read_settings(path)
     except (OSError, zipfile.BadZipFile, ValueError) as wrong:
         raise UsageError(f"`{path}` cannot be read: {getattr(wrong, 'strerror', None) or wrong}") from None
+    if settings is None:
+        raise UsageError(f"there is no file `{path}`")
     with _shapes_refused(path):
         named = _servers_of(settings, path, environ, inputs)
     yield named
@@ -127,13 +129,6 @@ def _object(value: Any, place: str) -> Mapping[str, Any]:
     if value is not None and not isinstance(value, dict):
         raise ValueError(f"`{place}` is not an object")
     return value or {}
-
-
-def _read(path: Path) -> Mapping[str, Any]:
-    settings = read_settings(path)
-    if settings is None:
-        raise UsageError(f"there is no file `{path}`")
-    return settings
 
 
 def unpack_bundle(path: Path, folder: Path) -> None:

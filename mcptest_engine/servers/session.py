@@ -435,7 +435,7 @@ class Session:
         return waiting
 
     def started(self, pid: int) -> None:
-        """The server's process runs."""
+        """Tell the traffic's listener that the server's process has started."""
         self.traffic.started(pid)
 
     def wrote(self, at: float, *, ended: bool = False) -> None:
@@ -469,7 +469,7 @@ class Session:
             self.ending = ending
 
     def lost(self, ending: Ending) -> None:
-        """The connection is gone."""
+        """End the session: its connection is gone."""
         if self.ending is None:
             self.ending = ending
             self._ended_idle = all(self.is_listing and call.method.endswith("/list") for call in self._calls)

@@ -88,11 +88,6 @@ class EventSplitter:
         if self._data is not None or self._id is not None or self._retry_ms is not None:
             data = b"" if self._data is None else bytes(self._data)
             event = ServerSentEvent(data=data, event=self._event or "message", id=self._id, retry_ms=self._retry_ms)
-        self._reset()
-        return event
-
-    def _reset(self) -> None:
-        self._data = None
+        self._data = self._id = self._retry_ms = None
         self._event = ""
-        self._id = None
-        self._retry_ms = None
+        return event

@@ -74,7 +74,9 @@ async def _send_one(
 
     try:
         exchange = await session.send_request(method, params, left(), fault, sent=sent, headers=headers)
-        if method == "tools/call" and _lacks_headers(exchange) and session.transport != "stdio":
+        error = exchange.answer.get("error")
+        lacks_headers = isinstance(error, dict) and error.get("code") == wire.HEADER_MISMATCH
+        if method == "tools/call" and lacks_headers and session.transport != "stdio":
             taken_ms = exchange.duration_ms + await _look_up_headers(session, left)
             headers = _headers(session).of_call(method, params)
             exchange = await session.send_request(method, params, left(), fault, sent=sent, headers=headers)
@@ -113,11 +115,6 @@ def _headers(session: OpenSession) -> ParamHeaders:
     if session.param_headers is None:
         session.param_headers = ParamHeaders()
     return session.param_headers
-
-
-def _lacks_headers(exchange: Exchange) -> bool:
-    error = exchange.answer.get("error")
-    return isinstance(error, dict) and error.get("code") == wire.HEADER_MISMATCH
 
 
 async def _look_up_headers(session: OpenSession, left: Callable[[], float]) -> float:

@@ -65,7 +65,7 @@ class StdioTransport:
         """Start the child; its pipes are read from the loop's next turn on. Raises: ServerDidNotStart."""
         self._loop = asyncio.get_running_loop()
         self._receiver = receiver
-        child = self._child = Child(self._spec, self._child_exited, receiver.waiting)
+        child = self._child = Child(self._spec, lambda: self._end_soon("exited"), receiver.waiting)
         receiver.started(child.pid)
         self._stdin, self._stdout, self._stderr_fd = child.stdin, child.stdout, child.stderr
         self._loop.add_reader(self._stdin, self._stdin_closed)  # a pipe's writing end is "readable" once nobody reads
@@ -225,9 +225,6 @@ class StdioTransport:
         if rest.strip():
             self._receiver.received(rest, monotonic(), cut_off=True)
         self._end_soon("closed its stdout")
-
-    def _child_exited(self) -> None:
-        self._end_soon("exited")
 
     def _end_soon(self, clause: str) -> None:
         """Tell of the end once all of it is known, or after a short wait for the rest; "" alone is no end."""

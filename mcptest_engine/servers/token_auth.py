@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import httpx2
 
 from mcptest_engine.core.errors import AuthFailed
+from mcptest_engine.core.tasks import retrieve_exception
 from mcptest_engine.servers.auth import challenge_parameter
 from mcptest_engine.servers.urls import same_origin
 
@@ -105,7 +106,7 @@ class OneAtATime:
         run = self._run
         if run is None or run.done():
             run = self._run = asyncio.get_running_loop().create_task(steps())
-            run.add_done_callback(_retrieve)
+            run.add_done_callback(retrieve_exception)
         await asyncio.wait((run,))  # which leaves the run alone when this is cancelled
         failure = run.exception()
         if isinstance(failure, AuthFailed):
@@ -140,9 +141,3 @@ async def _drop_body(response: httpx2.Response) -> None:
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     await response.stream.aclose()
     response.stream = httpx2.ByteStream(b"")
-
-
-def _retrieve(run: asyncio.Task[None]) -> None:
-    """A failure that nobody waits for any more is no news."""
-    if not run.cancelled():
-        run.exception()

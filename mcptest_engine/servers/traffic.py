@@ -105,7 +105,7 @@ class Traffic:
             self._listener(at, sent, size, line, message, http)
 
     def started(self, pid: int) -> None:
-        """The server's process runs."""
+        """Tell the listener that the server's process has started."""
         if self._listener is not None:
             self._listener.started(pid)
 
@@ -115,7 +115,7 @@ class Traffic:
             self._listener.wrote(at, stderr_since, ended=ended)
 
     def ended(self, at: float) -> None:
-        """The session is over."""
+        """Tell the listener that the session is over."""
         if self._listener is not None:
             self._listener.ended(at)
 

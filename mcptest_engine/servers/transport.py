@@ -1,6 +1,6 @@
-"""What a way to reach a server looks like, and whom it tells what came.
+"""The interfaces of a transport and of the session that receives its messages.
 
-A transport carries lines of bytes and knows nothing of MCP but what its transport demands. It is given the `Call` with each
+A transport carries lines of bytes and knows only as much of MCP as its way of transport requires. It gets the `Call` with each
 request, since over HTTP an exchange belongs to one call.
 """
 
@@ -47,7 +47,7 @@ class Receiver(Protocol):
         """What is asked and not answered yet, and since which monotonic time."""
 
     def started(self, pid: int) -> None:
-        """The server's process runs."""
+        """The server's process has started."""
 
     def wrote(self, at: float, *, ended: bool = False) -> None:
         """Something came on its stderr, or no more will."""
@@ -124,20 +124,20 @@ class ConnectionlessTransport:
     cancels_by_closing = False
 
     async def ready(self) -> None:
-        """Nothing is started."""
+        """Do nothing: no program is started."""
 
     def offering(self, protocol_version: str, *, stateless: bool) -> None:
-        """Any revision will do."""
+        """Do nothing: the transport is the same for every revision."""
 
     def handshake_done(self, protocol_version: str | None) -> None:
-        """There is nothing to open."""
+        """Do nothing: there is no stream to open."""
 
     async def listening(self, timeout_seconds: float) -> None:
         """What is sent unasked arrives from the start."""
 
     def unfinished(self) -> bytes:
-        """Messages come whole."""
+        """Return b"": messages come whole."""
         return b""
 
     async def delivered(self) -> None:
-        """Messages keep their order."""
+        """Do nothing: what is sent is delivered at once."""

@@ -77,7 +77,7 @@ def encode_request(call_id: int, method: str, params: Mapping[str, object] | Non
 
 
 def encode_notification(method: str, params: Mapping[str, object] | None = None) -> bytes:
-    """One line, newline included."""
+    """Encode a notification as one line, newline included."""
     if params is None:
         return f'{{"jsonrpc":"2.0","method":{_dump(method)}}}\n'.encode()
     return _line(f'{{"jsonrpc":"2.0","method":{_dump(method)},"params":', params)
@@ -141,7 +141,9 @@ def answer_fault(message: Mapping[str, object], redact: Redact = as_it_is) -> st
     to judge. `redact` takes secrets out of what is quoted, before it is clipped.
     """
     if message.get("jsonrpc") != "2.0":
-        return _version_fault(message, redact)
+        if "jsonrpc" not in message:
+            return "it has no `jsonrpc` member"
+        return f'its `jsonrpc` is {_encode_clipped(message["jsonrpc"], redact)}, not "2.0"'
     result = message.get("result", _MISSING)
     error = message.get("error", _MISSING)
     if error is _MISSING:
@@ -308,25 +310,17 @@ def id_within(line: bytes) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def _version_fault(message: Mapping[str, object], redact: Redact) -> str:
-    if "jsonrpc" not in message:
-        return "it has no `jsonrpc` member"
-    return f'its `jsonrpc` is {_encode_clipped(message["jsonrpc"], redact)}, not "2.0"'
-
-
 def _error_fault(error: object, redact: Redact) -> str | None:
     if not isinstance(error, dict):
         return f"its `error` is {json_type(error)}, not an object"
     code = error.get("code", _MISSING)
     if type(code) is not int:
-        return "its `error.code` is missing" if code is _MISSING else f"its `error.code` is {_code_type(code, redact)}"
+        if code is _MISSING:
+            return "its `error.code` is missing"
+        return f"its `error.code` is {_encode_clipped(code, redact)}, {json_type(code)}, not an integer"
     if not isinstance(error.get("message"), str):
         return "its `error.message` is missing" if "message" not in error else "its `error.message` is not a string"
     return None
-
-
-def _code_type(code: object, redact: Redact) -> str:
-    return f"{_encode_clipped(code, redact)}, {json_type(code)}, not an integer"
 
 
 def _encode_clipped(value: object, redact: Redact) -> str:

@@ -92,13 +92,11 @@ def _writable(name: str, folder: Path, hint: str) -> Check:
             pass
     except OSError as wrong:
         reason = wrong.strerror or str(wrong)
-        return _check(name, Status.FAILED, f"{folder} cannot be written: {reason}", _disk_hint(wrong) or hint)
+        if wrong.errno in (errno.ENOSPC, errno.EDQUOT):
+            hint = "free some space on the disk"
+        return _check(name, Status.FAILED, f"{folder} cannot be written: {reason}", hint)
     made = "" if there == folder else ", made by the first run"
     return _check(name, Status.OK, f"{folder}{made}")
-
-
-def _disk_hint(wrong: OSError) -> str | None:
-    return "free some space on the disk" if wrong.errno in (errno.ENOSPC, errno.EDQUOT) else None
 
 
 def _disk(folder: Path) -> Check:

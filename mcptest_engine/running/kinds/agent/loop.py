@@ -58,7 +58,7 @@ class LoopServices(Protocol):
         ...
 
     async def ask(self, request: ModelRequest) -> ModelReply:
-        """Raises: ModelError."""
+        """Send one request to the model. Raises: ModelError."""
         ...
 
     def on_turn(self, so_far: Conversation) -> None:
@@ -69,55 +69,55 @@ class LoopServices(Protocol):
 
 
 async def converse(
-    program: AgentProgram, desk: LoopServices, so_far: Conversation, *, variant: str = ""
+    program: AgentProgram, services: LoopServices, so_far: Conversation, *, variant: str = ""
 ) -> Conversation:
     """Carry the conversation to its end, which `so_far.stop` tells; it is whole as far as it came also when this is cancelled.
 
     `variant` tells apart runs that would ask the same. Raises: ServerError when a server's tools cannot be listed.
     """
-    began = desk.clock()
+    began = services.clock()
     try:
-        toolbox = await _toolbox_for(program, desk)
+        toolbox = await _toolbox_for(program, services)
         so_far.remarks += toolbox.remarks
         so_far.remarks += unknown_names(program.tools, toolbox.tools, toolbox.servers)
         so_far.surface_tokens = toolbox.surface_tokens
         while True:
             try:
-                reply = await desk.ask(turn_request(program, so_far, toolbox.offers, variant))
+                reply = await services.ask(turn_request(program, so_far, toolbox.offers, variant))
             except ModelError as fault:
                 so_far.fault = fault
                 so_far.stop = stops.BUDGET if fault.fault is ModelFault.CAPPED else stops.ERROR
                 return so_far
-            stop = await _turn(program, desk, so_far, toolbox, reply)
+            stop = await _turn(program, services, so_far, toolbox, reply)
             if stop is not None:
                 so_far.stop = stop
                 return so_far
     finally:
-        so_far.duration_ms = (desk.clock() - began) * 1000
+        so_far.duration_ms = (services.clock() - began) * 1000
 
 
 async def _turn(
-    program: AgentProgram, desk: LoopServices, so_far: Conversation, toolbox: Toolbox, reply: ModelReply
+    program: AgentProgram, services: LoopServices, so_far: Conversation, toolbox: Toolbox, reply: ModelReply
 ) -> str | None:
     """Take the model's answer: make the calls that it asks for. Gives why the conversation ends with it, or None."""
     so_far.take_reply(reply)
     number = len(so_far.replies)
     calls = [_tool_call(use, toolbox, number) for use in reply.uses]
     so_far.calls += calls
-    desk.on_turn(so_far)
+    services.on_turn(so_far)
     stop = _ended(program, so_far, reply)
     if stop is not None:
         for call in calls:
             call.error, call.is_error = call.error or "not called: the conversation ended", True
         return stop
     pending = [(use, call) for use, call in zip(reply.uses, calls, strict=True) if call.error is None]
-    await _list_anew([call for _, call in pending], toolbox, desk)
+    await _list_anew([call for _, call in pending], toolbox, services)
     for use, call in pending:  # nothing is waited for since the lists were seen to be current
         if call.lost is None:
             _decide(call, toolbox, use, program, so_far)
             if call.decision is not CallDecision.EXECUTED:
-                desk.note_refusal(call)
-    await run_together(_make(call, desk) for _, call in pending if call.decision is CallDecision.EXECUTED)
+                services.note_refusal(call)
+    await run_together(_make(call, services) for _, call in pending if call.decision is CallDecision.EXECUTED)
     so_far.take_answers(reply.uses, calls)
     return stops.MAX_TURNS if number >= program.max_turns else None
 
@@ -130,19 +130,19 @@ def _ended(program: AgentProgram, so_far: Conversation, reply: ModelReply) -> st
     return reply.stop if reply.stop in (stops.LENGTH, stops.REFUSAL) or not reply.uses else None
 
 
-async def _toolbox_for(program: AgentProgram, desk: LoopServices) -> Toolbox:
+async def _toolbox_for(program: AgentProgram, services: LoopServices) -> Toolbox:
     servers = tuple(dict.fromkeys(program.servers))
-    listing = [asyncio.ensure_future(_list_tools(desk, server)) for server in servers]
+    listing = [asyncio.ensure_future(_list_tools(services, server)) for server in servers]
     try:
         listed = dict(zip(servers, await asyncio.gather(*listing), strict=True))
-        return Toolbox(listed, program.gates.get("distractors"), desk.redact)
+        return Toolbox(listed, program.gates.get("distractors"), services.redact)
     except ServerError:
         await asyncio.gather(*listing, return_exceptions=True)
         raise
 
 
-async def _list_tools(desk: LoopServices, server: str) -> Sequence[Mapping[str, Any]]:
-    return await desk.list_tools(server)
+async def _list_tools(services: LoopServices, server: str) -> Sequence[Mapping[str, Any]]:
+    return await services.list_tools(server)
 
 
 def turn_request(
@@ -176,7 +176,7 @@ def _tool_call(use: ToolUse, toolbox: Toolbox, turn: int) -> ToolCall:
     return call
 
 
-async def _list_anew(calls: Sequence[ToolCall], toolbox: Toolbox, desk: LoopServices) -> None:
+async def _list_anew(calls: Sequence[ToolCall], toolbox: Toolbox, services: LoopServices) -> None:
     """Have the tools of `calls` classified by lists that are all current when this returns.
 
     While one server is listed another may announce a change. Where a server's tools cannot be listed, or change each time,
@@ -187,11 +187,11 @@ async def _list_anew(calls: Sequence[ToolCall], toolbox: Toolbox, desk: LoopServ
     for _ in range(MAX_LISTINGS):
         for server in stale:
             try:
-                toolbox.relist(server, await desk.list_tools(server))
+                toolbox.relist(server, await services.list_tools(server))
             except ServerError as error:
                 servers.remove(server)
                 _lose(error, [call for call in calls if call.server == server])
-        stale = sorted(server for server in servers if not desk.is_list_current(server))
+        stale = sorted(server for server in servers if not services.is_list_current(server))
         if not stale:
             return
     for server in stale:
@@ -223,11 +223,11 @@ def _decide(call: ToolCall, toolbox: Toolbox, use: ToolUse, program: AgentProgra
             so_far.remarks += [] if remark in so_far.remarks else [remark]
 
 
-async def _make(call: ToolCall, desk: LoopServices) -> None:
+async def _make(call: ToolCall, services: LoopServices) -> None:
     """Make one call; whatever comes of it is told to the model."""
-    began = desk.clock()
+    began = services.clock()
     try:
-        answer = await desk.call_tool(call)
+        answer = await services.call_tool(call)
     except ServerError as error:
         _lose(error, [call])
         return
@@ -239,13 +239,13 @@ async def _make(call: ToolCall, desk: LoopServices) -> None:
         call.error, call.is_error = "interrupted", True
         raise
     finally:
-        call.duration_ms = (desk.clock() - began) * 1000
+        call.duration_ms = (services.clock() - began) * 1000
     if "result" in answer:
         call.result = answer["result"]
         call.is_error = answer["result"].get("isError") is True
         call.told = answer_for_model(answer["result"])
         return
-    call.error, call.is_error = describe_error(answer["error"], desk.redact), True
+    call.error, call.is_error = describe_error(answer["error"], services.redact), True
     call.told = cut_to_limit(f"error: {_error_text(answer['error'])}")
 
 

@@ -80,10 +80,10 @@ class AgentServices:
 class SessionServices:
     """What a conversation needs, over the sessions of a run. `run` is the number of a trial, else 0."""
 
-    def __init__(self, case: Case, sessions: Sessions, world: AgentServices, *, run: int = 0) -> None:
-        self._case, self._sessions, self._world, self._run = case, sessions, world, run
-        self.clock = world.clock
-        self.redact = world.redact
+    def __init__(self, case: Case, sessions: Sessions, services: AgentServices, *, run: int = 0) -> None:
+        self._case, self._sessions, self._services, self._run = case, sessions, services, run
+        self.clock = services.clock
+        self.redact = services.redact
         self._lists = ToolLists()
         self._listed: dict[str, Session] = {}
 
@@ -102,7 +102,7 @@ class SessionServices:
                 return ()  # it said beforehand that it has none
             self._sessions.failed(server, session, error)
             raise
-        self._world.effects.learn_classes(server, listing.descriptors)
+        self._services.effects.learn_classes(server, listing.descriptors)
         hide = self._sessions.redact_registered
         return [{**hide(one), **({"name": one["name"]} if "name" in one else {})} for one in listing.descriptors]
 
@@ -116,7 +116,7 @@ class SessionServices:
         assert call.server is not None
         assert call.decision is not None
         assert call.decided_by is not None
-        self._world.effects.note(
+        self._services.effects.note(
             call.server, call.name, call.args, decision=call.decision, by=call.decided_by, tool_class=call.tool_class
         )
 
@@ -129,7 +129,7 @@ class SessionServices:
         assert server is not None
         assert call.args is not None
         assert call.decided_by is not None
-        exchange, _ = await self._world.call_tool(
+        exchange, _ = await self._services.call_tool(
             self._sessions,
             server,
             call.name,
@@ -151,21 +151,22 @@ class SessionServices:
             )
 
     async def ask(self, request: ModelRequest) -> ModelReply:
-        """Raises: ModelError."""
-        return await self._world.models.send(request._replace(timeout_seconds=self._case.model_timeout_seconds))
+        """Send one request to the model. Raises: ModelError."""
+        """Send one request to the model. Raises: ModelError."""
+        return await self._services.models.send(request._replace(timeout_seconds=self._case.model_timeout_seconds))
 
     def on_turn(self, so_far: Conversation) -> None:
         """The model has answered once more."""
-        if self._world.emit is None:
+        if self._services.emit is None:
             return
         reply = so_far.replies[-1]
-        self._world.emit(
+        self._services.emit(
             AgentTurn(
                 test=self._case.id,
                 turn=len(so_far.replies),
-                text=show_text(self._world.redact(reply.text), EXCERPT),
+                text=show_text(self._services.redact(reply.text), EXCERPT),
                 tools=tuple(
-                    self._world.redact([call.name for call in so_far.calls if call.turn == len(so_far.replies)])
+                    self._services.redact([call.name for call in so_far.calls if call.turn == len(so_far.replies)])
                 ),
                 tokens=so_far.tokens,
                 cost_usd=so_far.cost_usd,
@@ -175,47 +176,42 @@ class SessionServices:
 
 
 async def run_agent(
-    case: Case, program: AgentProgram, sessions: Sessions, world: AgentServices, *, number: int = 1
+    case: Case, program: AgentProgram, sessions: Sessions, services: AgentServices, *, number: int = 1
 ) -> Outcome:
     """The `number`-th attempt at an agent test, or at the answer that an eval grades."""
     case = case._replace(body=program)
-    model = world.models.chosen(program.model, judging=False)
+    model = services.models.chosen(program.model, judging=False)
     assert model is not None  # else the plan defers it
-    await world.models.prepare(model)
+    await services.models.prepare(model)
     if program.trials is None:
-        return await _one_run(case, program, sessions, world, model, number=number, run=0)
-    return await _run_trials(case, program, sessions, world, model, number=number)
+        return await _one_run(case, program, sessions, services, model, number=number, run=0)
+    return await _run_trials(case, program, sessions, services, model, number=number)
 
 
 async def _one_run(
-    case: Case, program: AgentProgram, sessions: Sessions, world: AgentServices, model: str, *, number: int, run: int
+    case: Case, program: AgentProgram, sessions: Sessions, services: AgentServices, model: str, *, number: int, run: int
 ) -> Outcome:
     so_far = Conversation(model=model, prompt=program.prompt, system_prompt=program.system_prompt)
     variant = "~".join(part for part in (program.variant, str(run or ""), str(number) if number > 1 else "") if part)
-    began = world.clock()
+    began = services.clock()
     try:
-        _check_budget(program, world, so_far)
-        await converse(program, SessionServices(case, sessions, world, run=run), so_far, variant=variant)
-        outcome = await _outcome(case, program, world, so_far, number=number, run=run)
+        services.models.check_budget(turn_request(program, so_far, (), ""))  # before any server is asked
+        await converse(program, SessionServices(case, sessions, services, run=run), so_far, variant=variant)
+        outcome = await _outcome(case, program, services, so_far, number=number, run=run)
     except ServerError as error:
         await asyncio.sleep(0)
-        return failed(error, duration_ms=(world.clock() - began) * 1000)._replace(model=model)
+        return failed(error, duration_ms=(services.clock() - began) * 1000)._replace(model=model)
     except ModelError as capped:
         return _broken_off(capped, so_far)._replace(model=model)
     except asyncio.CancelledError:
-        world.cut_short(case.id, so_far.envelope())
+        services.cut_short(case.id, so_far.envelope())
         raise
     warnings = (*outcome.warnings, *so_far.remarks, *_hidden(so_far), *_unpriced(program, so_far))
     return outcome._replace(model=model, warnings=warnings)
 
 
-def _check_budget(program: AgentProgram, world: AgentServices, so_far: Conversation) -> None:
-    """Raise ModelError, before any server is asked, where the cap of the run leaves too little for the first turn."""
-    world.models.check_budget(turn_request(program, so_far, (), ""))
-
-
 async def _outcome(
-    case: Case, program: AgentProgram, world: AgentServices, so_far: Conversation, *, number: int, run: int
+    case: Case, program: AgentProgram, services: AgentServices, so_far: Conversation, *, number: int, run: int
 ) -> Outcome:
     """What a conversation comes to; one that a model broke off is not judged, since what is missing may matter."""
     fault = so_far.fault
@@ -224,7 +220,7 @@ async def _outcome(
         return deferred(fault.reason)._replace(model=program.model, trace=trace if so_far.replies else None)
     if fault is not None:
         return _broken_off(fault, so_far)._replace(trace=trace)
-    gates = _measured(case, program, world, so_far, run)
+    gates = _measured(case, program, services, so_far, run)
     trace |= {} if gates is None else gates.members
     envelope = {
         **trace,
@@ -236,7 +232,7 @@ async def _outcome(
         "duration_ms": round(so_far.duration_ms, 3),
     }
     judged = case if not run else case._replace(body=program._replace(variant=f"{run}{program.variant}"))
-    outcome = await world.judge(judged, envelope)  # a model judges each run anew
+    outcome = await services.judge(judged, envelope)  # a model judges each run anew
     failure = _failure(case, program, so_far, gates, outcome.failure)
     if failure is not outcome.failure:
         assert failure is not None
@@ -278,7 +274,9 @@ def _failure(
     if gates is not None and gates.failure is not None:
         further.append(Failure(kind=FailureKind.METRIC, message=gates.failure))
     if so_far.stop == stops.BUDGET:
-        further.append(Failure(kind=FailureKind.BUDGET, message=_overspent(program, so_far)))
+        cost = f"the model cost {so_far.cost_usd or 0:.4f} USD, {program.budget_usd:g} are allowed"
+        message = f"budget exceeded: {cost} (per_test_usd_cents)"
+        further.append(Failure(kind=FailureKind.BUDGET, message=message))
     elif (dear := _too_dear(case, so_far)) is not None:
         further.append(Failure(kind=FailureKind.BUDGET, message=dear))
     for failure in further:
@@ -312,14 +310,6 @@ def _looked_at(case: Case) -> frozenset[object]:
     return frozenset(parse_target(row["target"]).segments[0] for row in assertions_of(case.expect["assertions"]))
 
 
-def _overspent(program: AgentProgram, so_far: Conversation) -> str:
-    assert program.budget_usd is not None
-    return (
-        f"budget exceeded: the model cost {so_far.cost_usd or 0:.4f} USD, "
-        f"{program.budget_usd:g} are allowed (per_test_usd_cents)"
-    )
-
-
 def _too_dear(case: Case, so_far: Conversation) -> str | None:
     cap = case.expect.get("max_cost_usd")
     cost = sum_costs(reply.cost_usd or 0.0 for reply in so_far.replies) or 0.0  # at least
@@ -349,13 +339,15 @@ def _unpriced(program: AgentProgram, so_far: Conversation) -> list[str]:
     return [f"the price of `{unknown}` is not known, so `per_test_usd_cents` has no effect (see `prices:`)"]
 
 
-def _measured(case: Case, program: AgentProgram, world: AgentServices, so_far: Conversation, run: int) -> Gates | None:
+def _measured(
+    case: Case, program: AgentProgram, services: AgentServices, so_far: Conversation, run: int
+) -> Gates | None:
     if not program.gates:
         return None
     from mcptest_engine.judging.agent_metrics import Called, Seen, measure_gates
 
     own = str(run) if run else program.run
-    runs = world.selected.setdefault(runs_id(case.id, own), {})
+    runs = services.selected.setdefault(runs_id(case.id, own), {})
     runs.pop(own, None)
     seen = Seen(
         calls=tuple(Called(call.name, call.args, call.server, call.distractor) for call in so_far.calls),
@@ -372,16 +364,16 @@ def _measured(case: Case, program: AgentProgram, world: AgentServices, so_far: C
 
 
 async def _run_trials(
-    case: Case, program: AgentProgram, sessions: Sessions, world: AgentServices, model: str, *, number: int
+    case: Case, program: AgentProgram, sessions: Sessions, services: AgentServices, model: str, *, number: int
 ) -> Outcome:
     """The runs of a test that their share of passes decides, a few at once."""
     trials = program.trials
     assert trials is not None
     room = asyncio.Semaphore(TRIALS_AT_ONCE)
-    began = world.clock()
+    began = services.clock()
     ended: list[Outcome] = []
     cut: list[Mapping[str, Any]] = []
-    of_trial = replace(world, cut_short=lambda _, trace: cut.append(trace))
+    of_trial = replace(services, cut_short=lambda _, trace: cut.append(trace))
 
     async def run_trial(run: int) -> Outcome:
         async with room:
@@ -396,9 +388,9 @@ async def _run_trials(
         if traces:
             rows = [row for outcome in ended for row in model_rows_of(outcome) or ()]
             rows += [row for trace in cut for row in trace.get("models", ())]
-            world.cut_short(case.id, {**traces[-1], "models": added_up(rows)})
+            services.cut_short(case.id, {**traces[-1], "models": added_up(rows)})
         raise
-    return _decide_trials(outcomes, trials)._replace(duration_ms=(world.clock() - began) * 1000)
+    return _decide_trials(outcomes, trials)._replace(duration_ms=(services.clock() - began) * 1000)
 
 
 def _decide_trials(outcomes: Sequence[Outcome], trials: Trials) -> Outcome:

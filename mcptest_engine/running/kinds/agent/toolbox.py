@@ -94,7 +94,7 @@ class Toolbox:
 
     @property
     def tools(self) -> list[ListedTool]:
-        """The real tools."""
+        """The tools that servers list, without distractors."""
         return [tool for tool in self._by_name.values() if not tool.distractor]
 
     @property
@@ -169,7 +169,8 @@ def answer_for_model(result: Mapping[str, object]) -> str:
     """
     blocks = result.get("content")
     parts = [part for block in (blocks if isinstance(blocks, list) else ()) if (part := _block_for_model(block))]
-    has_text = any(_is_text(block) for block in (blocks if isinstance(blocks, list) else ()))
+    texts = (block.get("text") for block in (blocks if isinstance(blocks, list) else ()) if isinstance(block, dict))
+    has_text = any(isinstance(text, str) and text for text in texts)
     if not has_text and result.get("structuredContent") is not None:
         parts.append(json.dumps(result["structuredContent"], ensure_ascii=False))
     return cut_to_limit("\n".join(parts)) if parts else "(the tool returned no content)"
@@ -180,10 +181,6 @@ def cut_to_limit(text: str) -> str:
     if len(text) <= LONGEST_ANSWER:
         return text
     return f"{text[:LONGEST_ANSWER]}\n… (cut off: {len(text)} characters)"
-
-
-def _is_text(block: object) -> bool:
-    return isinstance(block, dict) and isinstance(block.get("text"), str) and bool(block["text"])
 
 
 def _block_for_model(block: object) -> str:

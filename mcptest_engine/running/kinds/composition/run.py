@@ -178,20 +178,22 @@ class RunServices:
 
 
 async def run_composition(
-    case: Case, row: Row, world: RunServices, *, number: int, snapshots: SnapshotStore | None
+    case: Case, row: Row, services: RunServices, *, number: int, snapshots: SnapshotStore | None
 ) -> Outcome:
     """The `number`-th attempt at a composition."""
     spending = row.program.spending
     if spending.tripped is not None:
         message = f"not run: the budget of all cases was used up before ({spending.tripped})"
         return Outcome(Verdict.SKIP, 0.0, message=message, not_run=NotRun.COST)
-    walk = Walk(row, world)
+    walk = Walk(row, services)
     try:
         trace = await walk.run()
         envelope = {**_EMPTY, **trace.envelope(), "attempt": number}
-        outcome = await world.judged(partial(judge, case, envelope, snapshots=snapshots, redact=world.redact), envelope)
+        outcome = await services.judged(
+            partial(judge, case, envelope, snapshots=snapshots, redact=services.redact), envelope
+        )
     except asyncio.CancelledError:
-        world.cut_short(walk.so_far())
+        services.cut_short(walk.so_far())
         raise
     told = {key: value for key, value in envelope.items() if key not in _EMPTY and key != "attempt"}
     outcome = outcome._replace(output={"output": trace.output}, trace=told)

@@ -119,9 +119,9 @@ class _Failed(Exception):
 class Walk:
     """One walk. Whoever cancels `run` ends every call that is under way; nothing goes on after it."""
 
-    def __init__(self, row: Row, world: WalkEnvironment) -> None:
+    def __init__(self, row: Row, services: WalkEnvironment) -> None:
         self._program, self._variables = row.program, row.variables
-        self._world = world
+        self._services = services
         self._nodes = [NodeTrace(plan) for plan in row.program.nodes]
         self._position = {number: at for at, number in enumerate(row.program.order)}
         self._waiting = [len(plan.parents) for plan in row.program.nodes]
@@ -140,7 +140,7 @@ class Walk:
     async def run(self) -> Trace:
         """Run every node that can be run, and tell what came of all."""
         spending = self._program.spending
-        self._began = self._world.clock()
+        self._began = self._services.clock()
         left = spending.seconds_left()
         if left is not None:
             self._deadline = self._began + left
@@ -160,7 +160,7 @@ class Walk:
             if self._timer is not None:
                 self._timer.cancel()
             await _ended(self._tasks.values())
-        seconds = self._world.clock() - self._began
+        seconds = self._services.clock() - self._began
         spending.took(seconds)
         trace = Trace(self._program, self._nodes, duration_ms=seconds * 1000)
         if spending.tripped is not None:
@@ -170,7 +170,7 @@ class Walk:
 
     def so_far(self) -> Trace:
         """What has come of a walk that was cancelled: what was paid for, and what it was at."""
-        now = (self._world.clock() - self._began) * 1000
+        now = (self._services.clock() - self._began) * 1000
         for node in self._nodes:
             if node.started_ms is not None and node.duration_ms is None:
                 node.status, node.reason, node.output = ERR, "ended: the run was interrupted", None
@@ -215,7 +215,7 @@ class Walk:
             self._over.set()
 
     def _out_of_time(self) -> None:
-        left = self._deadline - self._world.clock()
+        left = self._deadline - self._services.clock()
         if left > 0:  # the clock stood still meanwhile
             self._timer = asyncio.get_running_loop().call_later(max(left, _LEAST_WAIT_SECONDS), self._out_of_time)
             return
@@ -233,14 +233,14 @@ class Walk:
 
     async def _node(self, number: int) -> None:
         node = self._nodes[number]
-        clock = self._world.clock
+        clock = self._services.clock
         if self._skip(number):
             self._done(number)
             return
         started = clock()
         node.started_ms = (started - self._began) * 1000
         node.place = next(self._places)
-        self._world.emit_node(node, begun=True)
+        self._services.emit_node(node, begun=True)
         try:
             await self._perform(node)
         except _Failed as wrong:
@@ -262,7 +262,7 @@ class Walk:
             node.duration_ms = 0.0 if node.plan.stood_in else (clock() - started) * 1000
         if node.status != OK:
             node.output = None
-        self._world.emit_node(node, begun=False)
+        self._services.emit_node(node, begun=False)
         self._done(number)
 
     def _done(self, number: int) -> None:
@@ -290,7 +290,7 @@ class Walk:
             failed = wrong
         cut_short = failed is not None and self._program.spending.tripped is not None
         if plan.freeze == "record" and not cut_short:  # a refusal is kept as well
-            self._world.freeze(node)
+            self._services.freeze(node)
         if failed is not None:
             raise failed
         node.status = OK
@@ -306,7 +306,7 @@ class Walk:
 
     async def _computed(self, program: str, value: object, key: str) -> list[Any]:
         try:
-            return await self._world.compute(program, value)
+            return await self._services.compute(program, value)
         except ComputeError as wrong:
             raise _Failed(f"`{key}`: {wrong}") from None
 
@@ -402,7 +402,7 @@ class Walk:
             if self._program.spending.tripped is not None:
                 raise _Failed(self._used_up())
             call = Call(args=args, attempt=attempt, item=None if item is None else item[0], iteration=iteration)
-            call.started_ms = (self._world.clock() - self._began) * 1000
+            call.started_ms = (self._services.clock() - self._began) * 1000
             node.calls.append(call)
             try:
                 await self._call(node, call, by_id, item)
@@ -416,7 +416,7 @@ class Walk:
     async def _call(
         self, node: NodeTrace, call: Call, by_id: Mapping[str, object], item: tuple[int, object] | None
     ) -> None:
-        clock, plan = self._world.clock, node.plan
+        clock, plan = self._services.clock, node.plan
         if plan.mock:
             try:
                 call.result = self._filled(plan.mock[0], by_id, item)
@@ -425,7 +425,7 @@ class Walk:
                 return
         elif plan.freeze == "golden":
             try:
-                answer = self._world.frozen(node, call)
+                answer = self._services.frozen(node, call)
             except NotFrozen as wrong:
                 call.problem, call.hint = wrong.message, wrong.hint
                 return
@@ -439,9 +439,9 @@ class Walk:
                 if self._program.spending.tripped is not None:  # by the call whose turn it was
                     call.problem = self._used_up()
                     return
-                answer, odd = await self._world.call(plan.server, plan.tool, call.args, plan.timeout_seconds)
+                answer, odd = await self._services.call(plan.server, plan.tool, call.args, plan.timeout_seconds)
             except ServerError as error:
-                call.problem, call.hint, call.kind = error.message, error.hint, self._world.kind_of(error)
+                call.problem, call.hint, call.kind = error.message, error.hint, self._services.kind_of(error)
                 call.stderr_tail = error.stderr_tail or None
                 return
             finally:
@@ -449,10 +449,12 @@ class Walk:
                 if self._calls is not None:
                     self._calls.release()
             if "result" not in answer:
+                from mcptest_engine.core.clipping import describe_error
+
                 refusal = answer.get("error")
                 code = refusal.get("code") if isinstance(refusal, dict) else None
                 call.refused, call.error_code = True, code if type(code) is int else None
-                call.problem, call.hint = f"the server answered {self._rpc_error_text(refusal)}", odd
+                call.problem, call.hint = f"the server answered {describe_error(refusal, self._services.redact)}", odd
                 return
             call.result, call.hint = answer["result"], odd
         call.usage = usage_of(call.result)
@@ -460,7 +462,8 @@ class Walk:
             self._program.spending.stop()
         call.problem = self._refusal(call.result)
         call.refused = call.problem is not None
-        if call.problem is None and (over := _over_cap(plan, call)) is not None:
+        members = ("max_cost_per_call_usd", "max_tokens_per_call")
+        if call.problem is None and (over := _over(plan.cap, call.usage, "the call", members)) is not None:
             call.problem, call.kind = over, FailureKind.BUDGET
         if call.problem is None:
             node.odd, call.hint = node.odd or call.hint, None
@@ -494,7 +497,7 @@ class Walk:
         try:
             return part_of(reference, value)
         except Unresolved:
-            part_of(reference, self._world.redact(value))  # what it says quotes keys, and cuts them off
+            part_of(reference, self._services.redact(value))  # what it says quotes keys, and cuts them off
             raise
 
     def _refusal(self, result: object) -> str | None:
@@ -503,12 +506,7 @@ class Walk:
             return None
         from mcptest_engine.judging.answer_text import content_text
 
-        return f"the tool reported an error: {content_text(result, 300, self._world.redact) or '(no text)'}"
-
-    def _rpc_error_text(self, error: object) -> str:
-        from mcptest_engine.core.clipping import describe_error
-
-        return describe_error(error, self._world.redact)
+        return f"the tool reported an error: {content_text(result, 300, self._services.redact) or '(no text)'}"
 
     async def _assemble(self, trace: Trace) -> None:
         output = self._program.output
@@ -520,10 +518,6 @@ class Walk:
         context = {"nodes": {node.plan.id: node.output for node in self._nodes}}
         trace.output, trace.output_problem = await self._made(output, context, "output.assemble")
         trace.output = share_long_texts(trace.output, context)
-
-
-def _over_cap(plan: NodePlan, call: Call) -> str | None:
-    return _over(plan.cap, call.usage, "the call", ("max_cost_per_call_usd", "max_tokens_per_call"))
 
 
 def _over_loop(node: NodeTrace, loop: Loop, item: tuple[int, object] | None) -> str | None:
