@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     OnEvent = Callable[[dict[str, Any]], None]
     OnState = Callable[[str, str], None]
-    OnAsk = Callable[[str, dict[str, Any]], None]
+    OnRequest = Callable[[str, dict[str, Any]], None]
 
 MOST_LOSSES = 3
 LOSSES_WITHIN_SECONDS = 60.0
@@ -36,7 +36,7 @@ _TERMINATE_SECONDS = 0.1
 _DRAIN_SECONDS = 0.5
 _STDERR_KEPT = 4_000
 _REMEMBERED = frozenset({"watch", "traffic_on", "spare_servers"})
-"""Commands that set something which a new child must be told again; of each the last one counts."""
+"""Commands that set something which are sent to a new child again; of each the last one counts."""
 _BOOTSTRAP = (
     "import sys; sys.path.insert(0, {root!r}); "
     "from mcptest_engine.engine_process.__main__ import main; sys.exit(main())"
@@ -46,8 +46,8 @@ _BOOTSTRAP = (
 class EngineError(Exception):
     """The engine refused a command, or is gone.
 
-    `kind` is a word for programs: "suite", "server", "timeout", "gone", "usage", "protocol" or "bug". `more` is what else was
-    told, such as `problems` and `stderr`.
+    `kind` is a word for programs: "suite", "server", "timeout", "gone", "usage", "protocol" or "bug". `more` are
+    further members of the reply, such as `problems` and `stderr`.
     """
 
     def __init__(self, message: str, hint: str | None = None, *, kind: str = "gone", **more: Any) -> None:
@@ -62,17 +62,18 @@ class EngineClient:
     `start` is called. Both are called on the loop, and must be quick.
     """
 
-    def __init__(self, on_event: OnEvent, on_state: OnState, heard: OnAsk | None = None) -> None:
-        self._on_event, self._on_state, self._heard = on_event, on_state, heard
+    def __init__(self, on_event: OnEvent, on_state: OnState, on_request: OnRequest | None = None) -> None:
+        self._on_event, self._on_state, self._on_request = on_event, on_state, on_request
         self._numbers = count(1)
-        self._asked: dict[int, asyncio.Future[Any]] = {}
+        self._requests: dict[int, asyncio.Future[Any]] = {}
         self._remembered: dict[str, dict[str, Any]] = {}
         self._losses: deque[float] = deque(maxlen=MOST_LOSSES)
         self._cwd: str | None = None
         self._child: _Child | None = None
         self._up: asyncio.Event | None = None
         self._restarting: asyncio.Task[None] | None = None
-        self._over = "the engine was not started"
+        self._why_not = "the engine was not started"
+        """Why no command can be sent; "" while the engine runs or is started again."""
 
     @property
     def pid(self) -> int | None:
@@ -81,13 +82,13 @@ class EngineClient:
 
     async def start(self, cwd: str) -> None:
         """Start the child; returns once it runs, and "ready" follows when it answers. Raises: EngineError."""
-        self._cwd, self._up, self._over = cwd, asyncio.Event(), ""
+        self._cwd, self._up, self._why_not = cwd, asyncio.Event(), ""
         self._losses.clear()
         try:
             await self._spawn()
         except OSError as wrong:
-            self._over = f"the engine cannot be started: {wrong.strerror or wrong}"
-            raise EngineError(self._over) from None
+            self._why_not = f"the engine cannot be started: {wrong.strerror or wrong}"
+            raise EngineError(self._why_not) from None
 
     async def request(self, do: str, **arguments: object) -> Any:
         """Send a command and return the answer; wait for a new engine process while there is none.
@@ -95,16 +96,16 @@ class EngineClient:
         Raises: EngineError when it refuses, is lost before it has answered, or is gone for good. When the caller is cancelled,
         so is the command.
         """
-        while self._child is None and not self._over:
+        while self._child is None and not self._why_not:
             assert self._up is not None
             await self._up.wait()
         if self._child is None:
-            raise EngineError(self._over)
+            raise EngineError(self._why_not)
         number = next(self._numbers)
-        answer = self._asked[number] = asyncio.get_running_loop().create_future()
+        answer = self._requests[number] = asyncio.get_running_loop().create_future()
         self._remember(do, arguments)
-        if self._heard is not None:
-            self._heard(do, arguments)
+        if self._on_request is not None:
+            self._on_request(do, arguments)
         self._child.send({"ask": number, "do": do, **arguments})
         try:
             return await answer
@@ -112,7 +113,7 @@ class EngineClient:
             self.send("forget", number=number)
             raise
         finally:
-            self._asked.pop(number, None)
+            self._requests.pop(number, None)
 
     def send(self, do: str, **arguments: object) -> None:
         """Send a command without an answer; one that is refused comes back as the event `command.failed`.
@@ -130,13 +131,13 @@ class EngineClient:
 
     async def close(self) -> None:
         """End the child and with it every server, within a second whatever they do. May be called again."""
-        self._over = self._over or "the engine was closed"
+        self._why_not = self._why_not or "the engine was closed"
         self._wake()
         if self._restarting is not None:
             self._restarting.cancel()
             await asyncio.wait((self._restarting,))
         child, self._child = self._child, None
-        self._fail_requests(self._over)
+        self._fail_requests(self._why_not)
         if child is not None:
             await child.end()
 
@@ -149,19 +150,19 @@ class EngineClient:
         child = _Child(self._line, self._on_child_end)
         await loop.subprocess_exec(
             lambda: child,
-            *worker_argv(),
+            *engine_argv(),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             cwd=self._cwd,
             start_new_session=True,  # no key of the terminal reaches it, and it can be killed as a group
         )
-        if self._over:  # closed meanwhile
+        if self._why_not:  # closed meanwhile
             await child.end()
             return
         self._child = child
         number = next(self._numbers)
-        hello = self._asked[number] = loop.create_future()
+        hello = self._requests[number] = loop.create_future()
         hello.add_done_callback(lambda done: self._answered(child, number, done))
         child.send({"ask": number, "do": "hello", "cwd": self._cwd})
         for do, arguments in self._remembered.items():
@@ -170,26 +171,26 @@ class EngineClient:
         self._up.set()
 
     def _answered(self, child: _Child, number: int, hello: asyncio.Future[object]) -> None:
-        self._asked.pop(number, None)
+        self._requests.pop(number, None)
         if not hello.cancelled() and hello.exception() is None and child is self._child:
             self._on_state("ready", "")
 
     def _line(self, line: bytes) -> None:
         try:
-            told = json.loads(line.decode())  # of bytes it would look for the encoding each time
+            message = json.loads(line.decode())  # of bytes it would look for the encoding each time
         except ValueError:
             return
-        if "event" in told:
-            self._on_event(told)
+        if "event" in message:
+            self._on_event(message)
             return
-        answer = self._asked.get(told.get("reply"))
+        answer = self._requests.get(message.get("reply"))
         if answer is None or answer.done():
             return
-        if "error" in told:
-            error = told["error"]
+        if "error" in message:
+            error = message["error"]
             answer.set_exception(EngineError(error.pop("message"), error.pop("hint", None), **error))
         else:
-            answer.set_result(told["ok"])
+            answer.set_result(message["ok"])
 
     def _on_child_end(self, child: _Child, why: str) -> None:
         if child is not self._child:
@@ -215,7 +216,7 @@ class EngineClient:
             self._give_up(f"it cannot be started again: {wrong.strerror or wrong}")
 
     def _give_up(self, why: str) -> None:
-        self._over = f"the engine is gone: {why}"
+        self._why_not = f"the engine is gone: {why}"
         self._wake()
         self._on_state("gone", why)
 
@@ -224,8 +225,8 @@ class EngineClient:
             self._up.set()
 
     def _fail_requests(self, why: str) -> None:
-        asked, self._asked = self._asked, {}
-        for answer in asked.values():
+        requests, self._requests = self._requests, {}
+        for answer in requests.values():
             if not answer.done():
                 answer.set_exception(EngineError(why))
                 answer.exception()  # looked at: whoever asked may be gone
@@ -242,7 +243,7 @@ class _Child(asyncio.SubprocessProtocol):
         self._stdin: asyncio.WriteTransport | None = None
         self._exited = asyncio.Event()
         self._stdout_open = True
-        self._told = False
+        self._is_reported = False
         self.pid = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -283,7 +284,7 @@ class _Child(asyncio.SubprocessProtocol):
 
     async def end(self) -> None:
         """Close its stdin, then ask, then force; what it started is in its hands, and in its guardian's when it is killed."""
-        self._told = True
+        self._is_reported = True
         try:
             if self._stdin is not None:
                 self._stdin.close()
@@ -307,9 +308,9 @@ class _Child(asyncio.SubprocessProtocol):
                 os.killpg(self.pid, signum)
 
     def _report_end(self) -> None:
-        if self._told:
+        if self._is_reported:
             return
-        self._told = True
+        self._is_reported = True
         self._transport.close()
         self._on_end(self, self._why())
 
@@ -321,7 +322,7 @@ class _Child(asyncio.SubprocessProtocol):
         return f"exit code {code}" + (f": {last}" if last else "")
 
 
-def worker_argv() -> tuple[str, ...]:
+def engine_argv() -> tuple[str, ...]:
     """How the child is started: by the same interpreter, from the same files, and from no file of the working directory."""
     import mcptest_engine
 

@@ -39,7 +39,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn, TextIO
 import mcptest_engine
 from mcptest_engine.core import jq
 from mcptest_engine.core.lazy_patterns import LazyPattern
-from mcptest_tui.engine_client import worker_argv
+from mcptest_tui.engine_client import engine_argv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -504,7 +504,7 @@ class WarmPopen(subprocess.Popen[Any]):
             or pass_fds
             or shell
             or not all(isinstance(word, str) for word in argv)
-            or (tuple(argv) == worker_argv() and not self.forks_engines)
+            or (tuple(argv) == engine_argv() and not self.forks_engines)
             else _warm_main(argv, os.environ if env is None else env)
         )
         if main is None or (cwd is not None and not Path(cwd).is_dir()):
@@ -622,7 +622,7 @@ def _warm_main(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[list[st
     own = own_command(("mcptest",))
     if tuple(argv[: len(own)]) == own:
         return ["mcptest", *argv[len(own) :]], _main_of(["mcptest"])
-    if argv[1:2] == ["-P"] and tuple(argv) == worker_argv():
+    if argv[1:2] == ["-P"] and tuple(argv) == engine_argv():
         return [ENGINE], _main_of([ENGINE])
     if argv[1:3] == ["-m", "mcptest_engine.mock"]:
         from mcptest_engine.mock.__main__ import main as serve

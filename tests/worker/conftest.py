@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcptest_engine.core.shipped import shipped
-from mcptest_tui.engine_client import worker_argv
+from mcptest_tui.engine_client import engine_argv
 from tests.forked import ENGINE, Forked, Nursery, can_fork
 from tests.worker.processes import processes_in
 
@@ -199,7 +199,7 @@ def start(place: Path, environ: dict[str, str], nursery: Nursery) -> Iterator[Ca
                 [ENGINE], cwd=place, env=env, stdin=True, stderr=sys.__stderr__, start_new_session=True, text=False
             )
         else:
-            argv = PATIENT if patient else worker_argv()
+            argv = PATIENT if patient else engine_argv()
             process = subprocess.Popen(
                 argv,
                 executable=argv[0],

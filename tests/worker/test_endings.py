@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcptest_tui.engine_client import worker_argv
+from mcptest_tui.engine_client import engine_argv
 from tests.worker.conftest import echoes, run, wait_for_spare
 from tests.worker.processes import Watched, processes_in
 
@@ -77,7 +77,7 @@ def test_nothing_but_the_protocol_reaches_its_stdout(place: Path, environ: dict[
 def test_a_stdout_that_takes_nothing_ends_it(place: Path, environ: dict[str, str]) -> None:
     with open("/dev/full", "wb") as full:
         process = subprocess.Popen(
-            worker_argv(),
+            engine_argv(),
             executable=sys.executable,
             cwd=place,
             env=environ,
@@ -96,7 +96,7 @@ def test_commands_in_a_file_are_carried_out(place: Path, environ: dict[str, str]
     (tmp_path / "commands").write_text('{"ask": 1, "do": "hello"}\n', encoding="utf-8")
     with open(tmp_path / "commands", "rb") as commands:
         done = subprocess.run(
-            worker_argv(),
+            engine_argv(),
             executable=sys.executable,
             cwd=place,
             env=environ,
