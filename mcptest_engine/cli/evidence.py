@@ -12,6 +12,7 @@ from mcptest_engine.cli.common import find_here, json_text, write_out
 from mcptest_engine.cli.report import named_run, read_record
 from mcptest_engine.core.errors import RecordError, UsageError
 from mcptest_engine.core.safe_json import JsonFault, load_json
+from mcptest_engine.core.text import utc_text
 from mcptest_engine.workspace.files import read_named_file
 
 LEVELS = ("critical", "high", "medium", "low", "info")
@@ -47,7 +48,7 @@ def command(record: str, output: str | None, security: str | None, reproducible:
     document = evidence_of(
         run,
         record_bytes=_bytes_of(record),
-        generated_at=_time(run.started_at) if reproducible else _now(),
+        generated_at=_time(run.started_at) if reproducible else utc_text(datetime.now(UTC)),
         reproducible=reproducible,
         severity_counts=None if found is None else found[0],
         security_bytes=None if found is None else found[1],
@@ -92,7 +93,3 @@ def _time(started_at: str) -> str:
         return datetime.fromtimestamp(int(epoch), UTC).isoformat().replace("+00:00", "Z")
     except (ValueError, OverflowError, OSError):
         raise UsageError("SOURCE_DATE_EPOCH is not a number of seconds") from None
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

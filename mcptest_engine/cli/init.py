@@ -143,7 +143,10 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
         ctx.exit(_write_all(ctx, flags, person, policy))
     chosen = chosen_by_flags(flags) if file is None else _chosen_in_file(ctx, *file, flags, person)
     if chosen is None and not person.asks:
-        _refuse_without_server()
+        raise UsageError(
+            "no server is named, and there is no terminal for a question",
+            hint='name one: --command "python server.py", --url URL, or --from-config NAME',
+        )
     pipeline = None
     if flags["ci"] is not None:
         from mcptest_engine.cli.ci_files import pipeline_for
@@ -181,7 +184,7 @@ def _write_suite(
     if pipeline is not None:
         _write_pipeline(pipeline, output, found, chosen, flags["install_from"])
     code, record, proposals = int(ExitCode.PASSED), None, 0
-    if _has_live_tests(found) and _is_run_wanted_by(found, flags, person):
+    if _has_live_tests(found) and _should_run(found, flags, person):
         run = FirstRun(output, chosen, policy, found)
         code, record = run.all()
         if not record.interrupted:
@@ -315,13 +318,6 @@ class _Person:
                 return False
             sys.stderr.write("  y or n\n")
         return False
-
-
-def _refuse_without_server() -> None:
-    raise UsageError(
-        "no server is named, and there is no terminal for a question",
-        hint='name one: --command "python server.py", --url URL, or --from-config NAME',
-    )
 
 
 def _ask_for_server(person: _Person) -> Chosen:
@@ -499,10 +495,14 @@ def _write_pipeline(
         say(f"note: set as {where}: {', '.join(names)}")
 
 
-def _is_run_wanted_by(found: Scaffold, flags: dict[str, Any], person: _Person) -> bool:
-    if flags["run_all"] or (flags["yes"] and not flags["no_run"]):
-        return True
-    return not flags["no_run"] and person.agrees(_question(found), default=not _changing(found))
+def _should_run(found: Scaffold, flags: dict[str, Any], person: _Person) -> bool:
+    """Whether the flags or the person say that the suite runs now."""
+    if flags["run_all"] or flags["no_run"] or flags["yes"]:
+        return not flags["no_run"]
+    question, changing = "run it now? It calls the tools that are not held back", len(_changing(found))
+    if changing:
+        question += f", {changing} of which {'changes' if changing == 1 else 'change'} something"
+    return person.agrees(question, default=not changing)
 
 
 def _has_live_tests(found: Scaffold) -> bool:
@@ -622,14 +622,6 @@ def _changing(found: Scaffold) -> list[ScaffoldedTool]:
     """The tools that are called and change or destroy something; cleaning up after them is the developer's."""
     changes = (ToolClass.MUTATING, ToolClass.DESTRUCTIVE)
     return [tool for tool in found.tools if _is_live(tool) and tool.tool_class in changes]
-
-
-def _question(found: Scaffold) -> str:
-    question = "run it now? It calls the tools that are not held back"
-    changing = len(_changing(found))
-    if not changing:
-        return question
-    return f"{question}, {changing} of which {'changes' if changing == 1 else 'change'} something"
 
 
 def _worth_learning(catalog: Catalog, found: Scaffold) -> list[str] | None:

@@ -36,8 +36,10 @@ class Keys:
             return END
         if first == b"\x1b":
             return self._sequence()
-        data = first
-        for _ in range(_length(first[0]) - 1):
+        data, lead = first, first[0]
+        for _ in range(
+            3 if lead >= 0xF0 else 2 if lead >= 0xE0 else 1 if lead >= 0xC0 else 0
+        ):  # of a character in UTF-8
             data += self._byte()
         return data.decode("utf-8", "replace")
 
@@ -106,8 +108,3 @@ def keys() -> Iterator[Keys]:
         for number, handler in handlers.items():
             signal.signal(number, handler)
         taken.restore()
-
-
-def _length(first: int) -> int:
-    """How many bytes the character takes that begins with this one."""
-    return 4 if first >= 0xF0 else 3 if first >= 0xE0 else 2 if first >= 0xC0 else 1

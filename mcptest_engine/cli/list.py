@@ -204,7 +204,8 @@ def _print_table(suite: LoadedSuite, plan: Plan) -> None:
 
     redact = Redactor(suite.secrets).redact_text
     write = sys.stdout.write
-    write(f"{one_line(suite.name)}: {_chosen(plan)}\n")
+    chosen = "" if len(plan.cases) == plan.declared else f"{len(plan.cases)} of "
+    write(f"{one_line(suite.name)}: {chosen}{counted(plan.declared, 'test')}\n")
     for server in dict.fromkeys(case.server for case in plan.cases):
         write(f"\n{one_line(server) or '(no server)'}\n")
         cases = [case for case in plan.cases if case.server == server]
@@ -223,11 +224,6 @@ def _print_table(suite: LoadedSuite, plan: Plan) -> None:
                 write("".join(f"    {one_line(redact(line))}\n" for line in _node_lines(program)))
     for warning in plan.warnings:
         write(f"\n{warning}\n")
-
-
-def _chosen(plan: Plan) -> str:
-    chosen, tests = len(plan.cases), counted(plan.declared, "test")
-    return tests if chosen == plan.declared else f"{chosen} of {tests}"
 
 
 def _call(case: Case) -> str:

@@ -284,14 +284,19 @@ class _SuiteChange:
             self._write()
             self._say(f"now has the new `expect`, in the test on line {self.there.line}")
         elif is_terminal(sys.stdin) and is_terminal(sys.stderr):
-            self._ask(tool, self.there)
+            self._let_decide(tool, self.there)
         else:
             self._keep(tool, self.there)
 
-    def _ask(self, tool: str, there: SameCall) -> None:
+    def _let_decide(self, tool: str, there: SameCall) -> None:
+        """Show the change, and let the person accept it, save it for review, or do neither."""
+        from difflib import unified_diff
+
         from mcptest_engine.core.sanitise import sanitise
 
-        sys.stderr.write(sanitise(self._diff()))
+        before, after = _text_of(self.before or b"").splitlines(), self.placed.text.splitlines()
+        diff = unified_diff(before, after, "now", "proposed", lineterm="")
+        sys.stderr.write(sanitise("".join(f"{line}\n" for line in diff)))
         self._print_loosening()
         match _answer(
             f"line {there.line} of {self.path} tests this call already: accept this `expect`, keep it for review, or neither"
@@ -371,12 +376,6 @@ class _SuiteChange:
 
     def _data(self) -> bytes:
         return self.placed.text.encode("utf-8")
-
-    def _diff(self) -> str:
-        from difflib import unified_diff
-
-        before, after = _text_of(self.before or b"").splitlines(), self.placed.text.splitlines()
-        return "".join(f"{line}\n" for line in unified_diff(before, after, "now", "proposed", lineterm=""))
 
     def _say(self, told: str) -> None:
         from mcptest_engine.core.sanitise import one_line

@@ -157,11 +157,7 @@ def _print(waiting: Waiting, *, form: str, listing: bool) -> None:
             sys.stdout.write(f"{ids[item.id]}  {item_headline(item)}{loosens}\n")
         return
     sys.stdout.write("".join(f"{line}\n" for line in item_lines(waiting.items, paint=colours(sys.stdout))))
-    sys.stdout.write(f"{_waits(len(waiting.items))}; decide with `mcptest review`\n")
-
-
-def _waits(number: int) -> str:
-    return counted(number, "open item")
+    sys.stdout.write(f"{counted(len(waiting.items), 'open item')}; decide with `mcptest review`\n")
 
 
 def _json_of(item: ReviewItem) -> dict[str, Any]:

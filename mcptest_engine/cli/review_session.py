@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -137,7 +138,8 @@ class _Session:
         item, size = self._item, shutil.get_terminal_size()
         lines = ["", *self._painted("1", f"[{self._at + 1}/{len(self._items)}] {item_headline(item)}", inner=2)]
         lines += [one for line in item_notes(item) for one in self._painted("33", f"  {line}", inner=12)]
-        diff = list(diff_lines(_as_edited(item, self._edited.get(item.id)), paint=self._paint))
+        edited = self._edited.get(item.id)
+        diff = list(diff_lines(item if edited is None else replace(item, after=edited), paint=self._paint))
         room = max(size.lines - _AROUND - len(lines), 4)
         if not whole and len(diff) > room:
             more = len(diff) - room
@@ -311,12 +313,6 @@ class _Session:
         self._decided.clear()
         self._order.clear()
         self._at = next((at for at, item in enumerate(self._items) if item.id == here), 0)
-
-
-def _as_edited(item: ReviewItem, edited: str | None) -> ReviewItem:
-    from dataclasses import replace
-
-    return item if edited is None else replace(item, after=edited)
 
 
 def _width() -> int:

@@ -92,10 +92,15 @@ def command(
     saved = _saved(file, catalog, flags)
     path = find_here().data_dir / "security.yml"
     acceptances = _acceptances(path)
-    surfaces: Mapping[str | None, Surface] = (
-        _read(saved) if saved is not None else {None: listed_surface(flags).surface}
-    )
+    from mcptest_engine.safety.saved_catalog import surfaces_in
     from mcptest_engine.safety.tool_surface import inspect
+
+    surfaces: Mapping[str | None, Surface]
+    if saved is None:
+        surfaces = {None: listed_surface(flags).surface}
+    else:
+        hint = "save a catalog with: mcptest tools --format json --output FILE"
+        surfaces = surfaces_in(read_json(saved, hint=hint), file=f"`{saved}`")
 
     found = [Found(finding=one, server=name) for name, surface in surfaces.items() for one in inspect(surface)]
     found.sort(key=lambda one: LEVELS.index(one.finding.severity))
@@ -104,7 +109,13 @@ def command(
         found = _baseline(path, found, acceptances, fail_on=fail_on, reason=reason or "", expires=last_day)
     found = _without_repeats(found)
     failed = any(_fails(one, fail_on) for one in found)
-    write_out(_rendered(form, found, surfaces, saved, fail_on=fail_on, failed=failed, output=output), output)
+    if form == "json":
+        text = json_text(_document(found, surfaces, fail_on=fail_on, failed=failed))
+    elif form == "sarif":
+        text = json_text(_sarif(found, saved))
+    else:
+        text = _text(found, surfaces, colours(sys.stdout) if output is None else lambda _code, plain: plain)
+    write_out(text, output)
     ctx.exit(ExitCode.FAILED if failed else ExitCode.PASSED)
 
 
@@ -247,30 +258,6 @@ def _saved(file: str | None, catalog: str | None, flags: Mapping[str, object]) -
     return saved
 
 
-def _read(file: str) -> dict[str | None, Surface]:
-    from mcptest_engine.safety.saved_catalog import surfaces_in
-
-    hint = "save a catalog with: mcptest tools --format json --output FILE"
-    return surfaces_in(read_json(file, hint=hint), file=f"`{file}`")
-
-
-def _rendered(
-    form: str,
-    found: Sequence[Found],
-    surfaces: Mapping[str | None, Surface],
-    saved: str | None,
-    *,
-    fail_on: str,
-    failed: bool,
-    output: str | None,
-) -> str:
-    if form == "json":
-        return json_text(_document(found, surfaces, fail_on=fail_on, failed=failed))
-    if form == "sarif":
-        return json_text(_sarif(found, saved))
-    return _text(found, surfaces, colours(sys.stdout) if output is None else lambda _code, text: text)
-
-
 def _document(
     found: Sequence[Found], surfaces: Mapping[str | None, Surface], *, fail_on: str, failed: bool
 ) -> dict[str, Any]:
@@ -287,7 +274,7 @@ def _document(
                 "excerpt": one.finding.excerpt,
                 "full_excerpt": one.finding.full_excerpt,
                 "fingerprint": one.finding.fingerprint,
-                **({} if one.accepted is None else {"accepted": _accepted_json(one.accepted)}),
+                **({} if one.accepted is None else {"accepted": _acceptance_json(one.accepted)}),
             }
             for one in found
         ],
@@ -298,7 +285,7 @@ def _document(
     }
 
 
-def _accepted_json(accepted: Acceptance) -> dict[str, str]:
+def _acceptance_json(accepted: Acceptance) -> dict[str, str]:
     return {"reason": accepted.reason, "expires": accepted.expires.isoformat()}
 
 

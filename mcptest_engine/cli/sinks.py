@@ -104,22 +104,18 @@ def live_progress(sinks: Sequence[Sink]) -> Progress | None:
 
 def render_options(sink: Sink, *, config: str, default_config: bool) -> RenderOptions:
     """How a report is rendered; a file gets neither colour nor a terminal's width."""
+    import shutil
+
     from mcptest_engine.reporting.registry import RenderOptions
 
     terminal = sink.path is None and is_terminal(sys.stdout)
     return RenderOptions(
         color=sink.path is None and supports_colour(sys.stdout),
-        width=_columns() if terminal else 0,
+        width=shutil.get_terminal_size().columns if terminal else 0,
         agent_budget=sink.agent_budget,
         config=config,
         default_config=default_config,
     )
-
-
-def _columns() -> int:
-    import shutil
-
-    return shutil.get_terminal_size().columns
 
 
 def preload(sinks: Sequence[Sink]) -> None:
@@ -147,7 +143,7 @@ def _write(stream: TextIO, text: str) -> None:
 
 def write_reports(record: RunRecord, sinks: Sequence[Sink], *, workspace: Workspace) -> bool:
     """Render and write every report; true when one was lost. A file that cannot be written does not keep back the others."""
-    from mcptest_engine.reporting.registry import render
+    from mcptest_engine.reporting.registry import RenderOptions, render
     from mcptest_engine.workspace.suite_file import write_suite
 
     config, default_config = config_of(record, workspace)
@@ -155,7 +151,8 @@ def write_reports(record: RunRecord, sinks: Sequence[Sink], *, workspace: Worksp
     for sink in sinks:
         rendered = render(sink.format, record, render_options(sink, config=config, default_config=default_config))
         if sink.format == SUMMARISED:
-            _summarise(record, config=config, default_config=default_config)
+            for_summary = RenderOptions(config=config, default_config=default_config)
+            add_to_summary(render("md", record, for_summary).text)
         if sink.path is None:
             _write(sys.stdout, rendered.stdout)
             _write(sys.stderr, rendered.stderr)
@@ -183,12 +180,6 @@ def annotate_invalid(suites: Sequence[SuiteNotRun], sinks: Sequence[Sink], works
             source = Source(workspace.root).read()
             lines = (line for suite in suites for line in problem_lines(suite, source))
             write_out("".join(f"{line}\n" for line in lines), None if sink.path is None else str(sink.path))
-
-
-def _summarise(record: RunRecord, *, config: str, default_config: bool) -> None:
-    from mcptest_engine.reporting.registry import RenderOptions, render
-
-    add_to_summary(render("md", record, RenderOptions(config=config, default_config=default_config)).text)
 
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"

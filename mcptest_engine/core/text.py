@@ -13,6 +13,7 @@ from mcptest_engine.core.lazy_patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
+    from datetime import datetime
 
 LONG_WAIT_MS = 100.0
 """From so long on the time that a test waited for another call is said beside its duration."""
@@ -36,6 +37,13 @@ def time_shown(seconds: float) -> str:
     """A time of today as `03:16`, one of another day with its date before; `seconds` are those since 1970."""
     at = time.localtime(seconds)
     return time.strftime("%H:%M" if at[:3] == time.localtime()[:3] else "%Y-%m-%d %H:%M", at)
+
+
+def utc_text(moment: datetime, precision: str = "milliseconds") -> str:
+    """A time as records have it: `2026-03-01T12:30:45.678Z`."""
+    from datetime import UTC
+
+    return moment.astimezone(UTC).isoformat(timespec=precision).replace("+00:00", "Z")
 
 
 def number_text(value: float, digits: int = 3) -> str:

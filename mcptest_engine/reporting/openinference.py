@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.results import TestKind, Verdict
 from mcptest_engine.core.safe_json import safe_json
 from mcptest_engine.core.sanitise import one_line, sanitise
+from mcptest_engine.core.text import utc_text
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.reporting import facts, hook_facts
 
@@ -81,7 +82,7 @@ def _hash(run_id: str, place: str, length: int) -> str:
 
 def _time(start: datetime, milliseconds: float) -> str | None:
     try:
-        return (start + timedelta(milliseconds=milliseconds)).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        return utc_text(start + timedelta(milliseconds=milliseconds), "microseconds")
     except (OverflowError, ValueError):
         return None
 

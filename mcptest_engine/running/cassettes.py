@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine import __version__
 from mcptest_engine.core.errors import McptestError
 from mcptest_engine.core.redaction import SHORTEST_SUBSTRING
+from mcptest_engine.core.text import utc_text
 from mcptest_engine.running.extensions import Extension, with_warnings
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ class CassetteWriter(Extension):
         cassette = {
             "schema_version": SCHEMA_VERSION,
             "name": self._name,
-            "recorded_at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            "recorded_at": utc_text(datetime.now(UTC), "seconds"),
             "mcptest_version": __version__,
             "suite": {"name": record.suite.name, "path": record.suite.path},
             "servers": servers,

@@ -12,7 +12,7 @@ from mcptest_engine import __version__
 from mcptest_engine.core.ci import is_ci
 from mcptest_engine.core.enums import TestKind, Verdict
 from mcptest_engine.core.run_record import RunRecord, SuiteInfo
-from mcptest_engine.core.text import counted
+from mcptest_engine.core.text import counted, utc_text
 from mcptest_engine.judging.matchers import Context, preload
 from mcptest_engine.judging.snapshots import SnapshotStore
 from mcptest_engine.judging.validity import preload as preload_validity
@@ -310,7 +310,7 @@ def blank_record(
     return RunRecord(
         run_id=new_ulid(),
         mcptest_version=__version__,
-        started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        started_at=utc_text(started),
         duration_ms=0.0,
         verdict=Verdict.FAIL,
         suite=SuiteInfo(name=_name_of(suite), path=workspace.relative(suite.path), sha256=suite.sha256),

@@ -24,7 +24,7 @@ from mcptest_engine.core.errors import ExitCode, McptestError, UsageError
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.run_record import RunRecord, SuiteInfo
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.text import counted
+from mcptest_engine.core.text import counted, utc_text
 from mcptest_engine.running.listening import Listeners
 
 if TYPE_CHECKING:
@@ -77,29 +77,20 @@ def run_on_cluster(
         with _connected(distributed, scheduler) as client:
             directory, path = str(Path.cwd()), str(suite.path)
             threads = _check_workers(client, directory, path)
-            count = _count(len(plan.cases), threads)
+            tests = len(plan.cases)
+            for_each_thread = 2 if tests >= threads * ENOUGH_FOR_TWO else 1
+            count = max(1, min(tests // LEAST_TESTS, threads * for_each_thread))
             say = sys.stderr.write if progress is None else progress.say
             telling = BatchProgress(plan.cases, Listeners([] if progress is None else [progress.on_event]))
             run = _Run(suite, settings, plan, count, directory, dict(variables))
-            say(f"{counted(len(plan.cases), 'test')} in {_batches(count)} on {_workers_text(threads, scheduler)}\n")
+            batches = "1 batch" if count == 1 else f"{count} batches"
+            workers = f"{counted(threads, 'worker thread')} at {one_line(scheduler, 200)}"
+            say(f"{counted(tests, 'test')} in {batches} on {workers}\n")
             about = SuiteInfo(name=suite.name, path=workspace.relative(suite.path), sha256=suite.sha256)
             telling.begin(run.run_id, about, plan.workers)
             record = run.on(distributed, client, telling, say)
             telling.end(record)
             return record
-
-
-def _count(tests: int, threads: int) -> int:
-    each = 2 if tests >= threads * ENOUGH_FOR_TWO else 1
-    return max(1, min(tests // LEAST_TESTS, threads * each))
-
-
-def _batches(count: int) -> str:
-    return "1 batch" if count == 1 else f"{count} batches"
-
-
-def _workers_text(threads: int, scheduler: str) -> str:
-    return f"{counted(threads, 'worker thread')} at {one_line(scheduler, 200)}"
 
 
 def _library() -> Any:
@@ -295,7 +286,7 @@ class _Run:
         return replace(
             merged.with_tests(tests),
             run_id=self.run_id,
-            started_at=_utc(started),
+            started_at=utc_text(started),
             duration_ms=round(lasted, 3),
             interrupted=interrupted or merged.interrupted,
             exit_code=int(code),
@@ -341,9 +332,3 @@ def _since(record: RunRecord, started: datetime) -> RunRecord:
         replace(test, started_offset_ms=round(max(0.0, test.started_offset_ms + shift), 3)) for test in record.tests
     )
     return replace(record, tests=tests)
-
-
-def _utc(moment: datetime) -> str:
-    from datetime import UTC
-
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -14,7 +14,7 @@ from mcptest_engine import __version__
 from mcptest_engine.core.errors import McptestError
 from mcptest_engine.core.redaction import Disguise
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.text import counted
+from mcptest_engine.core.text import counted, utc_text
 from mcptest_engine.running.cassettes import replace_stand_ins, stand_ins_of
 from mcptest_engine.running.extensions import Extension, with_warnings
 from mcptest_engine.running.kinds.composition.walk import NotFrozen
@@ -123,7 +123,7 @@ class Freezer(Extension):
         if not self._fresh:
             return
         head = {
-            "recorded_at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            "recorded_at": utc_text(datetime.now(UTC), "seconds"),
             "mcptest_version": __version__,
             "suite": {"name": record.suite.name, "path": record.suite.path},
         }
