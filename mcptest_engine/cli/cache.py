@@ -46,10 +46,10 @@ def group(ctx: click.Context, cache_dir: str | None, form: str) -> None:
             told[f"{word}s"] = {"folder": str(other.folder), "count": size.results, "bytes": size.size}
         sys.stdout.write(json_text(told))
         return
-    sys.stdout.write(f"{_size_line(found)} in {_place(cache.folder)}\n")
+    sys.stdout.write(f"{_size_line(found)} in {_folder_text(cache.folder)}\n")
     for word, (other, size) in others.items():
         if size.results:
-            sys.stdout.write(f"{_size_line(size, word)} in {_place(other.folder)}\n")
+            sys.stdout.write(f"{_size_line(size, word)} in {_folder_text(other.folder)}\n")
 
 
 @group.command("clear")
@@ -69,7 +69,7 @@ def clear(ctx: click.Context, cache_dir: str | None) -> None:
         except OSError as wrong:
             raise McptestError(f"cannot delete what is in {cache.folder}: {wrong.strerror or wrong}") from wrong
         if deleted.results or word == "result":
-            sys.stdout.write(f"deleted {_size_line(deleted, word)} in {_place(cache.folder)}\n")
+            sys.stdout.write(f"deleted {_size_line(deleted, word)} in {_folder_text(cache.folder)}\n")
 
 
 def _cache(cache_dir: str | None) -> ResultCache:
@@ -98,5 +98,5 @@ def _size_text(size: int) -> str:
     return f"{size / 1024:.1f} KiB" if size < 1024 * 1024 else f"{size / 1024 / 1024:.1f} MiB"
 
 
-def _place(folder: Path) -> str:
+def _folder_text(folder: Path) -> str:
     return str(folder.relative_to(Path.cwd())) if folder.is_relative_to(Path.cwd()) else str(folder)

@@ -50,7 +50,7 @@ def command(ctx: click.Context, /, tool: str, arguments: str, form: str, **flags
     if form == "json":
         sys.stdout.write(json_text(result if error is None else {"error": error}))
     elif error is None:
-        sys.stdout.write(_text(result))
+        sys.stdout.write(_result_text(result))
     if error is not None and form != "json":
         from mcptest_engine.core.clipping import describe_error
 
@@ -100,7 +100,7 @@ def take_arguments(text: str) -> dict[str, Any]:
     return given
 
 
-def _text(result: object) -> str:
+def _result_text(result: object) -> str:
     """Text content as text; everything else as JSON."""
     from mcptest_engine.core.safe_json import safe_json
     from mcptest_engine.core.sanitise import sanitise

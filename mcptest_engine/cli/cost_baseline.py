@@ -19,7 +19,7 @@ def read_gate(path: str, tolerance_percent: float) -> CostGate:
     """The baseline at `path`. Raises: UsageError when it is none."""
     from mcptest_engine.running.cost_gate import CostGate
 
-    return CostGate(_read(path), path, tolerance_percent)
+    return CostGate(_read_baseline(path), path, tolerance_percent)
 
 
 def save_baseline(path: str, record: RunRecord, *, whole: bool) -> bool:
@@ -34,7 +34,7 @@ def save_baseline(path: str, record: RunRecord, *, whole: bool) -> bool:
         sys.stderr.write(f"the costs were not saved to `{one_line(path)}`: the run did not pass\n")
         return True
     try:
-        data = baseline_of(record, None if whole or not Path(path).exists() else _read(path))
+        data = baseline_of(record, None if whole or not Path(path).exists() else _read_baseline(path))
         if data is None:
             sys.stderr.write(f"the costs were not saved to `{one_line(path)}`: no call of this run reports its cost\n")
             return True
@@ -49,7 +49,7 @@ def save_baseline(path: str, record: RunRecord, *, whole: bool) -> bool:
     return True
 
 
-def _read(path: str) -> dict[str, Cost]:
+def _read_baseline(path: str) -> dict[str, Cost]:
     from mcptest_engine.core.safe_json import load_json
     from mcptest_engine.running.cost_gate import costs_in
     from mcptest_engine.workspace.files import read_named_file

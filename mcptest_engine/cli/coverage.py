@@ -72,7 +72,7 @@ def command(
     asked = _floors(threshold, floors)
     workspace = find_here()
     suite = load(suite_path(file, config), workspace, parse_variables(variables))
-    record = _record(workspace, suite, run_id)
+    record = _load_record(workspace, suite, run_id)
     offered = _lists_by_server(suite, tools_from)
     tests = [test for test in record.get("tests") or () if isinstance(test, dict)]
     wanted = {**_own_floors(suite, workspace, tests), **asked}
@@ -127,7 +127,7 @@ def _floors(threshold: float | None, floors: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def _record(workspace: Workspace, suite: LoadedSuite, run_id: str | None) -> Mapping[str, Any]:
+def _load_record(workspace: Workspace, suite: LoadedSuite, run_id: str | None) -> Mapping[str, Any]:
     if run_id is not None:
         return workspace.load_run(run_id)
     record = workspace.last_run(workspace.relative(suite.path))

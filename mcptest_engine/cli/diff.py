@@ -42,8 +42,8 @@ def command(ctx: click.Context, /, old: str, new: str | None, form: str, output:
         raise UsageError("both a second catalog and a server are named", hint="name one")
     if new is None and not named:
         raise UsageError("only one catalog is named", hint="name the new one, or a server: --url, --command, --server")
-    before = _read(old)
-    after = _read(new) if new is not None else _listed(flags)
+    before = _read_catalog(old)
+    after = _read_catalog(new) if new is not None else _list_catalog(flags)
     sections = before[1] & after[1]
     if not sections:
         raise UsageError("the two catalogs have no list in common", hint="compare tools with tools")
@@ -64,7 +64,7 @@ def command(ctx: click.Context, /, old: str, new: str | None, form: str, output:
     ctx.exit(ExitCode.FAILED if compared.breaks else ExitCode.PASSED)
 
 
-def _read(file: str) -> Held:
+def _read_catalog(file: str) -> Held:
     """The catalog in a file. Raises: UsageError for what cannot be read."""
     from mcptest_engine.safety.saved_catalog import sections_in, surfaces_in
 
@@ -88,7 +88,7 @@ def _is_a_page(document: object) -> bool:
     return any(isinstance(part, dict) and part.get("nextCursor") is not None for part in parts)
 
 
-def _listed(flags: Mapping[str, object]) -> Held:
+def _list_catalog(flags: Mapping[str, object]) -> Held:
     """What a server offers now; a list that it does not give is not compared."""
     listed = listed_surface(flags)
     failed = {name.replace("resources/templates", "resourceTemplates") for name in listed.failed}

@@ -107,7 +107,7 @@ def _of_server(
     if timeout_seconds is not None:
         spec = replace(spec, timeout_seconds=timeout_seconds, connect_timeout_seconds=timeout_seconds)
     spec = replace(spec, wait_for_ready=None)  # what is not there now is what is asked about
-    target = _target(spec, flags)
+    target = _target_json(spec, flags)
     printer = _Printer(form, width=8)
     printer.title(" ".join(f"{name} {value}" for name, value in target.items()))
     network_seconds = timeout_seconds or min(_TLS_OR_TCP_SECONDS, spec.connect_timeout_seconds)
@@ -184,7 +184,7 @@ def _described(catalog: Catalog, spec: ServerSpec) -> Quality:
     return assess(catalog.tools, show=lambda name: one_line(spec.redact(name), _LONGEST_NAME))
 
 
-def _target(spec: ServerSpec, flags: Mapping[str, Any]) -> dict[str, str]:
+def _target_json(spec: ServerSpec, flags: Mapping[str, Any]) -> dict[str, str]:
     """The server as it is shown: without secrets."""
     import shlex
 

@@ -36,17 +36,19 @@ def show_estimate(suite: LoadedSuite, settings: RunSettings, workspace: Workspac
         told = {"suite": suite.name, **sums, "complete": not unknown, "compositions": [one.to_json() for one in found]}
         sys.stdout.write(json_text(told))
     else:
-        sys.stdout.write("".join(f"{line}\n" for line in _lines(suite.name, found, cost, tokens)))
+        sys.stdout.write("".join(f"{line}\n" for line in _estimate_lines(suite.name, found, cost, tokens)))
     return ExitCode.PASSED if plan.cases or settings.selection.shard is not None else ExitCode.NO_TESTS
 
 
-def _lines(suite: str, found: Sequence[CompositionEstimate], cost: Expected, tokens: Expected) -> Iterator[str]:
+def _estimate_lines(
+    suite: str, found: Sequence[CompositionEstimate], cost: Expected, tokens: Expected
+) -> Iterator[str]:
     yield f"{one_line(suite)}: {counted(len(found), 'composition')}, nothing was called"
     for one in found:
         yield ""
         repeats = one.rows // one.cases
         yield f"{one_line(one.name)}: {counted(one.cases, 'case')} x {counted(repeats, 'run')}"
-        yield from _table([_HEAD, *(_row(node) for node in one.nodes)])
+        yield from _table([_HEAD, *(_estimate_row(node) for node in one.nodes)])
         yield f"  {_sums(one.cost_usd, one.tokens, whole=not one.unknown)}"
         for cap in one.capped:
             part = one.cost_usd if cap == "max_cost_usd" else one.tokens
@@ -73,7 +75,7 @@ def _sums(cost: Expected, tokens: Expected, *, whole: bool) -> str:
     return f"{expected}, at most {' and '.join(most)}" if most else f"{expected}, no upper limit is known"
 
 
-def _row(node: NodeEstimate) -> tuple[str, ...]:
+def _estimate_row(node: NodeEstimate) -> tuple[str, ...]:
     basis = {"recorded": f"run {node.run_id}", "golden": f"run {node.run_id}", "mock": "its mock"}.get(node.basis)
     calls = _count(node.calls.expected)
     if node.calls.most is not None and node.calls.most != node.calls.expected:

@@ -43,14 +43,14 @@ def show_plan(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *
         told = redactor.redact({"suite": suite.name, "gradings": [one.to_json() for one in found], **sums.to_json()})
         sys.stdout.write(json_text(told))
     else:
-        text = "".join(f"{line}\n" for line in _lines(suite.name, found, sums))
+        text = "".join(f"{line}\n" for line in _plan_lines(suite.name, found, sums))
         sys.stdout.write(redactor.redact_text(text))
     if plan.missed is not None:
         sys.stderr.write(f"{redactor.redact_text(one_line(plan.missed))}\n")
     return ExitCode.PASSED if plan.cases or settings.selection.shard is not None else ExitCode.NO_TESTS
 
 
-def _lines(suite: str, found: Sequence[PlannedGrading], sums: Sums) -> Iterator[str]:
+def _plan_lines(suite: str, found: Sequence[PlannedGrading], sums: Sums) -> Iterator[str]:
     yield f"{one_line(suite)}: {counted(sums.rows, 'grading')}, nothing was started"
     for one in found:
         yield ""
@@ -81,7 +81,7 @@ def _grader(one: PlannedGrading) -> Iterator[str]:
     if one.deferred is not None:
         yield f"          {one_line(f'deferred: {one.deferred}', _SHOWN)}"
         return
-    yield f"  calls   {_range(one.calls)}, about {one.tokens:,} tokens, {_cost(one.cost_usd)}"
+    yield f"  calls   {_range(one.calls)}, about {one.tokens:,} tokens, {_cost_text(one.cost_usd)}"
 
 
 def _sums(sums: Sums) -> Iterator[str]:
@@ -92,7 +92,7 @@ def _sums(sums: Sums) -> Iterator[str]:
     parts += [f"{counted(sums.answers, 'conversation')} with models {turns}"] if sums.answers else []
     yield f"total: {', '.join(parts)}"
     if sums.judge_calls[1]:
-        yield f"judges: about {sums.tokens:,} tokens, {_cost(sums.cost_usd)}"
+        yield f"judges: about {sums.tokens:,} tokens, {_cost_text(sums.cost_usd)}"
         yield f"an answer that does not exist yet counts as {UNKNOWN_ANSWER_TOKENS} tokens"
     yield "the cost of scorers, and of models that answer, is known only afterwards; --max-cost limits both"
 
@@ -101,5 +101,5 @@ def _range(calls: tuple[int, int]) -> str:
     return counted(calls[1], "call") if calls[0] == calls[1] else f"{calls[0]} to {counted(calls[1], 'call')}"
 
 
-def _cost(cost: float | None) -> str:
+def _cost_text(cost: float | None) -> str:
     return "price unknown" if cost is None else f"${cost:.4f}"

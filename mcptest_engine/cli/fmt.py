@@ -41,7 +41,7 @@ def command(ctx: click.Context, files: tuple[str, ...], form: str | None, is_che
     for path in [Path(file) for file in files] or [suite_path(None, None)]:
         name = one_line(str(path))
         try:
-            text = _read(path)
+            text = _read_suite(path)
             after, told, left = _formatted(text, form, path)
         except SuiteError as broken:
             show_problems(broken.problems, running=False)
@@ -77,7 +77,7 @@ def _formatted(text: str, form: str | None, path: Path) -> tuple[str, str, list[
     return found.text, told, [(one.line, one.reason) for one in found.left]
 
 
-def _read(path: Path) -> str:
+def _read_suite(path: Path) -> str:
     from mcptest_engine.suite.yaml import decode, file_bytes, read_tree
 
     data = file_bytes(path, file=str(path))

@@ -162,14 +162,14 @@ def _document(suite: LoadedSuite, plan: Plan, workspace: Workspace) -> dict[str,
             "line": case.line,
             **({} if case.row_name is None else {"case": case.row_name}),
             **({} if (program := _program_of(case)) is None else {"nodes": redact(_nodes(program))}),
-            **redact(_judged(case)),
+            **redact(_grading_members(case)),
         }
         for case in plan.cases
     ]
     return {"suite": suite.name, "declared": plan.declared, "tests": tests}
 
 
-def _judged(case: Case) -> dict[str, Any]:
+def _grading_members(case: Case) -> dict[str, Any]:
     """Which model answers, who grades, and what is judged of which test, where the case says so."""
     if isinstance(case.body, (Request, Check)):
         return {}
@@ -213,7 +213,7 @@ def _print_table(suite: LoadedSuite, plan: Plan) -> None:
         drawn: set[int] = set()
         for case in cases:
             write(
-                f"  {one_line(case.name):<{width}}  {one_line(redact(_call(case)))}{one_line(redact(_notes(case)))}\n"
+                f"  {one_line(case.name):<{width}}  {one_line(redact(_call_text(case)))}{one_line(redact(_notes(case)))}\n"
             )
             program = _program_of(case)
             told = case.subject is not None or (program is not None and id(program) in drawn)
@@ -226,7 +226,7 @@ def _print_table(suite: LoadedSuite, plan: Plan) -> None:
         write(f"\n{warning}\n")
 
 
-def _call(case: Case) -> str:
+def _call_text(case: Case) -> str:
     """What is done, in words."""
     if isinstance(case.body, (Request, Check)):
         params = case.params or {}

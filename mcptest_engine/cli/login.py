@@ -98,7 +98,7 @@ def _login(url: str, flags: dict[str, Any]) -> int:
 
     if not may_take_secrets(url):
         raise UsageError(
-            f"no login at {_shown(url)}: tokens go only to https or to this machine", hint="use an https URL"
+            f"no login at {_url_text(url)}: tokens go only to https or to this machine", hint="use an https URL"
         )
     secret = _client_secret(flags["client_secret_env"])
     token_store.prepare(url)  # before anybody logs in for nothing
@@ -114,7 +114,7 @@ def _login(url: str, flags: dict[str, Any]) -> int:
         steps = log_in_by_device(url, show=_show_code, **options)
     else:
         steps = log_in(url, open_url=_print_address if flags["no_browser"] else _open_browser, **options)
-    token = _run(_stored_token(url, steps))
+    token = _run_login(_stored_token(url, steps))
     if token is None:
         sys.stderr.write("\ninterrupted: nothing was stored\n")
         return ExitCode.INTERRUPTED
@@ -142,7 +142,7 @@ async def _stored_token(url: str, steps: Coroutine[object, object, StoredToken])
     return token
 
 
-def _run(steps: Coroutine[object, object, StoredToken]) -> StoredToken | None:
+def _run_login(steps: Coroutine[object, object, StoredToken]) -> StoredToken | None:
     """The token that `steps` come to; None after Ctrl-C, which leaves no half of one: it is stored whole or not at all."""
     import asyncio
 
@@ -207,7 +207,7 @@ def _print_token(token: StoredToken) -> None:
     from mcptest_engine.servers import token_store
 
     path = token_store.shown_path(token_store.path_for(token.url))
-    sys.stdout.write(f"logged in at {_shown(token.url)}\n")
+    sys.stdout.write(f"logged in at {_url_text(token.url)}\n")
     sys.stdout.write(f"the token is stored in {path} and {_until(token)}\n")
     sys.stdout.write("every run on this URL uses it, unless its suite has an `auth`\n")
 
@@ -217,10 +217,10 @@ def _status(url: str) -> int:
 
     token = token_store.load(url)
     if token is None:
-        sys.stdout.write(f"no token is stored for {_shown(url)}\n")
+        sys.stdout.write(f"no token is stored for {_url_text(url)}\n")
         return ExitCode.FAILED
     path = token_store.shown_path(token_store.path_for(url))
-    sys.stdout.write(f"a token for {_shown(url)} is stored in {path} and {_until(token)}\n")
+    sys.stdout.write(f"a token for {_url_text(url)} is stored in {path} and {_until(token)}\n")
     if token.scope:
         from mcptest_engine.core.sanitise import one_line
 
@@ -232,9 +232,11 @@ def _logout(url: str) -> int:
     from mcptest_engine.servers import token_store
 
     if token_store.remove(url):
-        sys.stdout.write(f"the token for {_shown(url)} is removed; the server may still accept it until it expires\n")
+        sys.stdout.write(
+            f"the token for {_url_text(url)} is removed; the server may still accept it until it expires\n"
+        )
     else:
-        sys.stdout.write(f"no token is stored for {_shown(url)}\n")
+        sys.stdout.write(f"no token is stored for {_url_text(url)}\n")
     return ExitCode.PASSED
 
 
@@ -259,7 +261,7 @@ def _moment(seconds: float) -> str:
         return "a time after the year 9999"
 
 
-def _shown(url: str) -> str:
+def _url_text(url: str) -> str:
     from mcptest_engine.servers.urls import shown_url
 
     return shown_url(url)

@@ -47,7 +47,7 @@ def suite_paths(named: Sequence[str], config: str | None) -> list[Path]:
         raise UsageError("suites are named as FILE and with `--config`", hint="name each as FILE")
     found: dict[tuple[str, str], Path] = {}
     for name in named:
-        below = [path for word in _alternatives(name) for path in _below(word)]
+        below = [path for word in _alternatives(name) for path in _suites_below(word)]
         if not below:
             raise _no_suite_error(name)
         for path in below:
@@ -55,7 +55,7 @@ def suite_paths(named: Sequence[str], config: str | None) -> list[Path]:
     return list(found.values())
 
 
-def _below(name: str) -> Iterator[Path]:
+def _suites_below(name: str) -> Iterator[Path]:
     """The suites that a file, a folder or a glob stands for, none for a glob that matches none. Raises: UsageError."""
     files = [name]
     if os.path.isdir(name):  # noqa: PTH112

@@ -124,7 +124,7 @@ def command(ctx: click.Context, /, **flags: Unpack[MutateFlags]) -> None:
         redactor, path = Redactor(suite.secrets), workspace.relative(suite.path)
         named = cassettes if len(paths) == 1 else tuple(name_cassette(one, path) for one in cassettes)
         try:
-            recording = _record(suite, workspace, named, bar)
+            recording = _record_answers(suite, workspace, named, bar)
             mutated = _judge(recording, suite, workspace, options, redactor, bar)
         except KeyboardInterrupt:
             if not reports:
@@ -133,7 +133,7 @@ def command(ctx: click.Context, /, **flags: Unpack[MutateFlags]) -> None:
             break
         finally:
             bar.clear()
-        made = _save(workspace, suite, mutated, options, None if flags["no_proposals"] else redactor)
+        made = _save_results(workspace, suite, mutated, options, None if flags["no_proposals"] else redactor)
         if made:
             proposals[path] = made
         reports.append(to_json(mutated, suite=path, redact=redactor.redact))
@@ -166,7 +166,7 @@ class _Bar:
             sys.stderr.flush()
 
 
-def _record(suite: LoadedSuite, workspace: Workspace, cassettes: tuple[str, ...], bar: _Bar) -> Recording:
+def _record_answers(suite: LoadedSuite, workspace: Workspace, cassettes: tuple[str, ...], bar: _Bar) -> Recording:
     """Run the suite, or the cassettes. Ctrl-C ends that, and the command: there is nothing to report yet."""
     import asyncio
 
@@ -233,7 +233,7 @@ def _judge(
             signal.signal(number, handler)
 
 
-def _save(
+def _save_results(
     workspace: Workspace, suite: LoadedSuite, mutated: Mutated, options: Options, redactor: Redactor | None
 ) -> int:
     """Store the scores and, with a `redactor`, the proposals; returns how many proposals there are."""

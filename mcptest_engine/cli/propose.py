@@ -298,7 +298,7 @@ class _SuiteChange:
         diff = unified_diff(before, after, "now", "proposed", lineterm="")
         sys.stderr.write(sanitise("".join(f"{line}\n" for line in diff)))
         self._print_loosening()
-        match _answer(
+        match _prompt_for_answer(
             f"line {there.line} of {self.path} tests this call already: accept this `expect`, keep it for review, or neither"
         ):
             case "accept":
@@ -390,7 +390,7 @@ def _text_of(data: bytes) -> str:
 _ANSWERS = ("accept", "keep", "no")
 
 
-def _answer(question: str) -> str:
+def _prompt_for_answer(question: str) -> str:
     """One of `_ANSWERS`, also by its first letter; "no" for an empty line. Raises: KeyboardInterrupt, click.Abort."""
     import signal
 

@@ -195,11 +195,11 @@ def _decide(workspace: Workspace, waiting: Waiting, flags: Mapping[str, Any]) ->
     elif flags["reject_all"]:
         decisions = [(item, Choice.REJECT, None) for item in (*waiting.items, *stale)]
     else:
-        accepted = _named(flags["accept"], waiting.items)
+        accepted = _items_named(flags["accept"], waiting.items)
         if flags["args"] is not None:
             accepted = [_with_arguments(accepted, flags["args"])]
         accepted += [item for item in _alike(flags, waiting.items) if item not in accepted]
-        rejected = _named(flags["reject"], (*waiting.items, *stale))
+        rejected = _items_named(flags["reject"], (*waiting.items, *stale))
         both = {item.id for item in accepted} & {item.id for item in rejected}
         if both:
             raise UsageError(f"`{both.pop()}` is both accepted and rejected")
@@ -230,7 +230,7 @@ def _with_arguments(accepted: Sequence[ReviewItem], text: str) -> ReviewItem:
 
 def _alike(flags: Mapping[str, Any], items: Sequence[ReviewItem]) -> list[ReviewItem]:
     """The items of `--accept-like`, and all like them that are safe; with `--loosening` the others too."""
-    named = _named(flags["accept_like"], items)
+    named = _items_named(flags["accept_like"], items)
     likes = {item.likeness for item in named}
     alike = [item for item in items if item.likeness in likes]
     taken = [item for item in alike if item in named or item.is_safe or flags["loosening"]]
@@ -246,7 +246,7 @@ def _print_left(left: int) -> None:
         sys.stderr.write(f"{counted(left, 'item')} left: {told}; --loosening takes them too\n")
 
 
-def _named(words: Sequence[str], items: Sequence[ReviewItem]) -> list[ReviewItem]:
+def _items_named(words: Sequence[str], items: Sequence[ReviewItem]) -> list[ReviewItem]:
     """The items that beginnings of ids mean; several may stand in one word, with commas. Raises: UsageError."""
     found: dict[str, ReviewItem] = {}
     for word in (part.strip().lower() for joined in words for part in joined.split(",") if part.strip()):

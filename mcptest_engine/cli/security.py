@@ -114,7 +114,7 @@ def command(
     elif form == "sarif":
         text = json_text(_sarif(found, saved))
     else:
-        text = _text(found, surfaces, colours(sys.stdout) if output is None else lambda _code, plain: plain)
+        text = _findings_text(found, surfaces, colours(sys.stdout) if output is None else lambda _code, plain: plain)
     write_out(text, output)
     ctx.exit(ExitCode.FAILED if failed else ExitCode.PASSED)
 
@@ -333,7 +333,9 @@ def _sarif(found: Sequence[Found], saved: str | None) -> dict[str, Any]:
     return sarif_log(version=__version__, rules=rules, results=results)
 
 
-def _text(found: Sequence[Found], surfaces: Mapping[str | None, Surface], paint: Callable[[str, str], str]) -> str:
+def _findings_text(
+    found: Sequence[Found], surfaces: Mapping[str | None, Surface], paint: Callable[[str, str], str]
+) -> str:
     """By tool, the worst first, each rule with what to do; findings of low severity are gathered by rule."""
     accepted = sum(one.accepted is not None for one in found)
     found = [one for one in found if one.accepted is None]

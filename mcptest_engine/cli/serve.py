@@ -39,7 +39,7 @@ def command(ctx: click.Context, file: str, wanted: str | None, http: str | None)
     from mcptest_engine.workspace.cassettes import open_cassette
 
     cassette = open_cassette(find_here(), file)
-    name = _server(cassette, wanted)
+    name = _chosen_server(cassette, wanted)
     exchanges = cassette["servers"][name]["exchanges"]
     redactor = Redactor(one["text"] for one in cassette.get("stand_ins", ()))
 
@@ -64,7 +64,7 @@ def command(ctx: click.Context, file: str, wanted: str | None, http: str | None)
     ctx.exit(serve_http(make, log, address=parse_address(http), token=None, announce=announce))
 
 
-def _server(cassette: dict[str, Any], wanted: str | None) -> str:
+def _chosen_server(cassette: dict[str, Any], wanted: str | None) -> str:
     servers = cassette["servers"]
     if wanted is None and len(servers) == 1:
         return str(next(iter(servers)))

@@ -55,11 +55,11 @@ def start_commands(folder: Path) -> tuple[StartCommand, ...]:
 
 def _of_pyproject(folder: Path) -> Iterator[StartCommand]:
     try:
-        project = tomllib.loads(_text(folder / "pyproject.toml"))
+        project = tomllib.loads(_file_text(folder / "pyproject.toml"))
     except (OSError, ValueError, RecursionError):
         return
-    scripts = _member(_member(project, "project"), "scripts")
-    scripts |= _member(_member(_member(project, "tool"), "poetry"), "scripts")
+    scripts = _mapping_member(_mapping_member(project, "project"), "scripts")
+    scripts |= _mapping_member(_mapping_member(_mapping_member(project, "tool"), "poetry"), "scripts")
     for name in scripts:
         if shutil.which(name) is not None:
             yield StartCommand((name,), "pyproject.toml")
@@ -69,17 +69,17 @@ def _of_pyproject(folder: Path) -> Iterator[StartCommand]:
 
 def _of_package_json(folder: Path) -> Iterator[StartCommand]:
     try:
-        package = json.loads(_text(folder / "package.json"))
+        package = json.loads(_file_text(folder / "package.json"))
     except (OSError, ValueError, RecursionError):
         return
     if not isinstance(package, dict):
         return
     programs = package.get("bin")
-    files = [programs] if isinstance(programs, str) else [*_member(package, "bin").values()]
+    files = [programs] if isinstance(programs, str) else [*_mapping_member(package, "bin").values()]
     for file in (*files, package.get("main")):
         if isinstance(file, str) and (folder / file).is_file():
             yield StartCommand(("node", file.removeprefix("./")), "package.json")
-    start = _member(package, "scripts").get("start")
+    start = _mapping_member(package, "scripts").get("start")
     if isinstance(start, str) and start:
         plain = _PLAIN.fullmatch(start) is not None and shutil.which(start.split(" ", 1)[0]) is not None
         words = start.split() if plain else ["npm", "run", "--silent", "start"]
@@ -97,13 +97,13 @@ def _of_files(folder: Path) -> Iterator[StartCommand]:
             yield StartCommand(argv, marker)
 
 
-def _text(path: Path) -> str:
+def _file_text(path: Path) -> str:
     """Raises: OSError, ValueError for what is too large or no text."""
     if path.stat().st_size > _LARGEST:
         raise ValueError("too large")
     return path.read_bytes().decode("utf-8-sig")
 
 
-def _member(value: object, name: str) -> dict[str, Any]:
+def _mapping_member(value: object, name: str) -> dict[str, Any]:
     found = value.get(name) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else {}

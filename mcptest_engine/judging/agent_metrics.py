@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.results import DerivedMetric
-from mcptest_engine.core.text import counted
+from mcptest_engine.core.text import counted, listed
 from mcptest_engine.judging.differences import first_difference
 from mcptest_engine.judging.intervals import wilson_interval
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 _DIGITS = 6
+_NAMES_SHOWN = 6
 
 
 class Called(NamedTuple):
@@ -75,12 +76,6 @@ def f1_of(precision: float, recall: float) -> float:
     return rounded(2 * precision * recall / (precision + recall)) if precision + recall else 0.0
 
 
-def listed(names: tuple[str, ...] | list[str], most: int = 6) -> str:
-    """`a`, `b` and 3 more."""
-    shown = ", ".join(f"`{name}`" for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
-
-
 def measure_function_sets(written: Any, seen: Seen) -> Measured:
     """`equal_function_sets`: did the model choose the right tools, where several are equally good?
 
@@ -100,8 +95,8 @@ def measure_function_sets(written: Any, seen: Seen) -> Measured:
     failure = None
     if short:
         missed = [" or ".join(names) for names in members["missed"]]
-        told = [f"no call of {listed(missed)}"] if missed else []
-        told += [f"{listed(members['needless'])} was not needed"] if members["needless"] else []
+        told = [f"no call of {listed(missed, _NAMES_SHOWN)}"] if missed else []
+        told += [f"{listed(members['needless'], _NAMES_SHOWN)} was not needed"] if members["needless"] else []
         failure = f"{', '.join(short)}: {'; '.join(told)}"
     return Measured(members, ("f1", members["f1"]), failure)
 
@@ -162,7 +157,7 @@ def measure_tool_selection(written: Mapping[str, Any], seen: Seen) -> Measured:
     }
     failure = None
     if not selected and misses > allowed:
-        told = [f"{listed(missing)} was not called"] if missing else []
+        told = [f"{listed(missing, _NAMES_SHOWN)} was not called"] if missing else []
         told += [] if within else [f"it took {seen.tokens} tokens; at most {cap} are allowed for each run"]
         told += [f"{misses} of {counted(seen.runs, 'run')} missed; at most {allowed} may miss"] if seen.runs > 1 else []
         failure = "; ".join(told)
@@ -207,9 +202,9 @@ def measure_trajectory(written: Mapping[str, Any], seen: Seen) -> Measured:
     }
     told = []
     if missing and mode != "subset":
-        told.append(f"{listed(missing)} is missing" + (" in its place" if in_order else ""))
+        told.append(f"{listed(missing, _NAMES_SHOWN)} is missing" + (" in its place" if in_order else ""))
     if extra and mode not in ("subsequence", "superset"):
-        told.append(f"{listed(extra)} was not expected")
+        told.append(f"{listed(extra, _NAMES_SHOWN)} was not expected")
     failure = None if matched else f"the calls do not match ({mode}): {'; '.join(told)}"
     return Measured(members, ("score", members["score"]), failure)
 
@@ -290,7 +285,7 @@ def measure_golden_path(written: Mapping[str, Any], seen: Seen) -> Measured:
         "backtracks": backtracks(golden, seen.calls),
         "repeats": len(beside & repeated(seen.calls)),
     }
-    told = [f"{listed(missing)} is missing in its place"] if missing else []
+    told = [f"{listed(missing, _NAMES_SHOWN)} is missing in its place"] if missing else []
     for count, cap, what in (
         (members["wasted"], written.get("max_wasted", 0), "beside it"),
         (members["repeats"], written.get("max_repeats"), "made again"),
@@ -348,13 +343,13 @@ def measure_tool_edges(written: Mapping[str, Any], seen: Seen) -> Measured:
     not_made = [edge for edge in expected if edge not in steps]
     delegation_pct = round(100 * share(len(expected) - len(not_made), len(expected)), 4)
     floor = written.get("min_allowed_pct")
-    told = [f"{_listed(tried)} must not be tried"] if tried else []
+    told = [f"{_steps_text(tried)} must not be tried"] if tried else []
     if floor is not None and allowed_pct < floor:
-        told.append(f"{allowed_pct:g} % of the steps are allowed, but {floor:g} % must be: {_listed(outside)}")
+        told.append(f"{allowed_pct:g} % of the steps are allowed, but {floor:g} % must be: {_steps_text(outside)}")
     floor = written.get("min_delegation_pct")
     if floor is not None and delegation_pct < floor:
         told.append(
-            f"{delegation_pct:g} % of the hand-offs were made, but {floor:g} % must be: {_listed(not_made)} is missing"
+            f"{delegation_pct:g} % of the hand-offs were made, but {floor:g} % must be: {_steps_text(not_made)} is missing"
         )
     members: dict[str, Any] = {
         "steps": len(steps),
@@ -373,8 +368,8 @@ def _edges(written: Iterable[Iterable[str]]) -> frozenset[Edge]:
     return frozenset((before, after) for before, after in written)
 
 
-def _listed(steps: list[Edge]) -> str:
-    return listed([f"{before} → {after}" for before, after in dict.fromkeys(steps)])
+def _steps_text(steps: list[Edge]) -> str:
+    return listed([f"{before} → {after}" for before, after in dict.fromkeys(steps)], _NAMES_SHOWN)
 
 
 _GRADES = (("A", 90.0), ("B", 80.0), ("C", 70.0), ("D", 60.0))
@@ -440,7 +435,7 @@ def measure_distractors(written: Mapping[str, Any], seen: Seen) -> Measured:
     }
     floor, failure = written.get("min_accuracy", 100), None
     if accuracy < floor:
-        why = f"{listed(members['fell_for'])} was called" if fell_for else "no right tool was called"
+        why = f"{listed(members['fell_for'], _NAMES_SHOWN)} was called" if fell_for else "no right tool was called"
         failure = f"accuracy {accuracy:g} % is below {floor:g} %: {why}"
     return Measured(members, ("accuracy", accuracy), failure)
 

@@ -109,10 +109,10 @@ def _judge_one(
             name=assertion.get("name"),
             weight=assertion.get("weight", 1.0),
             absent=isinstance(actual, Absent),
-            actual=_plain(actual),
+            actual=_stored_value(actual),
             transform=_transform_of(assertion),
         )
-    return _failed(index, label, assertion, envelope, actual, mismatch, redact)
+    return _failed_row(index, label, assertion, envelope, actual, mismatch, redact)
 
 
 def _open(
@@ -130,12 +130,12 @@ def _open(
         message=f"assertion {label()} (`{one_line(assertion['target'])}`) is {open_}",
         deferred=open_.deferred,
         absent=isinstance(actual, Absent),
-        actual=_plain(actual),
+        actual=_stored_value(actual),
         transform=_transform_of(assertion),
     )
 
 
-def _failed(
+def _failed_row(
     index: int,
     label: Callable[[], str],
     assertion: Mapping[str, Any],
@@ -173,7 +173,7 @@ def _failed(
         pointer=mismatch.pointer or None,
         diff=mismatch.diff,
         absent=isinstance(actual, Absent),
-        actual=_plain(actual),
+        actual=_stored_value(actual),
         transform=_transform_of(assertion),
     )
 
@@ -234,7 +234,7 @@ def _worded(
     return Mismatch(message=SECRET_DIFFERS) if reason is None else reason()
 
 
-def _plain(actual: object) -> object:
+def _stored_value(actual: object) -> object:
     """A value for the record: absent entries of a list are null there, and so is what is absent altogether."""
     if isinstance(actual, Spread):
         return [None if isinstance(entry, Absent) else entry for entry in actual]

@@ -65,12 +65,12 @@ def _duration_failure(budget: float, envelope: Mapping[str, Any]) -> str | None:
     duration = envelope["duration_ms"]
     if duration <= budget:
         return None
-    return f"duration budget exceeded: {_milliseconds(duration, budget)} > {_number(budget)}ms"
+    return f"duration budget exceeded: {_milliseconds(duration, budget)} > {_number_text(budget)}ms"
 
 
 def _tokens_failure(budget: float, envelope: Mapping[str, object]) -> str | None:
     tokens = response_tokens(envelope)
-    return None if tokens <= budget else f"response token budget exceeded: {tokens} > {_number(budget)}"
+    return None if tokens <= budget else f"response token budget exceeded: {tokens} > {_number_text(budget)}"
 
 
 def _milliseconds(duration: float, budget: float) -> str:
@@ -78,11 +78,11 @@ def _milliseconds(duration: float, budget: float) -> str:
     for digits in (0, 1, 3, 6):
         rounded = round(duration, digits)
         if rounded > budget:
-            return f"{_number(rounded)}ms"
+            return f"{_number_text(rounded)}ms"
     return f"{duration!r}ms"
 
 
-def _number(value: float) -> str:
+def _number_text(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else repr(float(value))
 
 

@@ -71,7 +71,7 @@ def first_difference(expected: object, actual: object, *, subset: bool = False) 
     while stack:
         for segment, left, right in stack[-1]:
             if isinstance(left, dict) and isinstance(right, dict):
-                stack.append(_members(left, right, subset=subset))
+                stack.append(_member_steps(left, right, subset=subset))
             elif isinstance(left, list) and isinstance(right, list):
                 stack.append(_elements(left, right, subset=subset))
             elif _same(left, right):
@@ -171,7 +171,7 @@ def _same(left: object, right: object) -> bool:
     return numbers and left == right
 
 
-def _members(left: dict[str, Any], right: dict[str, Any], *, subset: bool) -> Iterator[Step]:
+def _member_steps(left: dict[str, Any], right: dict[str, Any], *, subset: bool) -> Iterator[Step]:
     for key, value in left.items():
         yield key, value, right.get(key, NOTHING)
     if not subset:
@@ -215,10 +215,10 @@ def _diff_lines(expected: object, actual: object, difference: Difference) -> lis
     for depth in range(len(difference.path) + 1):
         place = difference.path[:depth]
         if depth == len(difference.path):
-            left, right = _lines(difference.expected), _lines(difference.actual)
+            left, right = _text_lines(difference.expected), _text_lines(difference.actual)
         else:
-            left = _lines(_at(expected, (difference.expected_path or difference.path)[:depth]))
-            right = _lines(_at(actual, place))
+            left = _text_lines(_value_at(expected, (difference.expected_path or difference.path)[:depth]))
+            right = _text_lines(_value_at(actual, place))
         if left is None or right is None:
             continue
         if left == right:  # the difference lies beyond what a line shows
@@ -229,7 +229,7 @@ def _diff_lines(expected: object, actual: object, difference: Difference) -> lis
     return [f"--- expected at {difference.pointer or 'the top'}", "+++ actual", *sides]
 
 
-def _at(value: object, place: Sequence[str | int]) -> Any:
+def _value_at(value: object, place: Sequence[str | int]) -> Any:
     for segment in place:
         value = _member(value, segment)
     return value
@@ -241,7 +241,7 @@ def _member(value: object, segment: str | int) -> Any:
     return value.get(segment, NOTHING) if isinstance(value, dict) else NOTHING
 
 
-def _lines(value: object) -> list[str] | None:
+def _text_lines(value: object) -> list[str] | None:
     """`value` as lines, none where there is nothing; None when there are too many."""
     if value is NOTHING:
         return []

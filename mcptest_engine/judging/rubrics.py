@@ -139,7 +139,7 @@ def outline(rubric: Rubric) -> list[str]:
     if rubric.text is not None:
         return [rubric.text]
     if rubric.tree is not None:
-        return list(_lines(rubric.tree, ""))
+        return list(_tree_lines(rubric.tree, ""))
     rows = [
         f"{one.name} (weight {one.weight:g})" + (f": {one.description}" if one.description != one.name else "")
         for one in rubric.criteria
@@ -176,7 +176,7 @@ def _depths(tree: Question | Leaf) -> tuple[int, int]:
     return min(found), max(found)
 
 
-def _lines(tree: Question | Leaf, lead: str) -> list[str]:
+def _tree_lines(tree: Question | Leaf, lead: str) -> list[str]:
     lines: list[str] = []
     waiting: list[tuple[Question | Leaf, str, int]] = [(tree, lead, 0)]
     while waiting:

@@ -77,7 +77,7 @@ def judged_set(index: int, written: Mapping[str, Any], rows: tuple[AssertionResu
     if passed is None:
         unjudged = next(one for one in rows if one.passed is None)
         return replace(row, message=unjudged.message, deferred=unjudged.deferred)
-    return replace(row, message=f"{_set_label(index, name)} failed: {_below(score, threshold, rows)}")
+    return replace(row, message=f"{_set_label(index, name)} failed: {_below_text(score, threshold, rows)}")
 
 
 def score_test(
@@ -94,7 +94,7 @@ def score_test(
     score = None if threshold is None else share((row.passed, row.weight) for row in rows)
     failures = []
     if score is not None and threshold is not None and score < exact(threshold):
-        failures.append(Failure(kind=FailureKind.SCORE, message=_below(score, threshold, rows)))
+        failures.append(Failure(kind=FailureKind.SCORE, message=_below_text(score, threshold, rows)))
     derived = _derive(rows, metrics)
     failures += [_metric_failure(metric, judged) for metric, judged in derived if metric.passed is False]
     failure = None
@@ -188,7 +188,7 @@ def _metric_failure(metric: DerivedMetric, judged: bool) -> Failure:
     )
 
 
-def _below(score: Fraction, threshold: float, rows: Sequence[AssertionResult]) -> str:
+def _below_text(score: Fraction, threshold: float, rows: Sequence[AssertionResult]) -> str:
     held, unjudged = (sum(row.passed is passed for row in rows) for passed in (True, None))
     value, needed = apart(score, exact(threshold))
     most, more = ("at most ", f", {unjudged} not judged") if unjudged else ("", "")

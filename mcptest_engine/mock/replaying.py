@@ -69,13 +69,13 @@ class ReplaySession:
             status = (exchange.get("http") or {}).get("status")
             refused = {"error": {"code": _NO_ANSWER, "message": f"HTTP {status} was recorded in place of an answer"}}
             return _said(key, refused, code=_NO_ANSWER)
-        before = tuple(_line(notification) for notification in exchange.get("notifications") or ())
+        before = tuple(_json_line(notification) for notification in exchange.get("notifications") or ())
         return _said(key, exchange["answer"])._replace(before=before)
 
 
 def _said(key: str | float, answer: Mapping[str, object], *, code: int | None = None) -> Answer:
-    return Answer(body=_line({"jsonrpc": "2.0", "id": key, **answer}), key=(type(key), key), error_code=code)
+    return Answer(body=_json_line({"jsonrpc": "2.0", "id": key, **answer}), key=(type(key), key), error_code=code)
 
 
-def _line(message: Mapping[str, object]) -> bytes:
+def _json_line(message: Mapping[str, object]) -> bytes:
     return json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace")

@@ -118,8 +118,8 @@ class RunComparison:
     def to_json(self) -> dict[str, Any]:
         names = "newly_failing fixed still_failing changed new gone newly_flaky slower faster scores costs"
         return {
-            "before": _run(self.before),
-            "after": _run(self.after),
+            "before": _run_json(self.before),
+            "after": _run_json(self.after),
             "notes": list(self.notes),
             **{name: [pair.to_json() for pair in getattr(self, name)] for name in names.split()},
             "unchanged": self.unchanged,
@@ -130,7 +130,7 @@ def _flags(record: RunRecord) -> str:
     return one_line(f"`{' '.join(record.flags)}`", 200) if record.flags else "no flags"
 
 
-def _run(record: RunRecord) -> dict[str, Any]:
+def _run_json(record: RunRecord) -> dict[str, Any]:
     out: dict[str, Any] = {
         "run_id": record.run_id,
         "started_at": record.started_at,
@@ -177,7 +177,7 @@ def compare_runs(before: RunRecord, after: RunRecord, thresholds: Thresholds | N
         slower=_by_ratio((pair for pair in both if _is_slower(pair.before, pair.after, limits)), descending=True),
         faster=_by_ratio((pair for pair in both if _is_slower(pair.after, pair.before, limits)), descending=False),
         scores=_pairs(pair for pair in both if pair.score_change is not None),
-        costs=_pairs(pair for pair in both if _cost(pair.before) != _cost(pair.after)),
+        costs=_pairs(pair for pair in both if _cost_and_tokens(pair.before) != _cost_and_tokens(pair.after)),
         unchanged=len(both) - len(moved),
     )
 
@@ -211,5 +211,5 @@ def _by_ratio(pairs: Iterable[Pair], *, descending: bool) -> tuple[Pair, ...]:
     )
 
 
-def _cost(test: TestResult | None) -> tuple[float | None, int | None] | None:
+def _cost_and_tokens(test: TestResult | None) -> tuple[float | None, int | None] | None:
     return None if test is None else (test.cost_usd, test.tokens)

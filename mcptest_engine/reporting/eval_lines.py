@@ -34,7 +34,7 @@ def render(record: RunRecord, options: RenderOptions) -> Rendered:
     """The lines on stdout; sums and warnings are talk."""
     ink = Ink(on=options.color)
     told: set[str] = set()
-    lines = [line for test in record.tests for line in _lines(record, test, options, ink, told)]
+    lines = [line for test in record.tests for line in _grading_lines(record, test, options, ink, told)]
     lines += _costs(record)
     talk = [f"{facts.counts_text(record)} in {facts.duration_text(record.duration_ms)}"]
     reason = facts.run_reason(record)
@@ -43,9 +43,11 @@ def render(record: RunRecord, options: RenderOptions) -> Rendered:
     return Rendered("".join(f"{line}\n" for line in lines), "".join(f"{line}\n" for line in talk))
 
 
-def _lines(record: RunRecord, test: TestResult, options: RenderOptions, ink: Ink, seen: set[str]) -> Iterator[str]:
+def _grading_lines(
+    record: RunRecord, test: TestResult, options: RenderOptions, ink: Ink, seen: set[str]
+) -> Iterator[str]:
     """The lines of a test. `seen` are the last words that were shown before: rows that share an answer share its failure."""
-    parts = [_cost(test), _score(test), _why(test)]
+    parts = [_cost_text(test), _score(test), _why(test)]
     told = " ".join(part for part in parts if part)
     yield f"{_word(test, ink)} [{_by(test)}] {one_line(test.name)}{f': {told}' if told else ''}"
     if test.failure is None or not _is_error(test):
@@ -89,7 +91,7 @@ def _score(test: TestResult) -> str:
     return f"({told})" if told else ""
 
 
-def _cost(test: TestResult) -> str:
+def _cost_text(test: TestResult) -> str:
     """`cost=$0.0003`, of what was spent on this row now."""
     cost = scorer_cost(test)
     if cost is None and test.tokens is None:

@@ -31,11 +31,11 @@ HOOK_CHECK_NAME = "mcptest.hook"
 
 def render(record: RunRecord, options: RenderOptions) -> str:  # noqa: ARG001 - every format takes both
     """A list with one entry a line, empty when there is nothing to show."""
-    entries = [safe_json(entry) for entry in _entries(record)]
+    entries = [safe_json(entry) for entry in _issues(record)]
     return "[\n" + ",\n".join(f"  {entry}" for entry in entries) + "\n]\n" if entries else "[]\n"
 
 
-def _entries(record: RunRecord) -> Iterator[dict[str, Any]]:
+def _issues(record: RunRecord) -> Iterator[dict[str, Any]]:
     reason = facts.run_reason(record)
     unchecked = [told] if (told := facts.unchecked_text(record)) else []
     warnings = hook_facts.other_warnings(record)
@@ -50,7 +50,7 @@ def _entries(record: RunRecord) -> Iterator[dict[str, Any]]:
     alike = hook_facts.setup_failure(record) is not None  # the hook's entry says it for all of them
     for test in record.tests:
         if test.verdict is not Verdict.PASS and not (alike and hook_facts.is_blocked_by_hook(test)):
-            yield _entry(record, test)
+            yield _issue(record, test)
 
 
 def _of_run(record: RunRecord, told: str, check: str, severity: str, *, title: str = "") -> dict[str, Any]:
@@ -65,7 +65,7 @@ def _of_run(record: RunRecord, told: str, check: str, severity: str, *, title: s
     }
 
 
-def _entry(record: RunRecord, test: TestResult) -> dict[str, Any]:
+def _issue(record: RunRecord, test: TestResult) -> dict[str, Any]:
     written, at = facts.place_of(test)
     name, file, line = one_line(test.name), facts.file_in_repository(record.source, written), max(at, 1)
     return {

@@ -36,10 +36,10 @@ def document(data: Mapping[str, Any]) -> str:
     """A run record's JSON values as text: one top-level key a line, servers and tests one a line."""
     members = []
     for key, value in data.items():
-        text = _listed(value) if key in _ONE_A_LINE and value else safe_json(value)
+        text = _json_list(value) if key in _ONE_A_LINE and value else safe_json(value)
         members.append(f"  {safe_json(key)}: {text}")
     return "{\n" + ",\n".join(members) + "\n}\n"
 
 
-def _listed(items: Iterable[object]) -> str:
+def _json_list(items: Iterable[object]) -> str:
     return "[\n" + ",\n".join(f"    {safe_json(item)}" for item in items) + "\n  ]"

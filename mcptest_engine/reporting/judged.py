@@ -28,9 +28,10 @@ def reason_text(test: TestResult) -> str:
     if judgement is None or judgement.get("by") != "judge" or test.verdict is not Verdict.PASS:
         return ""
     criteria = ", ".join(
-        f"{_text(row.get('name'), 40)} {_number(row.get('score'))}" for row in _rows(judgement, "criteria")
+        f"{_short_text(row.get('name'), 40)} {_number_text(row.get('score'))}"
+        for row in _judgement_rows(judgement, "criteria")
     )
-    return criteria or _text(judgement.get("reasoning"), REASON_LIMIT)
+    return criteria or _short_text(judgement.get("reasoning"), REASON_LIMIT)
 
 
 def judgement_lines(test: TestResult) -> list[str]:
@@ -48,40 +49,46 @@ def judgement_lines(test: TestResult) -> list[str]:
 
 
 def _particulars(judgement: Mapping[str, object]) -> Iterator[str]:
-    for row in _rows(judgement, "criteria"):
-        yield _line(f"criterion {_text(row.get('name'), 60)}", _number(row.get("score")), row)
-    for row in _rows(judgement, "path"):
-        yield _line(_text(row.get("ask"), 120), f"{_text(row.get('answer'), 8)} ({_number(row.get('score'))})", row)
-    jurors = tuple(_rows(judgement, "jury"))
+    for row in _judgement_rows(judgement, "criteria"):
+        yield _judgement_line(f"criterion {_short_text(row.get('name'), 60)}", _number_text(row.get("score")), row)
+    for row in _judgement_rows(judgement, "path"):
+        yield _judgement_line(
+            _short_text(row.get("ask"), 120),
+            f"{_short_text(row.get('answer'), 8)} ({_number_text(row.get('score'))})",
+            row,
+        )
+    jurors = tuple(_judgement_rows(judgement, "jury"))
     told = len({str(row.get("model")) for row in jurors}) > 1
     for number, row in enumerate(jurors, start=1):
         passed = row.get("passed")
         verdict = "pass" if passed is True else "fail" if passed is False else "no verdict"
-        score = "" if row.get("score") is None else f" {_number(row.get('score'))}"
-        name = f" ({_text(row.get('model'), 60)})" if told else ""
-        yield _line(f"juror {number}{name}", f"{verdict}{score}", row)
+        score = "" if row.get("score") is None else f" {_number_text(row.get('score'))}"
+        name = f" ({_short_text(row.get('model'), 60)})" if told else ""
+        yield _judgement_line(f"juror {number}{name}", f"{verdict}{score}", row)
     extra = judgement.get("extra")
     findings = extra.get("findings") if isinstance(extra, dict) and judgement.get("by") == "judge" else None
     for row in findings if isinstance(findings, list) else ():
         if isinstance(row, dict) and row.get("ok") is False:
-            yield _line(f"call {_text(row.get('call'), 8)} ({_text(row.get('tool'), 60)})", "", row)
+            yield _judgement_line(
+                f"call {_short_text(row.get('call'), 8)} ({_short_text(row.get('tool'), 60)})", "", row
+            )
 
 
-def _line(what: str, came_to: str, row: Mapping[str, object]) -> str:
-    reasoning = _text(row.get("reasoning"), TEXT_LIMIT)
+def _judgement_line(what: str, came_to: str, row: Mapping[str, object]) -> str:
+    reasoning = _short_text(row.get("reasoning"), TEXT_LIMIT)
     head = f"{what}: {came_to}" if came_to else what
     return f"{head}, {reasoning}" if reasoning and came_to else f"{head}: {reasoning}" if reasoning else head
 
 
-def _rows(judgement: Mapping[str, object], name: str) -> Iterable[Mapping[str, Any]]:
+def _judgement_rows(judgement: Mapping[str, object], name: str) -> Iterable[Mapping[str, Any]]:
     rows = judgement.get(name)
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else ()
 
 
-def _number(value: object) -> str:
+def _number_text(value: object) -> str:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return number_text(float(value)) if is_number else _UNKNOWN  # type: ignore[arg-type]
 
 
-def _text(value: object, limit: int) -> str:
+def _short_text(value: object, limit: int) -> str:
     return "" if value is None else one_line(str(value), limit)

@@ -76,7 +76,7 @@ def _suite(
         told |= {f"mcptest.warning.{number}": warning for number, warning in enumerate(warnings, 1)}
     yield from _properties(told, "    ")
     for test in tests:
-        yield from _case(record, test, hooks.get(test.id, ""), options)
+        yield from _testcase_lines(record, test, hooks.get(test.id, ""), options)
     yield "  </testsuite>"
 
 
@@ -102,7 +102,7 @@ def _suite_compositions(tests: Sequence[TestResult]) -> dict[str, str]:
     return {f"composition: {name}": cases for name, cases in told if cases}
 
 
-def _case(record: RunRecord, test: TestResult, hooks: str, options: RenderOptions) -> Iterator[str]:
+def _testcase_lines(record: RunRecord, test: TestResult, hooks: str, options: RenderOptions) -> Iterator[str]:
     """A test. `hooks` is what failed around it, or around the run, which has no place of its own."""
     file, line = facts.place_of(test)
     path = test.id.partition("::")[0]
@@ -119,7 +119,7 @@ def _case(record: RunRecord, test: TestResult, hooks: str, options: RenderOption
     tail = facts.stderr_lines(test, _STDERR_LINES) if test.verdict is Verdict.FAIL else []
     if tail or hooks:
         told = "\n".join([*tail, *([hooks] if hooks else [])])
-        body.append(f"      <system-err>{_text(told)}</system-err>")
+        body.append(f"      <system-err>{_xml_text(told)}</system-err>")
     if not body:
         yield f"    <testcase{_attributes(attributes)}/>"
         return
@@ -186,7 +186,7 @@ def _outcome(record: RunRecord, test: TestResult, options: RenderOptions) -> Ite
         element = "failure" if kind in JUDGED_FAILURES else "error"
         body = failure_text(test, [f"repro: {repro_line(record, test, options)}"], stderr=False)
         head = _attributes({"message": facts.reasons(test)[0].text, "type": kind.value})
-        yield f"      <{element}{head}>{_text(body)}</{element}>"
+        yield f"      <{element}{head}>{_xml_text(body)}</{element}>"
 
 
 def _unchecked(record: RunRecord) -> Iterator[str]:
@@ -200,7 +200,8 @@ def _run_suite(record: RunRecord, reason: str) -> Iterator[str]:
     message = _attributes({"message": reason, "type": "interrupted" if record.interrupted else "run"})
     yield f"  <testsuite{sums}>"
     yield f"    <testcase{_attributes({'name': 'the run', 'classname': 'mcptest', 'time': '0.000'})}>"
-    yield f"      <error{message}>{_text(chr(10).join([*_unchecked(record), reason, *facts.warning_texts(record)]))}</error>"
+    text = "\n".join([*_unchecked(record), reason, *facts.warning_texts(record)])
+    yield f"      <error{message}>{_xml_text(text)}</error>"
     yield "    </testcase>"
     yield "  </testsuite>"
 
@@ -243,7 +244,7 @@ def _attributes(values: Mapping[str, str]) -> str:
     return "".join(f' {name}="{_clean(value).translate(_ATTRIBUTE)}"' for name, value in values.items())
 
 
-def _text(text: str) -> str:
+def _xml_text(text: str) -> str:
     return _clean(text).translate(_ELEMENT)
 
 

@@ -350,11 +350,11 @@ def _servers(records: Sequence[RunRecord]) -> tuple[ServerRecord, ...]:
     for record in records:
         for server in record.servers:
             known = joined.get(server.name)
-            joined[server.name] = server if known is None else _joined(known, server)
+            joined[server.name] = server if known is None else _join_servers(known, server)
     return tuple(joined.values())
 
 
-def _joined(one: ServerRecord, other: ServerRecord) -> ServerRecord:
+def _join_servers(one: ServerRecord, other: ServerRecord) -> ServerRecord:
     tails = dict.fromkeys(tail for tail in (one.stderr_tail, other.stderr_tail) if tail)
     return replace(
         one,

@@ -139,9 +139,9 @@ def _test_spans(test: TestResult, place: str) -> Iterator[Span]:
     params = _mapping((test.request or {}).get("params"))
     if test.request is not None and test.request.get("method") == "tools/call" and test.trace is None:
         attributes = {
-            **_tool(params.get("name"), test.server),
-            **_value("input", params.get("arguments", {})),
-            **_value("output", test.output),
+            **_tool_attributes(params.get("name"), test.server),
+            **_value_attributes("input", params.get("arguments", {})),
+            **_value_attributes("output", test.output),
         }
         failed = (
             test.output is None or "error" in test.output or _mapping(test.output.get("result")).get("isError") is True
@@ -149,7 +149,7 @@ def _test_spans(test: TestResult, place: str) -> Iterator[Span]:
         yield Span(
             place=f"{place}\0call",
             parent=place,
-            name=_called(params.get("name")),
+            name=_name_text(params.get("name")),
             kind="TOOL",
             status="ERROR" if failed else "OK",
             duration_ms=test.duration_ms,
@@ -159,11 +159,11 @@ def _test_spans(test: TestResult, place: str) -> Iterator[Span]:
     for step in test.verify:
         sent = _mapping(_mapping(step.request).get("params"))
         attributes = {
-            **_tool(step.tool, step.server),
+            **_tool_attributes(step.tool, step.server),
             "mcptest.verify.index": step.index,
             "mcptest.verify.status": step.verdict.value,
-            **_value("input", sent.get("arguments", sent)),
-            **_value("output", step.output),
+            **_value_attributes("input", sent.get("arguments", sent)),
+            **_value_attributes("output", step.output),
         }
         yield Span(
             place=f"{place}\0verify\0{step.index}",
@@ -236,26 +236,26 @@ def _node_spans(test: TestResult, place: str) -> Iterator[Span]:
         node = _mapping(node)
         own = f"{place}\0node\0{node_id}"
         attributes: dict[str, Any] = {
-            **_tool(node.get("tool"), node.get("server")),
+            **_tool_attributes(node.get("tool"), node.get("server")),
             "mcptest.node.id": one_line(str(node_id)),
             "mcptest.node.status": one_line(str(node.get("status"))),
             "mcptest.node.needs": [one_line(str(parent)) for parent in _list(node.get("needs"))],
-            **_value("input", node.get("args")),
-            **_value("output", node.get("output")),
+            **_value_attributes("input", node.get("args")),
+            **_value_attributes("output", node.get("output")),
             **_usage(node),
         }
         if node.get("message") is not None:
             attributes["mcptest.node.message"] = one_line(str(node["message"]), facts.MESSAGE_LIMIT)
-        began = _number(node.get("started_ms"))
+        began = _number_or_none(node.get("started_ms"))
         start = None if began is None else test.started_offset_ms + began
         status = {"ok": "OK", "err": "ERROR"}.get(str(node.get("status")), "UNSET")
         yield Span(
             place=own,
             parent=place,
-            name=_called(node_id),
+            name=_name_text(node_id),
             kind="TOOL",
             status=status,
-            duration_ms=_number(node.get("duration_ms")),
+            duration_ms=_number_or_none(node.get("duration_ms")),
             start_ms=start,
             attributes=attributes,
         )
@@ -264,14 +264,14 @@ def _node_spans(test: TestResult, place: str) -> Iterator[Span]:
             yield Span(
                 place=f"{own}\0{index}",
                 parent=own,
-                name=_called(node.get("tool")),
+                name=_name_text(node.get("tool")),
                 kind="TOOL",
                 status="ERROR" if failed else "OK",
-                duration_ms=_number(call.get("duration_ms")),
+                duration_ms=_number_or_none(call.get("duration_ms")),
                 attributes={
-                    **_tool(node.get("tool"), node.get("server")),
-                    **_value("input", call.get("args")),
-                    **_value("output", call.get("output", call.get("result"))),
+                    **_tool_attributes(node.get("tool"), node.get("server")),
+                    **_value_attributes("input", call.get("args")),
+                    **_value_attributes("output", call.get("output", call.get("result"))),
                     **_usage(call),
                 },
             )
@@ -292,11 +292,11 @@ def _agent_spans(
     answers = _numbered(turns, trace)
     attributes = {
         **({} if trial is None else {"mcptest.trial.number": trial}),
-        **_value("input", next((turn.get("content") for turn in turns if turn.get("role") == "user"), None)),
-        **_value("output", trace.get("final_response")),
+        **_value_attributes("input", next((turn.get("content") for turn in turns if turn.get("role") == "user"), None)),
+        **_value_attributes("output", trace.get("final_response")),
         **_model(trace.get("model")),
         **_tokens(conversation.get("tokens")),
-        **_usage_attributes(None, _number(_mapping(trace.get("cost")).get("total"))),
+        **_usage_attributes(None, _number_or_none(_mapping(trace.get("cost")).get("total"))),
     }
     if trace.get("stop") is not None:
         attributes["mcptest.agent.stop"] = one_line(str(trace["stop"]), 100)
@@ -306,7 +306,7 @@ def _agent_spans(
         name="agent",
         kind="AGENT",
         status=status,
-        duration_ms=_number(trace.get("duration_ms")),
+        duration_ms=_number_or_none(trace.get("duration_ms")),
         start_ms=start_ms,
         attributes=attributes,
     )
@@ -319,14 +319,16 @@ def _agent_spans(
         yield Span(
             place=f"{place}\0call\0{index}",
             parent=f"{place}\0turn\0{made_in}" if within else place,
-            name=_called(call.get("name")),
+            name=_name_text(call.get("name")),
             kind="TOOL",
             status="ERROR" if failed or _mapping(call.get("result")).get("isError") is True else "OK",
-            duration_ms=_number(call.get("duration_ms")),
+            duration_ms=_number_or_none(call.get("duration_ms")),
             attributes={
-                **_tool(call.get("name"), call.get("server")),
-                **_value("input", call.get("args") if call.get("args") is not None else call.get("raw")),
-                **_value("output", call.get("result") if call.get("result") is not None else call.get("error")),
+                **_tool_attributes(call.get("name"), call.get("server")),
+                **_value_attributes("input", call.get("args") if call.get("args") is not None else call.get("raw")),
+                **_value_attributes(
+                    "output", call.get("result") if call.get("result") is not None else call.get("error")
+                ),
             },
         )
 
@@ -346,13 +348,13 @@ def _turn_spans(
             name=f"turn {number}",
             kind="LLM",
             status="OK",
-            duration_ms=_number(turn.get("duration_ms")),
+            duration_ms=_number_or_none(turn.get("duration_ms")),
             attributes={
                 "mcptest.turn.index": number,
                 **_model(turn.get("model", trace.get("model"))),
                 **_messages("input", [*sent, *turns[after_last:at]]),
                 **_messages("output", [turn]),
-                **_value("output", turn.get("content")),
+                **_value_attributes("output", turn.get("content")),
                 **_tokens(turn.get("tokens")),
             },
         )
@@ -374,12 +376,12 @@ def _messages(side: str, turns: list[Any]) -> dict[str, Any]:
         own = f"llm.{side}_messages.{index}.message"
         out[f"{own}.role"] = one_line(str(turn.get("role") or "assistant"), 100)
         if (content := turn.get("content")) is not None:
-            out[f"{own}.content"] = _value("output", content)["output.value"]
+            out[f"{own}.content"] = _value_attributes("output", content)["output.value"]
         if turn.get("name") is not None:
-            out[f"{own}.name"] = _called(turn["name"])
+            out[f"{own}.name"] = _name_text(turn["name"])
         for nth, call in enumerate(map(_mapping, _list(turn.get("tool_calls")))):
             function = f"{own}.tool_calls.{nth}.tool_call.function"
-            out[f"{function}.name"] = _called(call.get("name"))
+            out[f"{function}.name"] = _name_text(call.get("name"))
             out[f"{function}.arguments"] = safe_json(call.get("args"))[:VALUE_LIMIT]
     return out
 
@@ -393,28 +395,28 @@ def _judgement_span(test: TestResult, place: str) -> Iterator[Span]:
     yield Span(
         place=f"{place}\0judgement",
         parent=place,
-        name=_called(test.scorer or judgement.get("by")),
+        name=_name_text(test.scorer or judgement.get("by")),
         kind="EVALUATOR",
         status="OK",
         attributes={
-            **_value("input", {name: judgement.get(name) for name in ("input", "output")}),
-            **_value("output", {name: judgement[name] for name in names if judgement.get(name) is not None}),
+            **_value_attributes("input", {name: judgement.get(name) for name in ("input", "output")}),
+            **_value_attributes("output", {name: judgement[name] for name in names if judgement.get(name) is not None}),
             **_model(judgement.get("model")),
-            **_usage_attributes(None, _number(judgement.get("cost_usd"))),
+            **_usage_attributes(None, _number_or_none(judgement.get("cost_usd"))),
         },
     )
 
 
-def _tool(name: object, server: object) -> dict[str, Any]:
-    tool = {} if name is None else {"tool.name": _called(name)}
+def _tool_attributes(name: object, server: object) -> dict[str, Any]:
+    tool = {} if name is None else {"tool.name": _name_text(name)}
     return tool if server is None else {**tool, "mcptest.server": one_line(str(server))}
 
 
-def _called(name: object) -> str:
+def _name_text(name: object) -> str:
     return one_line(str(name), 200) if name is not None else "call"
 
 
-def _value(side: str, value: object) -> dict[str, Any]:
+def _value_attributes(side: str, value: object) -> dict[str, Any]:
     """`input.value` or `output.value` with its type; {} where there is none. A long one is cut, and says so."""
     if value is None:
         return {}
@@ -431,14 +433,14 @@ def _model(name: object) -> dict[str, Any]:
 
 def _tokens(tokens: object) -> dict[str, Any]:
     names = {"total": "total", "input": "prompt", "output": "completion"}
-    counts = {name: _number(_mapping(tokens).get(key)) for key, name in names.items()}
+    counts = {name: _number_or_none(_mapping(tokens).get(key)) for key, name in names.items()}
     return {f"llm.token_count.{name}": count for name, count in counts.items() if count is not None}
 
 
 def _usage(node: Mapping[str, object]) -> dict[str, Any]:
     return {
         **_model(node.get("model")),
-        **_usage_attributes(_number(node.get("tokens")), _number(node.get("cost_usd"))),
+        **_usage_attributes(_number_or_none(node.get("tokens")), _number_or_none(node.get("cost_usd"))),
     }
 
 
@@ -455,5 +457,5 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _number(value: object) -> float | None:
+def _number_or_none(value: object) -> float | None:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None

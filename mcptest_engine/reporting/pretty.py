@@ -52,15 +52,15 @@ def _lists(record: RunRecord, options: RenderOptions, ink: Ink) -> tuple[list[st
     """The tests, under the path of each suite where there are several."""
     tests = [test for test in record.tests if test.kind is not TestKind.COMPOSITION]
     if not record.suites:
-        return (_list(tests, options, ink),)
+        return (_test_list(tests, options, ink),)
     return tuple(
-        [INDENT + ink.bold(one_line(run.path)), *_list(own, options, ink)]
+        [INDENT + ink.bold(one_line(run.path)), *_test_list(own, options, ink)]
         for run in record.suites
         if (own := [test for test in tests if test.id.startswith(f"{run.path}::")])
     )
 
 
-def _list(tests: Sequence[TestResult], options: RenderOptions, ink: Ink) -> list[str]:
+def _test_list(tests: Sequence[TestResult], options: RenderOptions, ink: Ink) -> list[str]:
     """One line a test in declared order; under a heading a server where there are several."""
     names = [one_line(test.name) for test in tests]
     word_width = max((len(WORDS[verdict]) for verdict in {test.verdict for test in tests}), default=0)
@@ -85,7 +85,7 @@ def _list(tests: Sequence[TestResult], options: RenderOptions, ink: Ink) -> list
             time = ink.dim(f"({facts.duration_text(test.duration_ms)})")
             rows.append(f"{words[Verdict.PASS]}{name.ljust(width)}  {time}")
         else:
-            rows += _rows(words[test.verdict], test, name, (margin, width, options.width), ink)
+            rows += _test_rows(words[test.verdict], test, name, (margin, width, options.width), ink)
     blocks = [
         [INDENT + ink.bold(one_line(server) or "(no server)"), *rows] if len(by_server) > 1 else rows
         for server, rows in by_server.items()
@@ -93,7 +93,7 @@ def _list(tests: Sequence[TestResult], options: RenderOptions, ink: Ink) -> list
     return [line for number, block in enumerate(blocks) for line in (["", *block] if number else block)]
 
 
-def _rows(word: str, test: TestResult, name: str, sizes: tuple[int, int, int], ink: Ink) -> Iterator[str]:
+def _test_rows(word: str, test: TestResult, name: str, sizes: tuple[int, int, int], ink: Ink) -> Iterator[str]:
     """A test's line, and below it what a terminal has no room for beside it.
 
     `sizes` are the columns before the name, those of the name, and those of the terminal (0: as many as it takes).

@@ -84,9 +84,9 @@ def _run_line(record: RunRecord) -> str:
 def sections(compared: RunComparison) -> Iterator[Section]:
     """The kinds of change that there are, the worst first."""
     found = (
-        Section("newly failing", "1;31", compared.newly_failing, _failure),
+        Section("newly failing", "1;31", compared.newly_failing, _failure_text),
         Section("fixed", "1;32", compared.fixed, lambda _pair: ""),
-        Section("still failing", "31", compared.still_failing, _failure),
+        Section("still failing", "31", compared.still_failing, _failure_text),
         Section("another verdict", "33", compared.changed, _verdicts),
         Section("newly flaky", "33", compared.newly_flaky, lambda pair: facts.flaky_text(pair.either)),
         Section("new", "36", tuple(pair for pair in compared.new if pair not in compared.newly_failing), _verdict),
@@ -103,7 +103,7 @@ def _after_colon(remark: str) -> str:
     return f": {remark}" if remark else ""
 
 
-def _failure(pair: Pair) -> str:
+def _failure_text(pair: Pair) -> str:
     return one_line(facts.reasons(pair.either)[0].text, MESSAGE_LIMIT) + (" (new test)" if pair.before is None else "")
 
 
@@ -138,10 +138,10 @@ def _scores(pair: Pair) -> str:
 
 
 def _costs(pair: Pair) -> str:
-    return f"{_cost(pair.before)} became {_cost(pair.after)}"
+    return f"{_cost_text(pair.before)} became {_cost_text(pair.after)}"
 
 
-def _cost(test: TestResult | None) -> str:
+def _cost_text(test: TestResult | None) -> str:
     if test is None or test.tokens is None:
         return "(nothing said)"
     return tokens_text(test.tokens, test.cost_usd)

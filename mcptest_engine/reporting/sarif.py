@@ -67,7 +67,7 @@ def sarif_log(
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         **(more or {}),
-        "results": [_result(one, index) for one in results],
+        "results": [_result_json(one, index) for one in results],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -94,7 +94,7 @@ def plain(text: str) -> str:
     return _LINK.sub(r"\\[\1\\]", text)
 
 
-def _result(result: SarifResult, index: dict[str, int]) -> dict[str, Any]:
+def _result_json(result: SarifResult, index: dict[str, int]) -> dict[str, Any]:
     location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": result.place, "kind": result.member}]}
     if result.file is not None:
         uri = quote(PurePath(result.file).as_posix().encode("utf-8", "replace"))

@@ -44,7 +44,7 @@ _RULES: Mapping[FailureKind, str] = {
 def render(record: RunRecord, options: RenderOptions) -> str:
     failed = facts.tests_with(record, Verdict.FAIL)
     rules = [_rule(kind) for kind in FailureKind if any(_kind(test) is kind for test in failed)]
-    results = [_result(record, test, options) for test in failed]
+    results = [_sarif_result(record, test, options) for test in failed]
     log = sarif_log(version=record.mcptest_version, rules=rules, results=results, more=_run_members(record))
     return safe_json(log, indent=2) + "\n"
 
@@ -64,7 +64,7 @@ def _rule(kind: FailureKind) -> SarifRule:
     )
 
 
-def _result(record: RunRecord, test: TestResult, options: RenderOptions) -> SarifResult:
+def _sarif_result(record: RunRecord, test: TestResult, options: RenderOptions) -> SarifResult:
     text = failure_text(test, [f"repro: {repro_line(record, test, options)}"])
     file, line = facts.place_of(test)
     return SarifResult(

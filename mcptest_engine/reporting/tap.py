@@ -66,7 +66,7 @@ def _point(record: RunRecord, number: int, test: TestResult, options: RenderOpti
             yield f"not ok {number} - {name} # TODO inconclusive: {_plain(facts.inconclusive_text(test))}"
         case Verdict.FAIL:
             yield f"not ok {number} - {name}"
-            yield from _diagnostics(_failure(record, test, options))
+            yield from _diagnostics(_failure_lines(record, test, options))
 
 
 def _marks(test: TestResult) -> Iterator[str]:
@@ -76,7 +76,7 @@ def _marks(test: TestResult) -> Iterator[str]:
         yield "flaky: true"
 
 
-def _failure(record: RunRecord, test: TestResult, options: RenderOptions) -> Iterator[str]:
+def _failure_lines(record: RunRecord, test: TestResult, options: RenderOptions) -> Iterator[str]:
     """The members of a failed test's diagnostic block."""
     first, *further = facts.reasons(test)
     failure = test.failure

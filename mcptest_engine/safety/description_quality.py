@@ -205,7 +205,7 @@ class Quality:
 def assess(tools: Iterable[Mapping[str, object]], *, show: Callable[[str], str] = str) -> Quality:
     """The quality of a catalog's descriptions, of descriptors as `tools/list` sent them; `show` is how a name is told."""
     listed = list(tools)
-    texts = Counter(text.casefold() for tool in listed if (text := _text(tool)))
+    texts = Counter(text.casefold() for tool in listed if (text := _description_of(tool)))
     return Quality(tools=tuple(_assessed(tool, texts, show) for tool in listed))
 
 
@@ -217,7 +217,7 @@ def _assessed(tool: Mapping[str, object], texts: Mapping[str, int], show: Callab
 
 def measures(tool: Mapping[str, object]) -> dict[str, float]:
     """Each of `HEURISTICS` for one tool, 0 to 1."""
-    text = _text(tool)
+    text = _description_of(tool)
     words = _count_words(text)
     parameters, described = _parameters(tool, text)
     scores = {
@@ -264,7 +264,7 @@ def _concision(text: str) -> float:
 def _findings(
     tool: Mapping[str, object], texts: Mapping[str, int], show: Callable[[str], str]
 ) -> Iterator[tuple[str, str]]:
-    text = _text(tool)
+    text = _description_of(tool)
     words = _count_words(text)
     if not text:
         told = "it has no description" if tool.get("description") in (None, "") else "its description is not a text"
@@ -346,6 +346,6 @@ def _count_words(text: str) -> int:
     return len(_WORD.findall(_IDEOGRAPH.sub(" ", text))) + (ideographs + 1) // 2
 
 
-def _text(tool: Mapping[str, object]) -> str:
+def _description_of(tool: Mapping[str, object]) -> str:
     told = tool.get("description")
     return told[:_MOST_READ].strip() if isinstance(told, str) else ""

@@ -175,7 +175,7 @@ class Judge:
 
 
 def _finding(owner: str, text: Text, match: Match) -> Finding:
-    subject = f"{_called(text)}, decoded from {match.encoding}," if match.encoding else _called(text)
+    subject = f"{_place_text(text)}, decoded from {match.encoding}," if match.encoding else _place_text(text)
     excerpt = _without_secrets(match.excerpt)
     whole = _without_secrets(match.sentences or match.excerpt)
     return finding(
@@ -316,7 +316,7 @@ def _secret_name(text: Text) -> str | None:
     return text.argument if is_secret_name(text.argument) else None
 
 
-def _called(text: Text) -> str:
+def _place_text(text: Text) -> str:
     """What a place is called in a sentence."""
     last = text.where.rsplit(".", 1)[-1]
     if last == "instructions":

@@ -67,12 +67,12 @@ def _surface(held: object, what: str) -> Surface:
         raise UsageError(f"{what} has no list `tools`", hint=_HINT)
     instructions = held.get("instructions")
     return Surface(
-        **{member: _entries(held.get(key), f"{what}: `{key}`") for key, member in _LISTS.items()},
+        **{member: _catalog_entries(held.get(key), f"{what}: `{key}`") for key, member in _LISTS.items()},
         instructions=instructions if isinstance(instructions, str) else None,
     )
 
 
-def _entries(listed: object, what: str) -> tuple[Mapping[str, Any], ...]:
+def _catalog_entries(listed: object, what: str) -> tuple[Mapping[str, Any], ...]:
     if listed is None:
         return ()
     if not isinstance(listed, list):

@@ -161,7 +161,7 @@ def orders_about_tools(
         sentence = text[start:end]
         following = text[start : spans[at + 1][1]] if at + 1 < len(spans) else sentence
         if (
-            _pairs(sentence, start, others, found, own)
+            _is_pair(sentence, start, others, found, own)
             or _changes(sentence, start, others)
             or _replaces(following, start, others, own)
         ):
@@ -174,7 +174,7 @@ def _is_tool(name: str, names: frozenset[str], arguments: frozenset[str]) -> boo
     return "_" in name and name not in arguments and name.split("_", maxsplit=1)[0] in _VERBS
 
 
-def _pairs(sentence: str, start: int, others: list[re.Match[str]], found: list[re.Match[str]], own: str) -> bool:
+def _is_pair(sentence: str, start: int, others: list[re.Match[str]], found: list[re.Match[str]], own: str) -> bool:
     """Whether a call of one tool is to be followed by, or its result passed to, another one that does something with it."""
     if not _INSISTS.search(sentence) or _CHOSEN.search(sentence):
         return False

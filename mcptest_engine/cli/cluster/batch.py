@@ -28,7 +28,7 @@ def main() -> None:
     """Run the shard that stdin asks for."""
     asked = json.loads(sys.stdin.buffer.readline())
     try:
-        told: dict[str, Any] = {"record": asyncio.run(_run(asked)).to_json()}
+        told: dict[str, Any] = {"record": asyncio.run(_run_batch(asked)).to_json()}
     except McptestError as error:
         told = {"error": str(error.message), "hint": error.hint}
     json.dump(told, sys.stdout)
@@ -36,7 +36,7 @@ def main() -> None:
     os._exit(0)  # a thread of asyncio may still wait for stdin
 
 
-async def _run(asked: Mapping[str, Any]) -> RunRecord:
+async def _run_batch(asked: Mapping[str, Any]) -> RunRecord:
     from mcptest_engine.cli.common import find_here, load
     from mcptest_engine.running.launch import launch
     from mcptest_engine.running.listening import Listeners
@@ -49,7 +49,7 @@ async def _run(asked: Mapping[str, Any]) -> RunRecord:
     task = asyncio.ensure_future(
         launch(suite, _settings(asked["settings"]), workspace=workspace, emit=Listeners([_write_event]))
     )
-    asyncio.get_running_loop().add_reader(0, _ended, task)
+    asyncio.get_running_loop().add_reader(0, _cancel_on_eof, task)
     return await task
 
 
@@ -89,7 +89,7 @@ def _settings(told: Mapping[str, Any]) -> Any:
     )
 
 
-def _ended(task: asyncio.Future[RunRecord]) -> None:
+def _cancel_on_eof(task: asyncio.Future[RunRecord]) -> None:
     if not os.read(0, 4096):
         asyncio.get_running_loop().remove_reader(0)
         task.cancel()

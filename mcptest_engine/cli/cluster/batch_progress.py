@@ -52,14 +52,16 @@ class BatchProgress:
         for case_id, verdict, duration_ms, reason in told:
             index = self._waiting.pop(case_id, None)
             if index is not None:
-                self._emit(CaseFinished(index=index, result=_result(self._cases[index], verdict, duration_ms, reason)))
+                self._emit(
+                    CaseFinished(index=index, result=_test_result(self._cases[index], verdict, duration_ms, reason))
+                )
 
     def end(self, record: RunRecord) -> None:
         """Emit the record of the whole run."""
         self._emit(RunFinished(record=record))
 
 
-def _result(case: Case, verdict: str, duration_ms: float, reason: str | None) -> TestResult:
+def _test_result(case: Case, verdict: str, duration_ms: float, reason: str | None) -> TestResult:
     return TestResult(
         id=case.id,
         name=case.name,

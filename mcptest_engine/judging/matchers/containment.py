@@ -67,7 +67,7 @@ def contains_any(parts: list[Any], _: Context) -> Judge:
         if any(_lacking(part, actual) is None for part in parts):
             return None
         return lambda: Mismatch(
-            message=f"none of the {_parts_of(actual)} {_listed(parts)} found in `{show_text(actual)}`"
+            message=f"none of the {_parts_of(actual)} {_parts_text(parts)} found in `{show_text(actual)}`"
         )
 
     return judge
@@ -116,7 +116,7 @@ def _missing_parts(missing: list[Any], actual: object) -> Mismatch:
         reason = _lacking(missing[0], actual)
         assert reason is not None
         return reason()
-    return Mismatch(message=f"{_parts_of(actual)} {_listed(missing)} not found in `{show_text(actual)}`")
+    return Mismatch(message=f"{_parts_of(actual)} {_parts_text(missing)} not found in `{show_text(actual)}`")
 
 
 def _parts_of(actual: object) -> str:
@@ -130,6 +130,6 @@ def _missing(word: str, part: object, actual: object, note: str = "") -> Mismatc
     return Mismatch(message=f"{word} `{shown}`{note} not found in `{show_text(actual)}`")
 
 
-def _listed(parts: list[Any]) -> str:
+def _parts_text(parts: list[Any]) -> str:
     shown = [f"`{show(part, 60)}`" for part in parts[:10]]
     return ", ".join(shown) + (" and more" if len(parts) > 10 else "")

@@ -33,7 +33,7 @@ def each(matcher: dict[str, Any], context: Context) -> Judge:
                 continue
             if reason is None:
                 continue
-            told = partial(_at, index, reason)
+            told = partial(_mismatch_at, index, reason)
             if not isinstance(reason, Unjudged):
                 return first.reason if isinstance(first, Unjudged) else told
             first = first or Unjudged(told, timed_out=reason.timed_out)
@@ -91,7 +91,7 @@ def _absent_at(index: int, entry: Absent) -> Mismatch:
     return Mismatch(message=f"element [{index}] {absent(entry).message}", pointer=f"/{index}")
 
 
-def _at(index: int, reason: Reason) -> Mismatch:
+def _mismatch_at(index: int, reason: Reason) -> Mismatch:
     mismatch = reason()
     return Mismatch(
         message=f"element [{index}]: {mismatch.message}", pointer=f"/{index}{mismatch.pointer}", diff=mismatch.diff

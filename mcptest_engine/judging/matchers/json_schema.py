@@ -38,7 +38,7 @@ def matches_schema(schema: object, _: Context) -> Judge:
             return unjudged(f"the value is nested more than {DEEPEST} levels deep, too deep for a schema")
         if is_too_heavy is not None and is_too_heavy(actual):
             return unjudged("the value cannot be checked by this schema: its references repeat each other too often")
-        return _judged(validator, actual)
+        return _schema_reason(validator, actual)
 
     return judge
 
@@ -52,7 +52,7 @@ def _weight_check(schema: object) -> Callable[[Any], bool] | None:
     return weight_check(schema)
 
 
-def _judged(validator: Validator, actual: object) -> Reason | None:
+def _schema_reason(validator: Validator, actual: object) -> Reason | None:
     try:
         if validator.is_valid(actual):
             return None

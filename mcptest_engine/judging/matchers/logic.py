@@ -41,7 +41,7 @@ def negated(matcher: dict[str, Any], context: Context) -> Judge:
                 return reworded(reason, partial(_unjudged, matcher, reason))
             return None
         shown = "it is absent" if isinstance(actual, Absent) else f"it is `{show(actual)}`"
-        return lambda: Mismatch(message=f"`{_named(matcher)}` must not hold, but it does: {shown}")
+        return lambda: Mismatch(message=f"`{_matcher_name(matcher)}` must not hold, but it does: {shown}")
 
     return judge
 
@@ -96,7 +96,7 @@ def any_of(matchers: list[dict[str, Any]], context: Context) -> Judge:
 
 
 def _unjudged(matcher: dict[str, Any], reason: Reason) -> Mismatch:
-    return replace(mismatch := reason(), message=f"`{_named(matcher)}` could not be judged: {mismatch.message}")
+    return replace(mismatch := reason(), message=f"`{_matcher_name(matcher)}` could not be judged: {mismatch.message}")
 
 
 def _none_holds(reasons: list[Reason]) -> Mismatch:
@@ -105,6 +105,6 @@ def _none_holds(reasons: list[Reason]) -> Mismatch:
     return Mismatch(message=f"none of {len(reasons)} holds: {told}{more}")
 
 
-def _named(matcher: dict[str, Any]) -> str:
+def _matcher_name(matcher: dict[str, Any]) -> str:
     ((name, argument),) = matcher.items()
     return f"{name}: {show(argument, 80)}"

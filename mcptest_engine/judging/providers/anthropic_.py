@@ -76,7 +76,7 @@ class Provider:
                 **_params(request, names, without), stream=True
             ) as response:
                 if not is_event_stream(response.headers):
-                    return _read(
+                    return _read_answer(
                         json_body(self._errors, await response.read(), response.headers), self._errors
                     ).whole_answer(names)
                 answer = _Answer(self._errors)
@@ -180,7 +180,7 @@ class _Answer:
         )
 
 
-def _read(told: dict[str, Any], errors: ProviderErrors) -> _Answer:
+def _read_answer(told: dict[str, Any], errors: ProviderErrors) -> _Answer:
     """An answer that came in one piece, from an endpoint that does not stream."""
     if isinstance(told.get("error"), dict):
         raise errors.of_status(200, told, {})

@@ -84,7 +84,7 @@ class Provider:
             async with self._client.chat.completions.with_streaming_response.create(**params, stream=True) as response:
                 if not is_event_stream(response.headers):
                     told = json_body(self._errors, await response.read(), response.headers)
-                    return _read(told, self._errors).whole_answer(names)
+                    return _read_answer(told, self._errors).whole_answer(names)
                 answer = _Answer(self._errors)
                 async for chunk in await response.parse():
                     answer.take(chunk.to_dict(mode="python", warnings=False) if hasattr(chunk, "to_dict") else {})
@@ -201,7 +201,7 @@ class _Answer:
             yield ToolUse(call.id or f"call_{number}", names.own(call.name), args, raw)
 
 
-def _read(told: dict[str, Any], errors: ProviderErrors) -> _Answer:
+def _read_answer(told: dict[str, Any], errors: ProviderErrors) -> _Answer:
     """An answer that came in one piece, from an endpoint that does not stream."""
     if told.get("error"):
         raise errors.of_kind(*error_of(told))

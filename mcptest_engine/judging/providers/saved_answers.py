@@ -141,7 +141,7 @@ class Replay:
             return "the cassette has no answer of a model"
         models = sorted({question.model for question in self._questions})
         if asked.model not in models:
-            return f"the cassette has only answers of {_listed(models)}: the model id has changed"
+            return f"the cassette has only answers of {_names_text(models)}: the model id has changed"
         same = [question for question in self._questions if question.model == asked.model]
         return min(same, key=asked.distance).unlike(asked)
 
@@ -237,11 +237,11 @@ def _tools_changed(recorded: Iterable[Mapping[str, Any]], asked: Iterable[Mappin
         ("gone", [name for name in ours if name not in theirs]),
     ]
     told.append(("changed", [name for name in ours if name in theirs and ours[name] != theirs[name]]))
-    words = [f"{word}: {_listed(names)}" for word, names in told if names]
+    words = [f"{word}: {_names_text(names)}" for word, names in told if names]
     return f"the tools offered have changed ({'; '.join(words) or 'their order'})"
 
 
-def _listed(names: list[str]) -> str:
+def _names_text(names: list[str]) -> str:
     shown = ", ".join(f"`{one_line(name, _SHOWN)}`" for name in names[:4])
     return f"{shown}, …" if len(names) > 4 else shown
 

@@ -243,7 +243,7 @@ class _Grading:
         turns: tuple[Turn, ...] = (Turn(Role.USER, told),)
         reply = await self._send(turns, schema, variant)
         try:
-            return _read(reply, read)
+            return _read_reply(reply, read)
         except NoGrade as wrong:
             turns += (
                 reply.as_turn() if reply.text.strip() else Turn(Role.ASSISTANT, "(no answer)"),
@@ -251,7 +251,7 @@ class _Grading:
             )
         reply = await self._send(turns, schema, variant)
         try:
-            return _read(reply, read)
+            return _read_reply(reply, read)
         except NoGrade as wrong:
             said = f", which is `{show_text(reply.text.strip(), QUOTED)}`" if reply.text.strip() else ""
             message = f"the judge's answer{said} is not a grade: {wrong}"
@@ -273,7 +273,7 @@ class _Grading:
         return reply
 
 
-def _read(reply: ModelReply, read: Callable[[str], T]) -> T:
+def _read_reply(reply: ModelReply, read: Callable[[str], T]) -> T:
     if reply.stop == "length":
         raise NoGrade("it was cut off before its end")
     return read(reply.text)

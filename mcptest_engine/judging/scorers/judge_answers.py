@@ -83,7 +83,7 @@ def _only(text: str, key: str) -> dict[str, Any]:
     return value
 
 
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object; what it says twice it does not say, since nobody knows which of the two counts."""
     told = dict(pairs)
     if len(told) < len(pairs):
@@ -91,7 +91,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return told
 
 
-_DECODER = json.JSONDecoder(parse_constant=lambda _: _NOT_A_NUMBER, object_pairs_hook=_members)
+_DECODER = json.JSONDecoder(parse_constant=lambda _: _NOT_A_NUMBER, object_pairs_hook=_unique_members)
 
 
 def _score(value: object) -> float:

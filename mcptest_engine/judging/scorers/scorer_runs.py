@@ -80,7 +80,7 @@ class Scorers:
         if self._cache is None:
             return Graded(await self._run_scorer(scorer, request))
         version = self._version(scorer)
-        key = _key(scorer, version, request)
+        key = _verdict_key(scorer, version, request)
         if key in self._flights:
             self._budget.give_back()
         graded, first = await self._flights.join(key, lambda: self._looked_up(scorer, request, version, key))
@@ -135,7 +135,7 @@ class Scorers:
     def _find(self, key: str) -> ScorerVerdict | None:
         assert self._cache is not None
         entry = self._cache.get(key)
-        return None if entry is None else _read(entry.get("verdict"))
+        return None if entry is None else _read_verdict(entry.get("verdict"))
 
     def _keep(self, key: str, scorer: Scorer, said: ScorerVerdict) -> None:
         assert self._cache is not None
@@ -149,12 +149,12 @@ class Scorers:
                 self.warnings.append(warning)
 
 
-def _key(scorer: Scorer, version: str, request: bytes) -> str:
+def _verdict_key(scorer: Scorer, version: str, request: bytes) -> str:
     parts = json.dumps([__version__, scorer.name, version]).encode()
     return hashlib.sha256(parts + b"\n" + request).hexdigest()
 
 
-def _read(data: object) -> ScorerVerdict | None:
+def _read_verdict(data: object) -> ScorerVerdict | None:
     """Read a stored verdict by the rules of one that a scorer printed; anything else counts as none."""
     try:
         said: Any = ScorerVerdict(**data)._replace(verdict=Verdict(data["verdict"]))  # type: ignore[arg-type,index]

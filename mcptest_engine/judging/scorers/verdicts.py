@@ -43,18 +43,18 @@ def read_verdict(answer: bytes) -> ScorerVerdict:
     if not answer.strip():
         hint = 'the verdict goes to stdout, as one JSON object: {"verdict": "pass"}'
         raise BadVerdict(ScorerFault.NO_OUTPUT, "exited with 0 and printed nothing on stdout", hint)
-    members = _members(answer)
+    members = _verdict_members(answer)
     verdict = _verdict(members)
     score = _score(members["score"]) if "score" in members else _IMPLIED[verdict]
     reasoning = members.get("reasoning", "")
     if not isinstance(reasoning, str):
         _wrong(f"`reasoning` is {json_type(reasoning)}, not a text")
-    cost = _cost(members["cost_usd"]) if "cost_usd" in members else 0.0
+    cost = _read_cost(members["cost_usd"]) if "cost_usd" in members else 0.0
     extra = {key: value for key, value in members.items() if key not in FIELDS}
     return ScorerVerdict(verdict, score, reasoning, cost, extra)
 
 
-def _members(answer: bytes) -> dict[str, Any]:
+def _verdict_members(answer: bytes) -> dict[str, Any]:
     """The one object that was printed."""
     try:
         value = parse(answer)
@@ -127,7 +127,7 @@ def _score(value: object) -> float:
     return float(value)
 
 
-def _cost(value: object) -> float:
+def _read_cost(value: object) -> float:
     if not is_cost(value):
         _wrong(
             f"`cost_usd` is {_value_text(value)}, not a number from 0 to {MOST_COST:g}",

@@ -52,7 +52,7 @@ def headline(record: RunRecord) -> Html:
 def block(record: RunRecord) -> Html:
     """Where the results come from: folded, unless something about it is remarkable; then each server and the run's warnings."""
     notes, warnings = overview.remarkable(record), facts.warning_texts(record)
-    rows = list(_rows(record))
+    rows = list(_audit_rows(record))
     unknown = [term.lower() for term, value in rows if value is None]
     known = [(term, value) for term, value in rows if value is not None]
     missing = tag("p", f"Not recorded: {', '.join(unknown)}.", class_="note") if unknown else None
@@ -98,7 +98,7 @@ def _shares(record: RunRecord) -> Html | None:
     return tag("svg", *shapes, viewBox="0 0 1000 10", preserveAspectRatio="none", class_="shares", aria_hidden="true")
 
 
-def _rows(record: RunRecord) -> Iterator[tuple[str, str | None]]:
+def _audit_rows(record: RunRecord) -> Iterator[tuple[str, str | None]]:
     source, environment = record.source, record.environment
     yield "Run", _code(record.run_id)
     yield "Verdict", joined([badge(record.verdict), f" exit code {record.exit_code}"])

@@ -122,7 +122,7 @@ def _trace(trace: Mapping[str, object], values: Values) -> dict[str, Any]:
     rest = dict(trace)
     nodes = trace.get("nodes")
     if isinstance(nodes, dict) and nodes and all(isinstance(node, dict) for node in nodes.values()):
-        out["graph"] = [_node(name, node, values) for name, node in nodes.items()]
+        out["graph"] = [_node_json(name, node, values) for name, node in nodes.items()]
         about = trace.get("composition")
         path = about.get("critical_path") if isinstance(about, dict) else None
         out["critical_path"] = path if isinstance(path, list) else []
@@ -136,16 +136,16 @@ def _trace(trace: Mapping[str, object], values: Values) -> dict[str, Any]:
     return out
 
 
-def _node(name: str, node: Mapping[str, Any], values: Values) -> dict[str, Any]:
+def _node_json(name: str, node: Mapping[str, Any], values: Values) -> dict[str, Any]:
     out = {"id": name, "status": "", "needs": [], **_members(node, _NODE)}
     out["needs"] = [str(one) for one in out["needs"]] if isinstance(out["needs"], list) else []
     out.update(_texts(node, values))
     if isinstance(node.get("calls"), list):
-        out["calls"] = [_call(call, values) for call in node["calls"] if isinstance(call, dict)]
+        out["calls"] = [_call_json(call, values) for call in node["calls"] if isinstance(call, dict)]
     return out
 
 
-def _call(call: Mapping[str, Any], values: Values) -> dict[str, Any]:
+def _call_json(call: Mapping[str, Any], values: Values) -> dict[str, Any]:
     out = {**_members(call, _CALL), **_texts(call, values)}
     if isinstance(call.get("error"), str):
         out["error"] = call["error"]
@@ -164,7 +164,7 @@ def _conversation(trace: Mapping[str, object], conversation: Mapping[str, object
     if isinstance(turns, list):
         out["turns"] = [_turn(turn, values) for turn in turns if isinstance(turn, dict)]
     if isinstance(calls, list):
-        out["calls"] = [_call(call, values) for call in calls if isinstance(call, dict)]
+        out["calls"] = [_call_json(call, values) for call in calls if isinstance(call, dict)]
     if isinstance(tokens, dict):
         out["tokens"] = {str(name): count for name, count in tokens.items() if isinstance(count, int | float)}
     if isinstance(trace.get("model"), str):
@@ -186,7 +186,7 @@ def _turn(turn: Mapping[str, Any], values: Values) -> dict[str, Any]:
     if turn.get("content") is not None:
         out["content"] = _said(turn["content"], values)
     if isinstance(turn.get("tool_calls"), list):
-        out["calls"] = [_call(call, values) for call in turn["tool_calls"] if isinstance(call, dict)]
+        out["calls"] = [_call_json(call, values) for call in turn["tool_calls"] if isinstance(call, dict)]
     return out
 
 

@@ -62,7 +62,7 @@ def group_block(group: Group, link: RunLink) -> Html:
                 left,
             ]
         )
-    items = (tag("li", _name(turn), *_lines(turn), tag("span", _runs(turn, link), class_="sub")) for turn in shown)
+    items = (tag("li", _name(turn), *_turn_lines(turn), tag("span", _runs(turn, link), class_="sub")) for turn in shown)
     return joined([heading, tag("p", group.note, class_="about"), tag("ul", *items, class_="warnings"), left])
 
 
@@ -73,14 +73,14 @@ def tools_table(tools: Sequence[LedgerTool]) -> Html:
     order = [ToolStatus.UNTOUCHED, ToolStatus.FAILED, ToolStatus.PARTLY, ToolStatus.SKIPPED, ToolStatus.PASSED]
     rows = sorted(tools, key=lambda tool: order.index(tool.status))[:TOOLS_SHOWN]
     heads = ("Tool", "Server", "Tests", "Strength", "Number")
-    table = plain_table("Tools", heads, map(_tool, rows), numbers=1, extra=1)
+    table = plain_table("Tools", heads, map(_tool_cells, rows), numbers=1, extra=1)
     left = len(tools) - len(rows)
     more = tag("p", f"{left:,} more tools are not shown.", class_="note") if left else None
     about = f"{tools_text(tools)}. The strength is that of the strongest test that passes."
     return joined([tag("p", about, class_="about"), table, more])
 
 
-def _tool(tool: LedgerTool) -> tuple[str, ...]:
+def _tool_cells(tool: LedgerTool) -> tuple[str, ...]:
     status = tag("span", tool.status.value, class_=f"badge {_STATUS_BADGES[tool.status]}")
     unlisted = tag("span", "not listed by the server", class_="sub") if tool.offered is False else None
     return (
@@ -124,7 +124,7 @@ def _name(turn: Turn) -> Html:
     return joined([tag("strong", name_text(turn.test)), None if tool is None else " ", tool])
 
 
-def _lines(turn: Turn) -> Iterator[Html]:
+def _turn_lines(turn: Turn) -> Iterator[Html]:
     for line in change_lines(turn):
         yield joined([" · ", worded(line)])
 
@@ -132,13 +132,13 @@ def _lines(turn: Turn) -> Iterator[Html]:
 def _runs(turn: Turn, link: RunLink) -> Html:
     """`fail 2026-01-02 03:04:05 → pass 2026-01-02 03:05:00`, each leading to its run."""
     sides = ((turn.before.value, turn.from_run), ("removed" if turn.after is None else turn.after.value, turn.to_run))
-    parts = [joined([word, " ", _run(run_id, link)]) for word, run_id in sides]
+    parts = [joined([word, " ", _run_link(run_id, link)]) for word, run_id in sides]
     if turn.restored_in is not None:
-        parts.append(joined(["restored ", _run(turn.restored_in, link)]))
+        parts.append(joined(["restored ", _run_link(turn.restored_in, link)]))
     return tag("span", joined(parts, " → "), class_="muted")
 
 
-def _run(run_id: str, link: RunLink) -> Html:
+def _run_link(run_id: str, link: RunLink) -> Html:
     text = moment_of(run_id)
     address = link(run_id)
     return tag("span", text) if address is None else tag("a", text, href=address)

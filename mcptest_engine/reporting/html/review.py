@@ -41,7 +41,7 @@ def block(record: RunRecord, slugs: Mapping[str, str], options: RenderOptions) -
     if not doubted and not hooks and not groups:
         return None
     items = [_hook(told) for told in hooks]
-    items += [_item(record, test, slugs[test.id], options) for test in doubted[:SHOWN]]
+    items += [_test_item(record, test, slugs[test.id], options) for test in doubted[:SHOWN]]
     more = len(doubted) - SHOWN
     left = tag("p", f"{counted(more, 'more test')} did not pass either; the table has them all.", class_="note")
     note = "Read these before you rely on the rest."
@@ -54,7 +54,7 @@ def _groups(record: RunRecord, slugs: Mapping[str, str]) -> Iterator[Html | None
     yield _group(
         "Weakened or replaced since an earlier run",
         overview.weakened_tests(record),
-        lambda turn: _line(turn.test, by_name.get(turn.test), turn.tool, overview.weakened_text(turn)),
+        lambda turn: _review_line(turn.test, by_name.get(turn.test), turn.tool, overview.weakened_text(turn)),
     )
     parts: tuple[tuple[str, tuple[TestResult, ...], Callable[[TestResult], str]], ...] = (
         ("Passed on an error", overview.passed_on_errors(record), _error_summary),
@@ -76,10 +76,10 @@ def _group(title: str, found: Sequence[object], line_of: Callable[[Any], Html]) 
 
 
 def _test_line(slugs: Mapping[str, str], told: Callable[[TestResult], str], test: TestResult) -> Html:
-    return _line(test.name, slugs[test.id], test.tool, told(test))
+    return _review_line(test.name, slugs[test.id], test.tool, told(test))
 
 
-def _line(name: str, slug: str | None, tool: str | None, text: str) -> Html:
+def _review_line(name: str, slug: str | None, tool: str | None, text: str) -> Html:
     shown = name_text(name) if slug is None else tag("a", name_text(name), href=f"#t-{slug}")
     called = None if tool is None else joined([" ", tag("code", name_text(tool))])
     return tag("li", shown, called, tag("span", worded(text), class_="sub"))
@@ -104,7 +104,7 @@ def _hook(told: hook_facts.FailedHook) -> Html:
     return tag("article", title, block_of("\n".join(told.lines)) if told.lines else None, class_="doubt fail")
 
 
-def _item(record: RunRecord, test: TestResult, slug: str, options: RenderOptions) -> Html:
+def _test_item(record: RunRecord, test: TestResult, slug: str, options: RenderOptions) -> Html:
     link = tag("a", name_text(test.name), href=f"#t-{slug}")
     failure = "" if test.failure is None else f" · {test.failure.kind.value} failure"
     called = f"{test.kind.value} · server {name_text(test.server)}{failure} · {facts.place(test)}"

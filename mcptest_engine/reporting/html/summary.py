@@ -40,7 +40,7 @@ def block(record: RunRecord, slugs: Mapping[str, str]) -> Html:
     """The answers side by side; those that want a look come first."""
     cells = (
         _suites(record),
-        _failed(record, slugs),
+        _failed_list(record, slugs),
         _doubtful(record, slugs),
         _undecided(record, slugs),
         _tested(record),
@@ -81,12 +81,12 @@ def _suites(record: RunRecord) -> Html | None:
     return _cell(title, tag("ul", *items), note, kind="fail" if failed or record.not_run else "pass")
 
 
-def _failed(record: RunRecord, slugs: Mapping[str, str]) -> Html:
+def _failed_list(record: RunRecord, slugs: Mapping[str, str]) -> Html:
     failed = facts.tests_with(record, Verdict.FAIL)
     if not failed:
         return _cell("Failed: 0", tag("p", "No test failed.", class_="muted"), kind="pass" if record.tests else "")
-    lines = (_line(test, slugs, facts.reasons(test)[0].text) for test in failed[:SHOWN])
-    return _cell(f"Failed: {len(failed):,}", _list(lines, len(failed)), kind="fail")
+    lines = (_summary_line(test, slugs, facts.reasons(test)[0].text) for test in failed[:SHOWN])
+    return _cell(f"Failed: {len(failed):,}", _line_list(lines, len(failed)), kind="fail")
 
 
 def _doubtful(record: RunRecord, slugs: Mapping[str, str]) -> Html | None:
@@ -94,7 +94,7 @@ def _doubtful(record: RunRecord, slugs: Mapping[str, str]) -> Html | None:
     found = list(_doubts(record, slugs))
     if not found:
         return None
-    return _cell(f"Passed, but look again: {len(found):,}", _list(found[:SHOWN], len(found)), kind="inconclusive")
+    return _cell(f"Passed, but look again: {len(found):,}", _line_list(found[:SHOWN], len(found)), kind="inconclusive")
 
 
 def _doubts(record: RunRecord, slugs: Mapping[str, str]) -> Iterator[_Line]:
@@ -102,11 +102,11 @@ def _doubts(record: RunRecord, slugs: Mapping[str, str]) -> Iterator[_Line]:
     for turn in overview.weakened_tests(record):
         yield _Line(by_name.get(turn.test, ""), turn.test, turn.tool, overview.weakened_text(turn))
     for test in overview.passed_on_errors(record):
-        yield _line(test, slugs, f"the server answered with an error: {overview.error_text(test)}")
+        yield _summary_line(test, slugs, f"the server answered with an error: {overview.error_text(test)}")
     for test in facts.weak_tests(record):
-        yield _line(test, slugs, facts.weak_text(test))
+        yield _summary_line(test, slugs, facts.weak_text(test))
     for test in facts.flaky_tests(record):
-        yield _line(test, slugs, facts.flaky_text(test))
+        yield _summary_line(test, slugs, facts.flaky_text(test))
 
 
 def doubts_by_test(record: RunRecord, slugs: Mapping[str, str]) -> dict[str, list[str]]:
@@ -121,17 +121,21 @@ def _undecided(record: RunRecord, slugs: Mapping[str, str]) -> Html | None:
     inconclusive, skipped = (facts.tests_with(record, verdict) for verdict in (Verdict.INCONCLUSIVE, Verdict.SKIP))
     if not inconclusive and not skipped:
         return None
-    lines = [_line(test, slugs, f"inconclusive: {facts.inconclusive_text(test)}") for test in inconclusive[:SHOWN]]
-    lines += [_line(test, slugs, f"skipped: {facts.remark(test) or 'no reason given'}") for test in skipped[:SHOWN]]
+    lines = [
+        _summary_line(test, slugs, f"inconclusive: {facts.inconclusive_text(test)}") for test in inconclusive[:SHOWN]
+    ]
+    lines += [
+        _summary_line(test, slugs, f"skipped: {facts.remark(test) or 'no reason given'}") for test in skipped[:SHOWN]
+    ]
     count = len(inconclusive) + len(skipped)
-    return _cell(f"Not decided: {count:,}", _list(lines[:SHOWN], count), kind="skip")
+    return _cell(f"Not decided: {count:,}", _line_list(lines[:SHOWN], count), kind="skip")
 
 
-def _line(test: TestResult, slugs: Mapping[str, str], text: str) -> _Line:
+def _summary_line(test: TestResult, slugs: Mapping[str, str], text: str) -> _Line:
     return _Line(slugs[test.id], test.name, test.tool, text)
 
 
-def _list(lines: Iterable[_Line], count: int) -> Html:
+def _line_list(lines: Iterable[_Line], count: int) -> Html:
     items = [
         tag(
             "li",

@@ -41,7 +41,7 @@ def block(record: RunRecord, slugs: Mapping[str, str]) -> Html:
     heads = [(key, word) for key, word in _HEADS if key in shown_keys]
     head = tag("tr", *(tag("th", word, scope="col", data_key=key, class_=_class(key)) for key, word in heads))
     shown = record.tests if len(record.tests) <= ROWS else ()
-    rows = (_row(test, slugs[test.id], shown_keys) for test in shown)
+    rows = (_test_row(test, slugs[test.id], shown_keys) for test in shown)
     caption = tag("caption", f"Every test of the run ({len(record.tests):,})", class_="hidden")
     body = tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="tests")
     scroll = tag("div", body, id="scroll", class_="scroll", tabindex="0", role="region", aria_label="All tests, table")
@@ -83,7 +83,7 @@ def _class(key: str) -> str:
     return f"c-{key} num" if key in {"took", "score"} else f"c-{key}"
 
 
-def _row(test: TestResult, slug: str, keys: set[str]) -> Html:
+def _test_row(test: TestResult, slug: str, keys: set[str]) -> Html:
     note, strength = note_of(test), facts.strength_text(test)
     where = " · ".join(filter(None, (name_text(test.tool or ""), strength)))
     told = [tag("span", f"{where} ", class_="where") if where else None, note or None]

@@ -38,7 +38,7 @@ def block(record: RunRecord, slugs: Mapping[str, str]) -> Html | None:
     if not spans:
         return None
     end = max(record.duration_ms, *(span.start + span.took for span in spans), 1.0)
-    shown = _rows(spans, end) if len(spans) <= ROWS else _lanes(spans, end)
+    shown = _timing_rows(spans, end) if len(spans) <= ROWS else _lanes(spans, end)
     return section("timing", "Timing", shown, note="From the start of the run to its end, in the order of starting.")
 
 
@@ -52,7 +52,7 @@ def _spans(record: RunRecord, slugs: Mapping[str, str]) -> Iterable[Span]:
         yield Span(hook.started_offset_ms, hook.duration_ms, "hook" if hook.passed else "fail", hook.called, None)
 
 
-def _rows(spans: Sequence[Span], end: float) -> Html:
+def _timing_rows(spans: Sequence[Span], end: float) -> Html:
     rows = (
         tag(
             "tr",
@@ -60,7 +60,7 @@ def _rows(spans: Sequence[Span], end: float) -> Html:
                 "th",
                 badge(span.kind) if span.kind != "hook" else tag("span", "hook", class_="kind"),
                 " ",
-                _named(span),
+                _span_name(span),
                 scope="row",
             ),
             tag("td", bar(span.start, span.took, span.kind, total=end), class_="track"),
@@ -76,7 +76,7 @@ def _rows(spans: Sequence[Span], end: float) -> Html:
     return tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="waterfall")
 
 
-def _named(span: Span) -> Html:
+def _span_name(span: Span) -> Html:
     return tag("a", span.name, href=f"#t-{span.slug}") if span.slug is not None else tag("span", span.name)
 
 

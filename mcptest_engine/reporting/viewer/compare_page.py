@@ -36,7 +36,7 @@ def compare_page(compared: RunComparison) -> Page:
     before, after = compared.before, compared.after
     places = _Places(before), _Places(after)
     swap = tag("a", "Swap the runs", href=compare_address(after.run_id, before.run_id))
-    runs = facts_list([("Before", _run(before)), ("After", _run(after))])
+    runs = facts_list([("Before", _run_cell(before)), ("After", _run_cell(after))])
     notes = (
         tag("ul", *(tag("li", worded(note)) for note in compared.notes), class_="warnings") if compared.notes else None
     )
@@ -76,7 +76,7 @@ def _select(label: str, name: str, options: Sequence[tuple[str, str]], chosen: i
     return tag("label", label, " ", tag("select", *shown, name=name))
 
 
-def _run(record: RunRecord) -> Html:
+def _run_cell(record: RunRecord) -> Html:
     link = tag("a", f"{name_text(record.suite.name)}, {moment(record.started_at)}", href=run_address(record.run_id))
     told = f" {facts.counts_text(record)} in {facts.duration_text(record.duration_ms)}"
     return joined([badge(record.verdict), " ", link, tag("span", told, class_="sub")])

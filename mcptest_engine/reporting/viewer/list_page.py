@@ -152,7 +152,7 @@ def _runs(rows: Sequence[RunRow], suites: Mapping[str, Sequence[RunRow]], wanted
         "table",
         tag("caption", "Runs, the newest first", class_="hidden"),
         tag("thead", tag("tr", *head)),
-        tag("tbody", *(_row(row) for row in shown)),
+        tag("tbody", *(_run_row(row) for row in shown)),
         class_="runs",
     )
     compare = tag("p", tag("button", "Compare two runs", type="submit", id="compare"), class_="controls compare-bar")
@@ -185,7 +185,7 @@ def _select(label: str, name: str, options: Sequence[tuple[str, str]], chosen: s
     return tag("label", label, " ", tag("select", *shown, name=name, id=f"filter-{name}"))
 
 
-def _row(row: RunRow) -> Html:
+def _run_row(row: RunRow) -> Html:
     link = run_address(row.run_id)
     if row.damaged:
         told = tag("span", f"{row.run_id}.json, {row.size:,} bytes", class_="sub")

@@ -140,7 +140,9 @@ class RunIndex:
                 stamp = _stamp(path)
                 if stamp is not None:
                     known = self._rows.get(path.stem)
-                    found[path.stem] = known if known is not None and known[0] == stamp else (stamp, _row(path, stamp))
+                    found[path.stem] = (
+                        known if known is not None and known[0] == stamp else (stamp, _read_row(path, stamp))
+                    )
             self._rows = found
             return tuple(row for _, row in found.values())
 
@@ -276,7 +278,7 @@ def _newest(names: list[str]) -> tuple[int, str]:
     return len(names), max(names, default="")
 
 
-def _row(path: Path, stamp: Stamp) -> RunRow:
+def _read_row(path: Path, stamp: Stamp) -> RunRow:
     run_id = path.stem
     about: dict[str, Any] = {"run_id": run_id, "at": ulid_seconds(run_id), "size": stamp[1]}
     head = head_of(path, "tests") or {}
@@ -289,25 +291,29 @@ def _row(path: Path, stamp: Stamp) -> RunRow:
     source, shard, subset = (_mapping(head.get(key)) for key in ("source", "shard", "subset"))
     return RunRow(
         **about,
-        suite=_text(suite.get("name")) or "(no name)",
-        path=_text(suite.get("path")),
-        sha256=_text(suite.get("sha256")),
+        suite=_short_text(suite.get("name")) or "(no name)",
+        path=_short_text(suite.get("path")),
+        sha256=_short_text(suite.get("sha256")),
         flags=json.dumps(head.get("flags", []))[:_TEXT],
         verdict=str(verdict),
-        mode=_text(head.get("mode")),
+        mode=_short_text(head.get("mode")),
         who=_who(head.get("requested_by")),
-        branch=_text(source.get("branch")),
-        commit=_text(source.get("commit")),
+        branch=_short_text(source.get("branch")),
+        commit=_short_text(source.get("commit")),
         dirty=source.get("dirty") is True,
-        started_at=_text(head.get("started_at")),
-        duration_ms=_number(head.get("duration_ms")),
+        started_at=_short_text(head.get("started_at")),
+        duration_ms=_number_or_zero(head.get("duration_ms")),
         interrupted=head.get("interrupted") is True,
-        shard=f"{_number(shard['index']):.0f}/{_number(shard.get('count')):.0f}" if "index" in shard else "",
-        session=_text(_mapping(head.get("requested_by")).get("session")),
-        lineage=_text(_mapping(head.get("requested_by")).get("lineage")),
+        shard=f"{_number_or_zero(shard['index']):.0f}/{_number_or_zero(shard.get('count')):.0f}"
+        if "index" in shard
+        else "",
+        session=_short_text(_mapping(head.get("requested_by")).get("session")),
+        lineage=_short_text(_mapping(head.get("requested_by")).get("lineage")),
         doubtful=count_to_review(head.get("ledger"), run_id),
-        subset=f"{_number(subset.get('taken')):.0f} of {_number(subset.get('declared')):.0f}" if subset else "",
-        totals=Totals(**{name: int(_number(totals.get(name))) for name in Totals.__slots__}),
+        subset=f"{_number_or_zero(subset.get('taken')):.0f} of {_number_or_zero(subset.get('declared')):.0f}"
+        if subset
+        else "",
+        totals=Totals(**{name: int(_number_or_zero(totals.get(name))) for name in Totals.__slots__}),
     )
 
 
@@ -316,8 +322,8 @@ def _who(asked: object) -> str:
     if not isinstance(asked, dict):
         return ""
     client = _mapping(asked.get("client"))
-    named = " ".join(filter(None, (_text(client.get(key)) for key in ("name", "version"))))
-    return named or _text(asked.get("via")) or "an agent"
+    named = " ".join(filter(None, (_short_text(client.get(key)) for key in ("name", "version"))))
+    return named or _short_text(asked.get("via")) or "an agent"
 
 
 def _past_tests(record: Mapping[str, object]) -> tuple[PastTest, ...]:
@@ -325,17 +331,17 @@ def _past_tests(record: Mapping[str, object]) -> tuple[PastTest, ...]:
     for test in tests if isinstance(tests, list) else ():
         if not isinstance(test, dict):
             continue
-        name = _text(test.get("name"), 2_000)
+        name = _short_text(test.get("name"), 2_000)
         found.append(
             PastTest(
-                id=_text(test.get("id"), 4_000),
+                id=_short_text(test.get("id"), 4_000),
                 name=name,
                 slug=slugs.take(name),
-                verdict=_text(test.get("verdict")),
-                duration_ms=_number(test.get("duration_ms")),
+                verdict=_short_text(test.get("verdict")),
+                duration_ms=_number_or_zero(test.get("duration_ms")),
                 flaky=test.get("flaky") is True,
                 cached=test.get("cached") is True,
-                message=_text(test.get("message"), _MESSAGE),
+                message=_short_text(test.get("message"), _MESSAGE),
             )
         )
     return tuple(found)
@@ -345,10 +351,10 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _text(value: object, most: int = _TEXT) -> str:
+def _short_text(value: object, most: int = _TEXT) -> str:
     return value[:most] if isinstance(value, str) else ""
 
 
-def _number(value: object) -> float:
+def _number_or_zero(value: object) -> float:
     """Counts and times are what others wrote: JSON allows 1e999 too."""
     return float(value) if isinstance(value, (int, float)) and 0 <= value < 1e15 else 0.0

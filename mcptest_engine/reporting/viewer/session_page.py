@@ -84,7 +84,7 @@ def session_page(rows: Sequence[RunRow], suites: Mapping[str, Sequence[RunRow]],
         title,
         tag("h1", title),
         about,
-        _changed(turns),
+        _changes_cell(turns),
         tools_section(merged_tools(ledgers.values())),
         _others(turns),
         *(_timeline(at, own) for at, own in enumerate(suites.values())),
@@ -113,7 +113,7 @@ def _headline(turns: Sequence[Turn]) -> Html:
     return tag("span", f"{counted(count, 'test')} to review", class_="badge fail") if count else badge("pass")
 
 
-def _changed(turns: Sequence[Turn]) -> Html:
+def _changes_cell(turns: Sequence[Turn]) -> Html:
     groups = [group for group in groups_of(turns) if group.needs_review]
     title = "Review first"
     if not groups:

@@ -37,8 +37,8 @@ def suite_page(rows: Sequence[RunRow], histories: Histories, ledger: Ledger, *, 
         title,
         ledger_section(ledger),
         _plots(rows, [known.get(row.run_id) for row in rows]),
-        _tests("flaky", "Flaky tests", flaky, _FLAKY) if flaky else None,
-        _tests("tests", "Tests", tests, None) if tests else None,
+        _tests_section("flaky", "Flaky tests", flaky, _FLAKY) if flaky else None,
+        _tests_section("tests", "Tests", tests, None) if tests else None,
         tools_section(ledger.tools),
         live=True,
     )
@@ -59,7 +59,7 @@ def test_page(trend: TestTrend) -> Page:
     durations = plot(
         "Duration",
         [Series("duration", "plain", took, marks)],
-        names=[_named(row) for row in rows],
+        names=[_run_link(row) for row in rows],
         told=facts.duration_text,
     )
     suite = address("/suites", suite=rows[-1].key)
@@ -88,7 +88,7 @@ def _about(newest: RunRow, shown: int, kept: int) -> Html:
 
 
 def _plots(rows: Sequence[RunRow], tests: Sequence[tuple[PastTest, ...] | None]) -> Html:
-    names = [_named(row) for row in rows]
+    names = [_run_link(row) for row in rows]
     marks = [row.status for row in rows]
     taken = [None if found is None else times(found) for found in tests]
     half, most = ([None if found is None else percentile(found, share) for found in taken] for share in (50, 95))
@@ -105,11 +105,11 @@ def _plots(rows: Sequence[RunRow], tests: Sequence[tuple[PastTest, ...] | None])
     return section("trends", "Trends", tag("div", *figures, class_="figures"))
 
 
-def _named(row: RunRow) -> Html:
+def _run_link(row: RunRow) -> Html:
     return tag("a", moment(row.started_at) or row.run_id, href=run_address(row.run_id))
 
 
-def _tests(anchor: str, title: str, trends: Sequence[TestTrend], note: str | None) -> Html:
+def _tests_section(anchor: str, title: str, trends: Sequence[TestTrend], note: str | None) -> Html:
     rows = [_test_row(trend) for trend in trends[:TESTS_SHOWN]]
     more = len(trends) - len(rows)
     left = tag("p", f"{more:,} more tests are not shown.", class_="note") if more else None

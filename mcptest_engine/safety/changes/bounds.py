@@ -28,7 +28,9 @@ def bound_changes(old: Mapping[str, object], new: Mapping[str, object], path: st
                 yield _unknown(path, inclusive)
             continue
         before, after = (_tightest(schema.get(inclusive), schema.get(exclusive), is_least) for schema in (old, new))
-        if old.get("type") == new.get("type") == "integer" and _whole(before, is_least) == _whole(after, is_least):
+        if old.get("type") == new.get("type") == "integer" and _whole_number(before, is_least) == _whole_number(
+            after, is_least
+        ):
             continue
         yield from _compared(inclusive, before, after, path, is_least)
     yield from _multiple(old.get("multipleOf"), new.get("multipleOf"), path)
@@ -53,7 +55,7 @@ def _tightest(inclusive: Any, exclusive: Any, is_least: bool) -> tuple[Any, int]
     return max(found, key=lambda one: (one[0] if is_least else -one[0], one[1]))
 
 
-def _whole(limit: tuple[Any, int] | None, is_least: bool) -> int | None:
+def _whole_number(limit: tuple[Any, int] | None, is_least: bool) -> int | None:
     """The outermost whole number that a limit allows; None without a limit, and where it is no finite number."""
     if limit is None or not math.isfinite(limit[0]):
         return None
@@ -67,7 +69,7 @@ def _compared(
 ) -> Iterator[SchemaChange]:
     if before == after:
         return
-    told = f"`{keyword}` {_shown(before)} became {_shown(after)}"
+    told = f"`{keyword}` {_limit_text(before)} became {_limit_text(after)}"
     if after is None:
         tightened = False
     elif before is None:
@@ -79,7 +81,7 @@ def _compared(
     yield SchemaChange(path, keyword, effect, told, before and before[0], after and after[0])
 
 
-def _shown(limit: tuple[object, int] | None) -> str:
+def _limit_text(limit: tuple[object, int] | None) -> str:
     return "(none)" if limit is None else f"{limit[0]}{' (exclusive)' if limit[1] else ''}"
 
 

@@ -63,8 +63,8 @@ def catalog_changes(
         pairs: list[tuple[str | None, Surface, Surface]] = [(None, next(iter(old.values())), next(iter(new.values())))]
     else:
         pairs = [(name, old[name], new[name]) for name in old if name in new]
-        changes += [_server(name, Impact.BREAKING, "was removed") for name in old if name not in new]
-        changes += [_server(name, Impact.COMPATIBLE, "is new") for name in new if name not in old]
+        changes += [_server_change(name, Impact.BREAKING, "was removed") for name in old if name not in new]
+        changes += [_server_change(name, Impact.COMPATIBLE, "is new") for name in new if name not in old]
         warnings += [finding for name in new if name not in old for finding in description_warnings(new[name].tools)]
     for name, before, after in pairs:
         changes += _surface(before, after, name, sections)
@@ -73,13 +73,13 @@ def catalog_changes(
     return Compared(tuple(sorted(changes, key=lambda change: order.index(change.impact))), tuple(warnings))
 
 
-def _server(name: str | None, impact: Impact, message: str) -> Change:
+def _server_change(name: str | None, impact: Impact, message: str) -> Change:
     return Change(kind="server", name=str(name), impact=impact, message=message)
 
 
 def _surface(old: Surface, new: Surface, server: str | None, sections: frozenset[str]) -> Iterator[Change]:
     lists = (
-        ("tools", "tool", "name", old.tools, new.tools, _tool),
+        ("tools", "tool", "name", old.tools, new.tools, _tool_changes),
         ("prompts", "prompt", "name", old.prompts, new.prompts, _prompt),
         ("resources", "resource", "uri", old.resources, new.resources, _resource),
         ("resourceTemplates", "resource template", "uriTemplate", old.templates, new.templates, _resource),
@@ -114,7 +114,7 @@ def _surface(old: Surface, new: Surface, server: str | None, sections: frozenset
 _Told = tuple[Impact, str, str, str]
 
 
-def _tool(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Told]:
+def _tool_changes(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Told]:
     yield from _schema(
         "inputSchema", schema_changes(old.get("inputSchema", {}), new.get("inputSchema", {})), _OF_ARGUMENTS
     )

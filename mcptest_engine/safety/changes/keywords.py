@@ -51,18 +51,20 @@ def values_change(old: Schema, new: Schema, path: str) -> Iterator[SchemaChange]
     if before is None or after is None:
         effect = Effect.NARROWED if before is None else Effect.WIDENED
         told = (
-            f"is one of {_shown(after)} now" if after is not None else f"no longer needs to be one of {_shown(before)}"
+            f"is one of {_values_text(after)} now"
+            if after is not None
+            else f"no longer needs to be one of {_values_text(before)}"
         )
         yield SchemaChange(path, "enum", effect, told, before and list(before), after and list(after))
         return
     gone, added = [text for text in before if text not in after], [text for text in after if text not in before]
     if gone:
-        yield SchemaChange(path, "enum", Effect.NARROWED, f"no longer allows {_shown(gone)}", gone, None)
+        yield SchemaChange(path, "enum", Effect.NARROWED, f"no longer allows {_values_text(gone)}", gone, None)
     if added:
-        yield SchemaChange(path, "enum", Effect.WIDENED, f"also allows {_shown(added)}", None, added)
+        yield SchemaChange(path, "enum", Effect.WIDENED, f"also allows {_values_text(added)}", None, added)
 
 
-def _shown(values: Iterable[str] | None) -> str:
+def _values_text(values: Iterable[str] | None) -> str:
     told = list(values or ())
     more = f" and {len(told) - 5} more" if len(told) > 5 else ""
     return ", ".join(f"`{one_line(text, 60)}`" for text in told[:5]) + more

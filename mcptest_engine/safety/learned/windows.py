@@ -236,10 +236,10 @@ def _of_tool(name: str, own: str, listed: bool) -> tuple[str, ...]:
         meaning.append("NAMED")
     if classify_name(name) is not ToolClass.READ_ONLY_PRESUMED:
         meaning.append("RISK")
-    if _parts(name) & _parts(own):
+    if _name_parts(name) & _name_parts(own):
         meaning.append("KIN")
     return tuple(meaning)
 
 
-def _parts(name: str) -> frozenset[str]:
+def _name_parts(name: str) -> frozenset[str]:
     return frozenset(part.rstrip("s") for part in re.split(r"[_\W]", name) if len(part) > 3)
