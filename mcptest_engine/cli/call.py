@@ -39,13 +39,13 @@ def command(ctx: click.Context, /, tool: str, arguments: str, form: str, **flags
     given = take_arguments(arguments)
     spec = target_spec(flags)
 
-    async def ask(session: Session) -> tuple[Mapping[str, Any], str | None]:
+    async def call_tool(session: Session) -> tuple[Mapping[str, Any], str | None]:
         params, seconds = {"name": tool, "arguments": given}, flags["timeout_seconds"]
         exchange = await session.request("tools/call", params, timeout_seconds=seconds)
         declared = None if exchange.answer.get("error") is not None else await _output_schema(session, tool, seconds)
         return exchange.answer, find_fault(session, "tools/call", exchange.answer, declared, spec.redact_known)
 
-    answer, fault = with_session(spec, ask)
+    answer, fault = with_session(spec, call_tool)
     result, error = answer.get("result"), answer.get("error")
     if form == "json":
         sys.stdout.write(json_text(result if error is None else {"error": error}))

@@ -94,7 +94,7 @@ def capabilities(form: str, output: str | None, **flags: object) -> None:
       mcptest capabilities --command "python server.py" --format json
     """
 
-    async def ask(session: Session) -> dict[str, Any]:
+    async def list_items(session: Session) -> dict[str, Any]:
         return {
             "serverInfo": session.server_info,
             "protocolVersion": session.protocol_version,
@@ -102,7 +102,7 @@ def capabilities(form: str, output: str | None, **flags: object) -> None:
             "instructions": session.instructions,
         }
 
-    found = with_session(target_spec(flags), ask)
+    found = with_session(target_spec(flags), list_items)
     info = found["serverInfo"] or {}
     rows = [("server", " ".join(str(info[key]) for key in ("name", "version") if key in info))]
     rows += [("protocol", found["protocolVersion"])]
@@ -116,7 +116,7 @@ def _listed(flags: Mapping[str, Any], *kinds: str) -> dict[str, Any]:
     """Each list by the member name that the protocol gives it; one that the server does not offer is empty."""
     spec = target_spec(flags)
 
-    async def ask(session: Session) -> dict[str, Any]:
+    async def list_items(session: Session) -> dict[str, Any]:
         from mcptest_engine.servers.catalog import list_all
 
         names = {"resources/templates": "resourceTemplates"}
@@ -127,7 +127,7 @@ def _listed(flags: Mapping[str, Any], *kinds: str) -> dict[str, Any]:
             for kind in kinds
         }
 
-    return with_session(spec, ask)
+    return with_session(spec, list_items)
 
 
 def _print(found: Mapping[str, object], form: str, output: str | None, rows: Sequence[tuple[str, object]]) -> None:

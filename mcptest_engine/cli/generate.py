@@ -77,7 +77,7 @@ def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Which tools are covered."""
+    """Add the options that select the tools to cover."""
     options = (
         click.option("--tools", metavar="A,B", help="Only these tools, and no resources or prompts."),
         click.option("--all", "everything", is_flag=True, help="All tools at once. By default, 25 at a time."),
@@ -265,12 +265,12 @@ def _learnt(saved: str | None, flags: dict[str, Any]) -> tuple[Catalog, Target, 
     spec = target_spec(flags)
     target, notes, _ = declared_target(flags, optional_secrets=optional)
 
-    async def ask(session: Session) -> Catalog:
+    async def read_lists(session: Session) -> Catalog:
         from mcptest_engine.servers.catalog import read_catalog
 
         return await read_catalog(session, timeout_seconds=flags["timeout_seconds"])
 
-    return with_session(spec, ask), target, notes, spec.redact
+    return with_session(spec, read_lists), target, notes, spec.redact
 
 
 def _saved(path: str) -> Catalog:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def policy_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`--max-calls`, `--concurrency`, `--call-delay`, `--execute-destructive`."""
+    """Add `--max-calls`, `--concurrency`, `--call-delay` and `--execute-destructive` to a command."""
     options = (
         click.option("--max-calls", type=click.IntRange(min=0), metavar="N", help="Make at most N tool calls."),
         click.option(

@@ -135,7 +135,7 @@ def _proposed(
 ) -> tuple[Proposed, Sequence[Finding]]:
     spec = target_spec(flags)
 
-    async def ask(session: Session) -> tuple[Proposed, Sequence[Finding]]:
+    async def propose_from(session: Session) -> tuple[Proposed, Sequence[Finding]]:
         from mcptest_engine.authoring.propose import propose
         from mcptest_engine.safety.poisoning import description_warnings
         from mcptest_engine.servers.gate import Gate
@@ -154,7 +154,7 @@ def _proposed(
         )
         return proposed, warnings
 
-    return with_session(spec, ask)
+    return with_session(spec, propose_from)
 
 
 def _print_json(proposed: Proposed, block: str, notes: Sequence[str], warnings: Sequence[Finding]) -> None:

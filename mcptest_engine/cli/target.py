@@ -309,12 +309,12 @@ def listed_surface(flags: Mapping[str, Any]) -> Listed:
 
     spec = target_spec(flags)
 
-    async def ask(session: Session) -> Catalog:
+    async def read_lists(session: Session) -> Catalog:
         from mcptest_engine.servers.catalog import read_catalog
 
         return await read_catalog(session, timeout_seconds=flags["timeout_seconds"])
 
-    catalog = with_session(spec, ask)
+    catalog = with_session(spec, read_lists)
     for what, why in catalog.errors.items():
         sys.stderr.write(f"warning: {what} could not be listed: {one_line(spec.redact(why), 300)}\n")
     surface = Surface(

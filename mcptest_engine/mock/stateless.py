@@ -98,7 +98,7 @@ def stamped(method: str, result: Mapping[str, object], manifest: Manifest) -> di
 
 
 def discovered(manifest: Manifest, capabilities: Mapping[str, object]) -> dict[str, Any]:
-    """The result of `server/discover`."""
+    """The result of `server/discover`: revisions, capabilities and instructions."""
     told = {} if manifest.instructions is None else {"instructions": manifest.instructions}
     return {"supportedVersions": list(STATELESS_VERSIONS), "capabilities": capabilities, **told}
 

@@ -44,7 +44,7 @@ class GraphFailure(NamedTuple):
 
 
 def line_of(test: TestResult, ink: Ink = _PLAIN) -> str:
-    """`composition [PASS] NAME [CASE]`."""
+    """The headline of a composition: `composition [PASS] NAME [CASE]`."""
     return f"composition [{word_of(test.verdict, ink)}] {one_line(test.name)}"
 
 
@@ -78,7 +78,7 @@ def spending_text(spending: Spending | None) -> str:
 
 
 def tokens_text(tokens: int, cost: float | None) -> str:
-    """`4,200 tokens, $0.0123`."""
+    """What models cost, as text: `4,200 tokens, $0.0123`."""
     return f"{tokens:,} tokens, {'cost unknown' if cost is None else facts.cost_text(cost)}"
 
 

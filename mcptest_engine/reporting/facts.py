@@ -127,7 +127,7 @@ class Repeated(NamedTuple):
 
     @property
     def text(self) -> str:
-        """`6 of 9 passed`."""
+        """The counts as text: `6 of 9 passed`."""
         return f"{self.passed} of {self.runs} passed"
 
 

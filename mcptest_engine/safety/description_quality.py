@@ -128,7 +128,7 @@ class ToolQuality:
         return round(sum(self.scores.values()) / len(HEURISTICS), 3)
 
     def to_json(self) -> dict[str, Any]:
-        """{name, score, heuristics}."""
+        """The assessment as JSON: {name, score, heuristics}."""
         return {"name": self.tool, "score": self.score, "heuristics": dict(self.scores)}
 
 

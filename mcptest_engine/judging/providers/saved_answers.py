@@ -76,7 +76,7 @@ class Recording:
         self._chosen["judge" if judging else "test"] = model
 
     def put(self, request: ModelRequest, reply: ModelReply) -> None:
-        """Save an exchange."""
+        """Add a request and its reply to the recording."""
         answer = answer_document(reply)
         answer.pop("thinking", None)  # for its provider alone, which is not asked when this is replayed
         asked = request_document(request)

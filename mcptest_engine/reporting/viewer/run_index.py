@@ -133,7 +133,7 @@ class RunIndex:
         self._remembered = 0
 
     def rows(self) -> tuple[RunRow, ...]:
-        """Every run, newest first."""
+        """All saved runs, the newest first."""
         with self._lock:
             found: dict[str, tuple[Stamp, RunRow]] = {}
             for path in self.workspace.runs():

@@ -103,7 +103,7 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals to `_serve`."""
+        """Install no signal handlers: `_serve` has its own."""
         yield
 
 

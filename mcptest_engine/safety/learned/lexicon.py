@@ -23,7 +23,7 @@ class Lexicon(NamedTuple):
 
 @lru_cache(maxsize=1)
 def lexicon() -> Lexicon:
-    """All entries of `lexicon.txt`."""
+    """The words and pairs of words of `lexicon.txt`, with the concepts that they stand for."""
     text = resources.files(__package__).joinpath("lexicon.txt").read_text(encoding="utf-8")
     words: dict[str, list[str]] = {}
     for line in text.splitlines():
