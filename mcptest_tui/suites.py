@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine import __version__
+from mcptest_engine.core.environment import PACKAGE
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.shipped import PACKAGE
 from mcptest_engine.running.documents import Document, watched_by
 from mcptest_engine.running.watch import state_of
 from mcptest_engine.workspace.files import make_directory, read_file

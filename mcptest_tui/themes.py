@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
+from mcptest_engine.core.environment import shipped
 from mcptest_engine.core.errors import McptestError, did_you_mean
-from mcptest_engine.core.shipped import shipped
 from mcptest_engine.workspace.files import read_file
 from mcptest_tui.places import user_themes_dir
 

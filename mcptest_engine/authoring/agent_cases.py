@@ -1,4 +1,4 @@
-"""What the two kinds of `agents:` suites have in common: one case a tool, its prompt, and what a model is not to be told.
+"""What the two kinds of `agents:` suites have in common: one case for each tool, its prompt, and what a model must not know.
 
 The surprising thing is what is left out of a prompt: a tool's description is the server's text and is aimed at models, so of
 one that raises a warning no word is repeated.
@@ -181,7 +181,7 @@ def purpose(tool: Mapping[str, object], finding: Finding | None) -> str | None:
 
 
 def arguments_text(arguments: Mapping[str, object]) -> str:
-    """`city: London, limit: 1`: what a person would say that wants just these."""
+    """The arguments as a person would write them in a prompt: `city: London, limit: 1`."""
     return ", ".join(f"{one_line(name, 60)}: {_value_text(value)}" for name, value in arguments.items())
 
 

@@ -99,7 +99,7 @@ def _matcher_line(matcher: object) -> str:
 
 
 def _apart(old: Sequence[object], new: Sequence[object]) -> Iterator[Any]:
-    """The old rows; of a set that is gone the rows in it, where one of them is left, so that the loss is told exactly."""
+    """The old rows. A set that is gone gives its rows if one of them is left, so that the exact loss is reported."""
     for row in old:
         inner = row.get(ASSERT_SET) if isinstance(row, dict) else None
         rows = inner.get(ASSERTIONS) if isinstance(inner, dict) else None

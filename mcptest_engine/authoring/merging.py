@@ -163,7 +163,7 @@ def _covers(kept: Any, new: Mapping[str, Any]) -> bool:
 def _budgets(
     written: Mapping[str, Any], wanted: Mapping[str, Any], observed: Sequence[Exchange]
 ) -> tuple[dict[str, Any], list[str]]:
-    """A budget that the calls kept stays, however wide it is: it is the author's."""
+    """A budget that no call exceeded stays, however wide it is: the author chose it."""
     from mcptest_engine.judging.budgets import response_tokens
 
     spent = {

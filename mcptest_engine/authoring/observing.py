@@ -51,7 +51,7 @@ class Leaf:
 
 @dataclass(slots=True, kw_only=True)
 class Compared:
-    """`stable` are the leaves an exact value may be asserted of, best first; all others are told by their paths.
+    """`stable` are the leaves an exact value may be asserted of, best first; of all others only the paths are given.
 
     `volatile` differ, `changing` are equal but look like a time or a random id, `lengths` are arrays of different length.
     """
@@ -74,11 +74,11 @@ class Secrets:
         self._known, self._patterns = redact, Redactor()
 
     def redact(self, text: str) -> str:
-        """`text` without secrets."""
+        """The text with each secret replaced by a mask."""
         return self._patterns.redact_text(self._known(text))
 
     def holds(self, text: str) -> bool:
-        """Whether there is one in `text`."""
+        """Whether there is a secret in `text`."""
         return self.redact(text) != text
 
     def under(self, name: str, value: object) -> bool:
@@ -259,7 +259,7 @@ def _order(path: Path) -> tuple[tuple[int, int, str], ...]:
 
 
 def _path_text(path: Path, secrets: Secrets) -> str:
-    """A path as it is told; one that nobody could use is cut off."""
+    """A path as it is shown; a very long one is cut."""
     target = secrets.redact(render(path))
     return target if len(target) <= LONGEST_TARGET else target[:LONGEST_TARGET] + "…"
 

@@ -318,16 +318,15 @@ class _Proposal:
             target = f"result.{name}"
             seen = [one[name] for one in self._results if name in one]
             if len(seen) == len(self._results):
-                schema = widened(schema_of(seen, may_name=self._may_name), self._declared.get(name))
+                schema = widened(
+                    schema_of(seen, may_name=lambda key: not self._secrets.holds(key)), self._declared.get(name)
+                )
                 found.append(_assertion(target, {"schema": schema}, f"observed structure of {target}"))
             elif seen:
                 self._note(f"`{target}` came with one of the two calls only")
             elif name == "content":
                 self._note("the result has no `content`, which the protocol requires")
         return found
-
-    def _may_name(self, name: str) -> bool:
-        return not self._secrets.holds(name)
 
     def _exact(self) -> list[dict[str, Any]]:
         compared = self._compared

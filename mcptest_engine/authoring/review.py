@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring import review_memory as memory
 from mcptest_engine.authoring.review_edits import AcceptedItem, edited
-from mcptest_engine.authoring.review_items import Choice, RefusedItem, Reviewed, ReviewItem, Undone, WrittenFile
+from mcptest_engine.authoring.review_items import Choice, FileChange, RefusedItem, Reviewed, ReviewItem, Undone
 from mcptest_engine.authoring.review_sources import Sources, path_of, proposal_id
 from mcptest_engine.authoring.review_texts import SuiteText, Unreadable
 from mcptest_engine.core.errors import McptestError, UsageError
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Choice",
+    "FileChange",
     "RefusedItem",
     "ReviewItem",
     "Reviewed",
     "Undone",
     "Waiting",
-    "WrittenFile",
     "changed_lines",
     "decide",
     "look",
@@ -126,9 +126,9 @@ def undo(workspace: Workspace, reviewed: Reviewed | None = None) -> Undone:
     return Undone(restored=tuple(_relative(workspace, file.path) for file in last.written))
 
 
-def _put_back(files: Sequence[WrittenFile]) -> None:
+def _put_back(files: Sequence[FileChange]) -> None:
     """Every file as it was before it was written, or none of them. Raises: OSError."""
-    done: list[WrittenFile] = []
+    done: list[FileChange] = []
     try:
         for file in files:
             _put(Path(file.path), file.before)
@@ -157,7 +157,7 @@ class _Deciding:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._written: list[WrittenFile] = []
+        self._written: list[FileChange] = []
         self._accepted: list[ReviewItem] = []
         self._rejected: list[ReviewItem] = []
         self._refused: list[RefusedItem] = []
@@ -205,7 +205,7 @@ class _Deciding:
             self._edit_snapshot_file(self._workspace.root / origin, chosen)
 
     def reject(self, items: Sequence[ReviewItem]) -> None:
-        """Drop proposals, and remember the changes of failed tests that nobody wants. Raises: OSError."""
+        """Drop rejected proposals, and remember rejected changes of failed tests. Raises: OSError."""
         memory.remember_rejected(self._workspace, [item.id for item in items if item.source in _REMEMBERED])
         self._forgotten += [{"rejected": item.id} for item in items if item.source in _REMEMBERED]
         self._forget(items)
@@ -252,12 +252,12 @@ class _Deciding:
         rejected: Sequence[ReviewItem] = (),
     ) -> bool:
         """Write the files of some items; when one of them cannot be, those before it are put back and the items refused."""
-        done: list[WrittenFile] = []
+        done: list[FileChange] = []
         for path, (before, after) in files.items():
             try:
                 if before != after:
                     _put(path, after)
-                    done.append(WrittenFile(path=os.path.realpath(path), before=before, after=after))
+                    done.append(FileChange(path=os.path.realpath(path), before=before, after=after))
             except OSError as wrong:
                 for file in done:
                     with suppress(OSError):
@@ -274,7 +274,7 @@ class _Deciding:
         self._refused += [RefusedItem(item=item, reason=reason) for item in items]
 
     def _forget(self, items: Iterable[ReviewItem]) -> None:
-        """The stored proposals behind these items, each kept in case that it is taken back. Raises: OSError."""
+        """The stored proposals of these items, so that undo can restore them. Raises: OSError."""
         ids = {item.id for item in items if item.source not in ("run", "snapshot")}
         for stored in read_proposals(self._workspace) if ids else ():
             if proposal_id(stored) in ids:
@@ -307,7 +307,7 @@ def _snapshot_value(item: ReviewItem, fragment: str) -> Any:
 
 
 def _put(path: Path, data: bytes | None) -> None:
-    """Raises: OSError."""
+    """Write a file, or remove it where `data` is None. Raises: OSError."""
     if data is None:
         remove_file(path)
     else:

@@ -242,7 +242,7 @@ def _one_by_one(
 
 
 def _place_of(text: SuiteText, wanted: AcceptedItem) -> _Place:
-    """Raises: _Refused, EditRefused, Unwritable."""
+    """Where the item's change goes in the suite. Raises: _Refused, EditRefused, Unwritable."""
     item = wanted.item
     if item.block not in BLOCKS:
         raise _Refused("it does not say which block of the suite it is about")
@@ -314,7 +314,7 @@ def _value_of(fragment: str, piece: Piece) -> Any:
 
 
 def _appended(text: SuiteText, wanted: AcceptedItem) -> SuiteText:
-    """Raises: EditRefused, Unwritable, _Refused."""
+    """The suite with the item's test at the end of its block. Raises: EditRefused, Unwritable, _Refused."""
     item = wanted.item
     if item.block not in BLOCKS:
         raise _Refused(f"`{item.block}` is not a block of tests")
@@ -337,7 +337,7 @@ def _read(fragment: str) -> Any:
 
 
 def _text(before: SuiteText, text: str) -> SuiteText:
-    """Raises: Unreadable, EditRefused."""
+    """The same file with another text. Raises: Unreadable, EditRefused."""
     try:
         return SuiteText(before.path, (before.bom + text).encode("utf-8"))
     except UnicodeEncodeError:

@@ -102,7 +102,7 @@ class ReviewItem:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ReviewItem:
-        """The item that `to_json` told. Raises: KeyError, TypeError."""
+        """The item that `to_json` encoded. Raises: KeyError, TypeError."""
         told = {field.name: data[field.name] for field in fields(cls) if field.name in data}
         for name in ("left_out", "notes", "tests", "path", "arguments"):
             told[name] = tuple(told.get(name, ()))
@@ -110,7 +110,7 @@ class ReviewItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenFile:
+class FileChange:
     """One file that was written: `path` is absolute; `before` is None for a new one, `after` for one that was removed."""
 
     path: str
@@ -130,7 +130,7 @@ class RefusedItem:
 class Reviewed:
     """What came of decisions. `accepted` are written; `forgotten` is what was dropped with them, for `undo`."""
 
-    written: tuple[WrittenFile, ...] = ()
+    written: tuple[FileChange, ...] = ()
     accepted: tuple[ReviewItem, ...] = ()
     rejected: tuple[ReviewItem, ...] = ()
     skipped: tuple[ReviewItem, ...] = ()

@@ -1,4 +1,4 @@
-"""A matcher that did not hold, told anew so that it holds for what came instead.
+"""A matcher that did not hold, rewritten so that it holds for the actual value.
 
 Only matchers that can state a value are: whoever wrote a schema, a jq program or a rubric has to look at it. Each proposal is
 judged on the value before it is given, so none is given that would fail again.

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.authoring.review_items import Reviewed, WrittenFile
+from mcptest_engine.authoring.review_items import FileChange, Reviewed
 from mcptest_engine.workspace.atomic import write_atomic
 from mcptest_engine.workspace.files import read_file, remove_file
 from mcptest_engine.workspace.json_text import to_json_bytes
@@ -58,7 +58,7 @@ def read_undo(workspace: Workspace) -> Reviewed | None:
     told = _read(workspace, "review-undo.json")
     with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
         files = tuple(
-            WrittenFile(path=str(file["path"]), before=_decoded(file["before"]), after=_decoded(file["after"]))
+            FileChange(path=str(file["path"]), before=_decoded(file["before"]), after=_decoded(file["after"]))
             for file in told["written"]
         )
         forgotten = tuple(one for one in told["forgotten"] if isinstance(one, dict))

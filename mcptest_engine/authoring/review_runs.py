@@ -1,4 +1,4 @@
-"""Changed expectations, from what the newest runs found: a failed assertion, told anew so that it holds for what came.
+"""Changed expectations, from the newest runs: a failed assertion, rewritten so that it holds for the actual value.
 
 A record says what was judged, the suite says what is written; a change is proposed only where the two are still the same. What
 was masked, cut off or came of a template is never proposed: nobody could say what belongs into the file.
@@ -20,7 +20,7 @@ from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import Absent, Spread, TargetSyntaxError, parse_target, render, resolve_answer
 from mcptest_engine.core.text import time_shown
-from mcptest_engine.suite.short_assertions import block_of_step, written_assertions
+from mcptest_engine.suite.short_assertions import block_of_step, long_form_assertions
 from mcptest_engine.suite.templates import DATA_MATCHERS, LITERAL_KEYS
 from mcptest_engine.suite.text_edits import EditRefused
 from mcptest_engine.suite.yaml_text import Unwritable
@@ -48,7 +48,7 @@ _CLIPPED = re.compile(r"… \((?:\d+ characters|clipped[^)]*)\)\Z")
 _NUMBERED = re.compile(r"(.*) #(\d+)", re.DOTALL)
 _WHY = 400
 _MOST_PARTS = 50
-"""Of more differences in one value nobody wants to decide each."""
+"""With more differences in one value, they are not offered one by one."""
 _MOST_DESCRIBED = 40
 _DESCRIBED = ("enum", "const", "format", "pattern", "minimum", "maximum", "default", "examples")
 
@@ -116,7 +116,7 @@ class Seen(NamedTuple):
 
 
 def results(records: Iterator[Mapping[str, object]]) -> dict[tuple[str, str, str], list[list[Seen]]]:
-    """What each test came to, by file, kind and id: for each run, newest first, its results there.
+    """The results of each test, by file, kind and id: for each run, newest first, its results there.
 
     A test that is repeated has several in one run. Skips decide nothing.
     """
@@ -366,7 +366,7 @@ def _of_expect(
 ) -> Iterator[_Restated]:
     expect, rows, output = written.get("expect"), result.get("assertions"), result.get("output")
     # what `defaultTest` adds stands behind the test's own
-    own = zip(written_assertions(expect, block), rows if isinstance(rows, list) else (), strict=False)
+    own = zip(long_form_assertions(expect, block), rows if isinstance(rows, list) else (), strict=False)
     for number, ((path, assertion), row) in enumerate(own):
         for inner, item, at, one in _leaves(assertion, row):
             here = (*place, "assertions", number, *at)
@@ -533,7 +533,7 @@ _NOT_WHOLE = object()
 
 
 def _whole_actual(actual: object, target: str, output: object, *, transformed: bool) -> Any:
-    """The value that was judged, whole: as the row has it, else from the answer where that was kept."""
+    """The whole value that was judged: that of the row, else that of the answer if it was stored."""
     cut = isinstance(actual, str) and _CLIPPED.search(actual) is not None
     if not cut and not (isinstance(actual, list) and None in actual and "[*]" in target):
         return actual

@@ -23,7 +23,7 @@ from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.judging.differences import equal
 from mcptest_engine.suite.edit import append_test
 from mcptest_engine.suite.edit_steps import keep_form
-from mcptest_engine.suite.short_assertions import EXPECT_KEYS, has_short_form, written_assertions
+from mcptest_engine.suite.short_assertions import EXPECT_KEYS, has_short_form, long_form_assertions
 from mcptest_engine.suite.text_edits import EditRefused, apply
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_text import Unwritable, block
@@ -358,7 +358,7 @@ def _of_proposal(stored: StoredProposal) -> ReviewItem:
 
 
 def _settles_guess(test: Mapping[str, object], expect: object) -> bool:
-    """Whether accepting an `expect` accepts the made-up arguments; a refusal has to be told from others by its words."""
+    """Whether accepting an `expect` accepts the made-up arguments; a refusal must be told apart from others by its text."""
     if test.get("outcome") != "error":
         return True
     rows = (row for row in rows_of(expect) if isinstance(row, dict) and "exact" in (row.get("matcher") or {}))
@@ -374,7 +374,7 @@ def _in_form_of(was: Any, wanted: Any) -> Any:
 def _long_expect(expect: object, block: str) -> dict[str, Any]:
     """An `expect` with all its assertions in the long form."""
     others = {key: expect[key] for key in expect if key in EXPECT_KEYS} if isinstance(expect, dict) else {}
-    return {**others, ASSERTIONS: [row for _, row in written_assertions(expect, block)]}
+    return {**others, ASSERTIONS: [row for _, row in long_form_assertions(expect, block)]}
 
 
 def _in_short_form(was: Mapping[str, Any], wanted: object, block: str) -> Any:
@@ -389,7 +389,7 @@ def _in_short_form(was: Mapping[str, Any], wanted: object, block: str) -> Any:
         if key in EXPECT_KEYS:
             written |= {key: long[key]} if key in long else {}
             continue
-        rows = [row for _, row in written_assertions({key: there}, block)]
+        rows = [row for _, row in long_form_assertions({key: there}, block)]
         own = [row for row in rows if _is_in(left, row)]
         if len(own) < len(rows):
             further = (row for row in left if not _is_in(old, row) and row.keys() == {"target", "matcher"})

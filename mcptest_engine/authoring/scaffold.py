@@ -138,7 +138,7 @@ def scaffold_into(
 
 @dataclass(slots=True, kw_only=True)
 class _Page:
-    """What one page came to."""
+    """The tests of one page of tools."""
 
     tests: list[TestText] = field(default_factory=list)
     tools: list[ScaffoldedTool] = field(default_factory=list)
@@ -202,7 +202,7 @@ def _page(
 
 
 def _resource_entries(resources: Sequence[Mapping[str, object]], key: str, notes: list[str]) -> list[Entry]:
-    """A test for each resource of the server `key`; what none can be written for is told in `notes`."""
+    """A test for each resource of the server `key`; `notes` say which resources have none, and why."""
     entries, seen = [], set()
     for number, resource in enumerate(resources, 1):
         uri = resource.get("uri")
@@ -216,7 +216,7 @@ def _resource_entries(resources: Sequence[Mapping[str, object]], key: str, notes
 
 
 def _prompt_entries(prompts: Sequence[Mapping[str, object]], key: str, notes: list[str]) -> list[Entry]:
-    """The same for prompts."""
+    """A test for each prompt of the server `key`; `notes` say which prompts have none, and why."""
     entries, seen = [], set()
     for number, prompt in enumerate(prompts, 1):
         name = prompt.get("name")
@@ -263,8 +263,9 @@ class _Writer:
             entries = []
         if entries:
             first = entries[0]
-            comments = (self._masked_text(about(tool, self._findings.get(name))), *first.comments)
-            entries[0] = Entry(block=first.block, test=first.test, comments=comments)
+            comment = about(tool, self._findings.get(name))
+            comment = comment if self._redact is None else self._redact(comment)
+            entries[0] = Entry(block=first.block, test=first.test, comments=(comment, *first.comments))
         single_call = bool(entries) and decision is Decision.EXECUTE_ONCE and "skip" not in entries[0].test
         entries = [_held(entry, tool_class, reason) for entry in entries]
         if decision is Decision.EXECUTE_ONCE and reason is None:
@@ -323,6 +324,8 @@ class _Writer:
             name = one_line(str(tool["name"]), 80)
             self._page.notes.append(f"`{name}`: its `outputSchema` is not tested: {wrong}")
             return None
+        if schema in ({}, True):
+            return None  # it accepts every value
         return {"target": "result.structuredContent", "matcher": {"schema": schema}}
 
     def _case(self, tool: Mapping[str, object], case: ArgumentCase, made: Synthesis, tool_class: ToolClass) -> Entry:
@@ -395,9 +398,6 @@ class _Writer:
             return entry
         reason = "a value that looks like a secret was removed: insert a variable"
         return Entry(block=entry.block, test=_skipped(test, reason), comments=entry.comments)
-
-    def _masked_text(self, text: str) -> str:
-        return text if self._redact is None else self._redact(text)
 
 
 def _held(entry: Entry, tool_class: ToolClass, reason: str | None) -> Entry:

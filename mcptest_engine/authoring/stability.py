@@ -199,12 +199,12 @@ def _is_measured(value: object, name: str, inside: Collection[str]) -> bool:
     """Whether a value is measured of a machine: `freeBytes`, `cores[0].idle`, `cpu.model`; a flag is not."""
     if value is None or isinstance(value, bool):
         return False
-    words = _split_words(name)
+    words = _snake_parts(name)
     if words[-1:] and words[-1] in _LEVELS and not isinstance(value, str):
         return True
     if not _AMOUNTS.isdisjoint(words) and not _MEASURES.isdisjoint(words):
         return True
-    around = {word for one in inside for word in _split_words(one)}
+    around = {word for one in inside for word in _snake_parts(one)}
     if isinstance(value, str) and _MEASURED_TEXT.search(value[:200]):
         return not (_AMOUNTS | _PARTS | _MEASURES).isdisjoint((*words, *around))
     if not _PARTS.isdisjoint(words) and not _OF_A_PART.isdisjoint(words):
@@ -212,7 +212,7 @@ def _is_measured(value: object, name: str, inside: Collection[str]) -> bool:
     return not _PARTS.isdisjoint(around) and not (_OF_A_PART | _AMOUNTS).isdisjoint(words)
 
 
-def _split_words(name: str) -> list[str]:
+def _snake_parts(name: str) -> list[str]:
     return [word for word in _CAMEL.sub("_", name).lower().split("_") if word]
 
 

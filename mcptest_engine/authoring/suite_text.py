@@ -172,7 +172,7 @@ def _member(key: str, value: object, column: int) -> list[str]:
 
 
 def _expected(value: object) -> tuple[list[str], bool]:
-    """The lines of an `expect`, and whether they read back. Most tests of a suite expect the same, so it is kept."""
+    """The lines of an `expect`, and whether they read back. Cached, because most tests of a suite expect the same."""
     sign = repr(value)
     known = _EXPECTED.get(sign)
     if known is None:

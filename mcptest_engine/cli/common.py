@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcptest_engine.core.ci import is_ci
+from mcptest_engine.core.environment import is_ci
 from mcptest_engine.core.errors import McptestError, PolicyDenied, Problem, Severity, SuiteError, UsageError
 from mcptest_engine.core.text import counted
 from mcptest_engine.workspace.workspace import SUITE_FILES

@@ -174,7 +174,7 @@ class FirstRun:
         import asyncio
 
         from mcptest_engine.cli.ending import ending_on_signals
-        from mcptest_engine.mutation.learning import learn_expectations
+        from mcptest_engine.mutation.proposing import learn_expectations
         from mcptest_engine.mutation.recording import Observed
 
         if self._policy.max_calls == 0:

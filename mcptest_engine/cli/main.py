@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine import __version__
 from mcptest_engine.cli.streams import discard_output
+from mcptest_engine.core.environment import survive_stray_signals
 from mcptest_engine.core.errors import (
     ExitCode,
     McptestError,
@@ -24,7 +25,6 @@ from mcptest_engine.core.errors import (
     did_you_mean,
 )
 from mcptest_engine.core.lazy_patterns import lazily_compiled
-from mcptest_engine.core.signals import survive_stray_signals
 
 with lazily_compiled():
     import click

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from mcptest_engine.core.environment import shipped
 from mcptest_engine.core.errors import McptestError, UsageError
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.shipped import shipped
 
 PLACE = Path(".claude") / "skills" / "mcptest"
 

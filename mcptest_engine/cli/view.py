@@ -9,7 +9,7 @@ import threading
 import click
 
 from mcptest_engine.cli.common import find_here
-from mcptest_engine.core.ci import is_ci
+from mcptest_engine.core.environment import is_ci
 
 
 @click.command()

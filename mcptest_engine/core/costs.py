@@ -1,4 +1,4 @@
-"""What a run cost, and what its compositions came to, each with its cases: sums over its tests, read off when asked for."""
+"""What a run cost, and the results of its compositions by case: sums over its tests."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Spending(NamedTuple):
 
 
 def model_rows_of(test: HasModelCosts) -> list[Mapping[str, Any]] | None:
-    """The rows of models that a test tells of: its trace, what it was graded, and its assertions. None where none tells."""
+    """The costs of models in a test: of its trace, its grading and its assertions. None where there are none."""
     assertions = [*test.assertions, *(item for step in test.verify for item in step.assertions)]
     judged = (row.judgement for item in assertions for row in item.leaves())
     told = [part for part in (test.trace, test.judgement, *judged) if part is not None and "models" in part]
@@ -124,7 +124,7 @@ def model_rows_of(test: HasModelCosts) -> list[Mapping[str, Any]] | None:
 
 
 def scorer_cost(test: TestResult) -> float | None:
-    """What the scorer of a row cost now: nothing where its verdict was kept; None where no scorer gave one."""
+    """What the scorer of a row cost in this run: 0 for a cached verdict, None where no scorer gave one."""
     if test.judgement is None or test.judgement.get("by") != "exec":
         return None
     return 0.0 if test.cached else test.judgement.get("cost_usd", 0.0)
@@ -147,13 +147,13 @@ GOLDEN = "golden.matched"
 
 
 class CompositionSum(NamedTuple):
-    """One composition and what its cases came to, in declared order; repeats of a case count like cases."""
+    """One composition and the results of its cases, in declared order; repeats of a case count like cases."""
 
     name: str
     tests: tuple[TestResult, ...]
 
     def came_to(self, verdict: Verdict) -> int:
-        """How many of its cases came to `verdict`."""
+        """How many of its cases have this verdict."""
         return sum(test.verdict is verdict for test in self.tests)
 
     @property

@@ -6,6 +6,7 @@ Old records have none of it. Names are a server's words.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 UNLISTED = "unlisted"
-"""The class of a tool that no list of the run told of."""
+"""The class of a tool that is in none of the run's lists of tools."""
 CLASSES = ("read_only", "read_only_presumed", "mutating", "destructive", UNLISTED)
 CHANGING = ("destructive", "mutating")
 """The classes whose calls a suite can limit, under `effects`."""
@@ -134,13 +135,8 @@ def joined_rows(rows: Iterable[Effect]) -> tuple[Effect, ...]:
     found: dict[tuple[object, ...], Effect] = {}
     for row in rows:
         key = (row.server, row.tool, row.tool_class, row.decision, row.decided_by, row.limited_as)
-        known = found.get(key)
-        found[key] = row if known is None else _joined(known, row)
+        if (known := found.get(key)) is not None:
+            arguments = tuple(dict.fromkeys((*known.arguments, *row.arguments)))
+            row = replace(known, count=known.count + row.count, arguments=arguments)
+        found[key] = row
     return tuple(found.values())
-
-
-def _joined(one: Effect, other: Effect) -> Effect:
-    from dataclasses import replace
-
-    arguments = tuple(dict.fromkeys((*one.arguments, *other.arguments)))
-    return replace(one, count=one.count + other.count, arguments=arguments)

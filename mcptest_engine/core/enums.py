@@ -1,4 +1,4 @@
-"""The closed sets that results are told in: verdicts, kinds of tests, whose a failure is.
+"""The closed sets of results: verdicts, kinds of tests, kinds of failures.
 
 Apart from `results`, because loading a suite needs the names and not the records, whose building costs milliseconds.
 """
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """What a test came to. `INCONCLUSIVE`: there was nothing to check; never a pass."""
+    """The verdict on a test. `INCONCLUSIVE`: there was nothing to check; never a pass."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -30,7 +30,7 @@ class TestKind(StrEnum):
 
 
 class NotRun(StrEnum):
-    """What kept a selected test from being run, or from being brought to its end, where the suite does not skip it itself.
+    """Why a selected test was not run, or was not finished, where the suite does not skip it itself.
 
     INTERRUPTED: the run was interrupted before it, or in it. BAIL: the run stopped after as many failures as it may have.
     NOT_ASKED: the test was not among those that the run's executor was to run. DENIED: the policy allows no such call.
@@ -46,7 +46,7 @@ class NotRun(StrEnum):
 
 
 class ExpectedOutcome(StrEnum):
-    """The `outcome` that a test wants of its call: a result that is no error, an error, or either."""
+    """The `outcome` that a test expects of its call: a result that is no error, an error, or either."""
 
     SUCCESS = "success"
     ERROR = "error"
@@ -101,7 +101,7 @@ class FailureKind(StrEnum):
 
 
 class Part(StrEnum):
-    """What a part of a failure's message tells.
+    """What a part of a failure's message is about.
 
     OWN: what failed. CAUSE: what failed in a composition before that, from which it may follow. ALSO: what failed beside it.
     BUDGET: the budget that a composition used up. STEP: the first step of `verify` that failed.

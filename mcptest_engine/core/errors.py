@@ -1,4 +1,4 @@
-"""What can go wrong, whose fault it is, and how it is told.
+"""What can go wrong, whose fault it is, and how it is reported.
 
 The tree, one class for each thing a caller does differently:
 

@@ -1,4 +1,4 @@
-"""What happens in a run, told as it happens.
+"""What happens in a run, emitted as it happens.
 
 Events are frozen and complete: a listener needs nothing else. `emit(event)` is a plain call; a listener that raises is
 reported and dropped. `RunFinished` is always the last one, also after Ctrl-C. Times are monotonic seconds where named
@@ -79,7 +79,7 @@ class HookStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookFinished:
-    """A command of a hook has ended, one way or another; one that failed may fail tests, which are told for themselves."""
+    """A command of a hook has ended, one way or another; one that failed may fail tests, which have events of their own."""
 
     result: HookResult
 
@@ -96,7 +96,7 @@ class CaseStarted:
 class NodeChanged:
     """A node of a composition was begun (`status` "running") or has ended ("ok", "err", "skipped"); `test` is the test's id.
 
-    `message` is why it failed or was skipped. A node that is skipped because of its parents is told by the result only.
+    `message` is why it failed or was skipped. A node that is skipped because of its parents has no event; the result has it.
     """
 
     test: str

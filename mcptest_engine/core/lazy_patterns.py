@@ -19,7 +19,7 @@ _compile_now = re.compile
 
 
 def lazy_pattern(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:
-    """What `re.compile` gives, as far as its methods go; a bad pattern is told when it is used."""
+    """What `re.compile` gives, as far as its methods go; a bad pattern raises when it is used."""
     return LazyPattern(pattern, flags)  # type: ignore[return-value]
 
 

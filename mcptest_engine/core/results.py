@@ -83,7 +83,7 @@ class Cause(JsonObject):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure(JsonObject):
-    """Why a test failed. `message` is one line; `stderr_tail` the end of the server's stderr where that tells something.
+    """Why a test failed. `message` is one line; `stderr_tail` the end of the server's stderr where that helps.
 
     `parts` are what `message` is made of, (what it tells, its text) each, () where it tells one thing only.
     `not_ready`: the server did not become ready in the time that the suite gives it.
@@ -222,7 +222,7 @@ class AssertionResult(JsonObject):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssertionSet(JsonObject):
-    """What a set of assertions came to. `score` is the share of the weights that passed, None where some were not judged.
+    """The result of a set of assertions. `score` is the share of the weights that passed, None where some were not judged.
 
     `passed` is None when deferred.
     """

@@ -90,7 +90,7 @@ class ServerRecord(JsonObject):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """How many tests came to what; `total` counts every row of `tests`."""
+    """How many tests have which verdict; `total` counts every row of `tests`."""
 
     total: int = 0
     passed: int = 0

@@ -55,11 +55,7 @@ def json_fault(wrong: Exception) -> JsonFault:
         case ValueError() if "int_max_str_digits" in str(wrong):
             limit = sys.get_int_max_str_digits()
             return JsonFault(f"it contains an integer of more than {limit:,} digits, too many to read")
-    return JsonFault(f"it could not be read: {_first_line(wrong) or type(wrong).__name__}")
-
-
-def _first_line(wrong: Exception) -> str:
-    return str(wrong).partition("\n")[0]
+    return JsonFault(f"it could not be read: {str(wrong).partition(chr(10))[0] or type(wrong).__name__}")
 
 
 def _refuse_constant(name: str) -> Never:
@@ -104,7 +100,7 @@ def safe_json(value: object, *, indent: int | None = None) -> str:
         text = CI_COMMAND_IN_LINE.sub(r"#\\u0023", text)
     if text.isascii() and "\x7f" not in text:  # the encoder has escaped the other controls
         return text
-    return replace_unsafe(text, _escaped)
+    return replace_unsafe(text, lambda character: json.dumps(character)[1:-1])
 
 
 def finite(value: object) -> Any:
@@ -116,7 +112,3 @@ def finite(value: object) -> Any:
     if isinstance(value, (list, tuple)):
         return [finite(item) for item in value]
     return value
-
-
-def _escaped(character: str) -> str:
-    return json.dumps(character)[1:-1]

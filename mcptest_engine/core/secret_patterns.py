@@ -55,7 +55,7 @@ TOKENS = (
     Token("A[KS]IA", "[0-9A-Z]", 16, 16),
     Token("AIza", "[0-9A-Za-z_-]", 35, 35),
 )
-"""Every kind of token that is looked for, whatever for. JSON Web Tokens (`eyJ`) are told by more than their beginning."""
+"""Every kind of token that is looked for, whatever for. JSON Web Tokens (`eyJ`) are recognized by more than their beginning."""
 TOKEN_START = r"(?<![A-Za-z0-9])"
 
 

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 
-from mcptest_engine.core.signals import survive_stray_signals
+from mcptest_engine.core.environment import survive_stray_signals
 from mcptest_engine.engine_process.protocol import Lines, Output
 from mcptest_engine.engine_process.service import Service
 

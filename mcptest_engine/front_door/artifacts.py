@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.errors import RecordError, UsageError, did_you_mean
 from mcptest_engine.front_door.inside import check_places, own_suite
 from mcptest_engine.front_door.paging import LARGEST_HEAD, LARGEST_PAGE, page, shortened, start_of, weight
-from mcptest_engine.workspace.reports import save_report
+from mcptest_engine.workspace.agent_files import save_report
 from mcptest_engine.workspace.ulid import is_ulid
 
 if TYPE_CHECKING:

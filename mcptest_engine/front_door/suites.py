@@ -154,7 +154,7 @@ class _Ran(NamedTuple):
 
 def _sent_suite(request: Request, text: str) -> _Named:
     """Retain a text under its handle, and save it under `.mcptest/inline` for the `repro` lines of a run."""
-    from mcptest_engine.workspace.inline import save_inline
+    from mcptest_engine.workspace.agent_files import save_inline
     from mcptest_engine.workspace.ulid import new_ulid
 
     run_id = new_ulid()
@@ -209,7 +209,7 @@ async def _run_all(
     from contextlib import nullcontext
 
     from mcptest_engine.running.launch import launch_suites
-    from mcptest_engine.workspace.inline import remove_inline
+    from mcptest_engine.workspace.agent_files import remove_inline
 
     door, progress, runs = request.door, _ProgressSender(request), list[_Ran]()
 
@@ -260,7 +260,7 @@ def _settings(request: Request, named: _Named, suite: LoadedSuite, record: str |
 async def _load(request: Request, named: _Named) -> LoadedSuite:
     """The suite, its secrets registered. Raises: UsageError with the first of its problems; nothing of it is saved then."""
     from mcptest_engine.suite.load import load_suite
-    from mcptest_engine.workspace.inline import remove_inline
+    from mcptest_engine.workspace.agent_files import remove_inline
 
     check_places(request.workspace)
     try:
@@ -289,8 +289,8 @@ async def mutate_suite(request: Request) -> Answer:
     from mcptest_engine.mutation.replay import DEFAULT_BUDGET, Options, replay_for
     from mcptest_engine.mutation.report import to_json
     from mcptest_engine.running.settings import RunSettings
+    from mcptest_engine.workspace.agent_files import remove_inline
     from mcptest_engine.workspace.cassettes import load_cassette
-    from mcptest_engine.workspace.inline import remove_inline
 
     door, given, workspace = request.door, request.arguments, request.workspace
     named = _suite_of(request)

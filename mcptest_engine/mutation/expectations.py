@@ -108,7 +108,7 @@ class _Answer:
     def _of_value(self, path: Path, value: object) -> Iterator[Killer]:
         """Assertions on an object or a list: of the whole, else of what in it is stable, else of its parts."""
         part = self._stable_part(path, value)
-        is_whole = part is not MISSING and _same(part, value)
+        is_whole = part is not MISSING and part == value and _size(part) == _size(value)
         if part not in (MISSING, {}, []) and _size(part) <= MOST_CHARACTERS:
             yield self._row(path, {"exact" if is_whole else "subset": part})
         elif is_whole and not value:
@@ -269,10 +269,6 @@ def _pattern_of(text: str) -> str:
 
 def _is_plain(name: str) -> bool:
     return re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) is not None
-
-
-def _same(one: object, other: object) -> bool:
-    return bool(one == other) and _size(one) == _size(other)
 
 
 def _size(value: object) -> int:

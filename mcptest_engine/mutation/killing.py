@@ -80,7 +80,7 @@ class Killing:
             if get_at(true, killer.path) != get_at(wrong, killer.path) and not killer.holds_for(wrong):
                 return killer
         for killer in self._candidates(_judged_part(true), _judged_part(wrong), at, volatile):
-            if killer.holds_for(true) and not killer.holds_for(wrong) and can_be_written(killer.assertion):
+            if killer.holds_for(true) and not killer.holds_for(wrong) and has_yaml_text(killer.assertion):
                 return killer
         return None
 
@@ -197,7 +197,7 @@ def differing_paths(one: object, other: object, above: Path = ()) -> Iterator[tu
             yield path, first, second
 
 
-def can_be_written(row: Assertion) -> bool:
+def has_yaml_text(row: Assertion) -> bool:
     try:
         return reads_back(expect_text({ASSERTIONS: [row]}), {ASSERTIONS: [row]})
     except (Unwritable, RecursionError, ValueError):

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,25 +16,29 @@ from mcptest_engine.authoring.review_memory import rejected_ids
 from mcptest_engine.authoring.review_sources import path_of, proposal_id
 from mcptest_engine.authoring.review_texts import SuiteText, Unreadable
 from mcptest_engine.core.enums import ExpectedOutcome, TestKind
+from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.core.text import counted
 from mcptest_engine.mutation.expectations import MOST_SHAPES, expectations
-from mcptest_engine.mutation.killing import Killer, can_be_written, holds
+from mcptest_engine.mutation.killing import Killer, has_yaml_text, holds
 from mcptest_engine.mutation.operators import apply, is_under, show_path
-from mcptest_engine.mutation.recording import envelope_with
-from mcptest_engine.mutation.replay import Status
+from mcptest_engine.mutation.recording import envelope_with, record_again
+from mcptest_engine.mutation.replay import Options, Status, replay_for
 from mcptest_engine.running.mutation_scores import save_mutation_scores
 from mcptest_engine.suite.yaml_text import Unwritable
 from mcptest_engine.workspace.proposals import StoredProposal, drop_proposal, read_proposals, save_proposal
 from mcptest_engine.workspace.ulid import new_ulid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
 
-    from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.mutation.killing import Envelope
-    from mcptest_engine.mutation.replay import Mutant, Mutated, MutatedTest, Options
+    from mcptest_engine.mutation.recording import Observed, Recording
+    from mcptest_engine.mutation.replay import Mutant, Mutated, MutatedTest
+    from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
+
+    Await = Callable[[Coroutine[None, None, Recording | None]], Recording | None]
 
 SOURCE = "mutate"
 INIT = "init"
@@ -177,7 +182,7 @@ def choose_assertions(test: MutatedTest, secrets: Secrets) -> Chosen | None:
 
     def is_sound(one: Killer) -> bool:
         inside = one.path[:-1] if one.is_shape else one.path
-        if is_under(inside, recorded.volatile) or not can_be_written(one.assertion):
+        if is_under(inside, recorded.volatile) or not has_yaml_text(one.assertion):
             return False
         if _holds_secret(one.assertion, secrets):
             return False
@@ -232,3 +237,29 @@ def _is_judged_so(killer: Killer, true: Sequence[Envelope], wrong: Envelope | No
     if "transform" not in killer.assertion:
         return True
     return all(holds(killer.assertion, one) for one in true) and (wrong is None or not holds(killer.assertion, wrong))
+
+
+class Learnt(NamedTuple):
+    """How many tests have a proposal, and the share of wrong answers that the suite notices without and with them."""
+
+    proposals: int
+    score: float | None
+    accepted_score: float | None
+
+
+def learn_expectations(
+    suite: LoadedSuite,
+    settings: RunSettings,
+    observed: Observed,
+    *,
+    workspace: Workspace,
+    run: Await = asyncio.run,
+) -> Learnt | None:
+    """Propose for each passed test what its answers showed. None when the second run was interrupted. Raises: OSError."""
+    recording = run(record_again(suite, settings, observed, workspace=workspace, emit=lambda _event: None))
+    if recording is None:
+        return None
+    redactor = Redactor(suite.secrets)
+    mutated = replay_for(suite, workspace, Options(), redactor=redactor).run(recording)
+    saved = save_proposals(workspace, mutated, redactor=redactor, source=INIT)
+    return Learnt(saved.tests, mutated.score.share, saved.score)

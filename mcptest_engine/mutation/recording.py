@@ -150,7 +150,7 @@ class RecordedTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """What is known of a suite's answers. `left_out` tells of each other test why, by its name."""
+    """What is known of a suite's answers. `left_out` says why each other test is left out, by its name."""
 
     tests: tuple[RecordedTest, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
@@ -360,7 +360,7 @@ def _recorded_call(case: Case, calls: Sequence[Called], at: int, again: Answer |
 
 
 def _identity_of(server: str, source: Source, params: object, volatile: frozenset[Path]) -> str:
-    """What tells calls and their answers apart; what changes from run to run counts nothing."""
+    """The key of a call and its answer, without what changes from run to run."""
     answer = source.answer
     for path in sorted(volatile, key=lambda one: (-len(one), str(one))):  # what lies in a list before the list
         answer = put_at(answer, path, None)

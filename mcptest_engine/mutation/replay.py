@@ -120,7 +120,7 @@ class MutatedTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutated:
-    """What came of all tests. `left_out` tells of each other test why, by its name; `seconds` is what judging took.
+    """The result for all tests. `left_out` says why each other test is left out, by its name; `seconds` is what judging took.
 
     `is_partial`: it was ended before all mutants were judged.
     """

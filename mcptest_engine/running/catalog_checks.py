@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.enums import ExpectedOutcome, TestKind
 from mcptest_engine.core.errors import Severity, did_you_mean
 from mcptest_engine.core.redaction import Redactor
+from mcptest_engine.core.targets import AGENT_GATES
 from mcptest_engine.core.text import quoted
 from mcptest_engine.running.catalogs import ArgumentFault, Entry, Listing
 from mcptest_engine.running.diagnostics import Fix, Insert, diagnostics_of
@@ -24,7 +25,6 @@ from mcptest_engine.suite.checks import METHODS_AS_TOOLS
 from mcptest_engine.suite.completion_sources import is_tool_of_measure
 from mcptest_engine.suite.items import WITHOUT_DEFAULTS, with_defaults
 from mcptest_engine.suite.places import TooManyProblems
-from mcptest_engine.suite.target_roots import AGENT_GATES
 from mcptest_engine.suite.yaml_text import Unwritable, in_flow
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ class _Search:
     ) -> None:
         count = len(self._places.problems)
         message = self._redactor.redact_text(message) + self._by.get(server, "")
-        self._places.tell(file, path, message, hint, severity=severity, key=key)
+        self._places.report(file, path, message, hint, severity=severity, key=key)
         if len(self._places.problems) > count:
             self.corrections.append(correction if len(self.corrections) < _MOST_FIXES else None)
 

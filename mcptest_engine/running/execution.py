@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine import __version__
-from mcptest_engine.core.ci import is_ci
 from mcptest_engine.core.enums import TestKind, Verdict
+from mcptest_engine.core.environment import is_ci
 from mcptest_engine.core.run_record import RunRecord, SuiteInfo
 from mcptest_engine.core.text import counted, utc_text
 from mcptest_engine.judging.matchers import Context, preload

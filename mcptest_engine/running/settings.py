@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.ci import is_ci
+from mcptest_engine.core.environment import is_ci
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.enums import ExpectedOutcome, Strength, TestKind
+from mcptest_engine.core.targets import AGENT_GATES
 from mcptest_engine.judging.strength import strength_of
 from mcptest_engine.suite.items import DEFAULT_OUTCOME, may_decide_outcome
-from mcptest_engine.suite.target_roots import AGENT_GATES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

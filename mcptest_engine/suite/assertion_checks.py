@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Suggestion, did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
-from mcptest_engine.core.targets import TargetSyntaxError, parse_target
+from mcptest_engine.core.targets import AGENT_GATES, AGENT_ROOTS, ROOTS, TargetSyntaxError, parse_target
 from mcptest_engine.core.text import quoted
 from mcptest_engine.suite.items import ASSERT_SET
 from mcptest_engine.suite.places import MOST_PROBLEMS
 from mcptest_engine.suite.short_assertions import long_target
-from mcptest_engine.suite.target_roots import AGENT_GATES, AGENT_ROOTS, ROOTS
 
 if TYPE_CHECKING:
     from mcptest_engine.suite.places import Places
@@ -110,7 +109,7 @@ class AssertionChecks:
             first = parse_target(target).segments[0]
         except TargetSyntaxError as wrong:
             message = f"the target {quoted(target)} cannot be read: {wrong.message}"
-            self._places.tell(file, path, message, inside=(target, wrong.column - 1))
+            self._places.report(file, path, message, inside=(target, wrong.column - 1))
             return
         if first in roots:
             self._good[roots].add(target)
@@ -118,7 +117,7 @@ class AssertionChecks:
         shown = quoted(first) if isinstance(first, str) else f"`{target[:40]}`"
         full = long_target(target, str(path[0])) if roots is ROOTS else None
         hint = Suggestion(target, full) if full is not None else _root_hint(first, target, roots)
-        self._places.tell(file, path, f"a target cannot start with {shown}", hint)
+        self._places.report(file, path, f"a target cannot start with {shown}", hint)
 
     def _matcher(self, name: str, operand: object, file: int, path: Pointer) -> None:
         if (name in MAY_ALWAYS_HOLD or name in ("schema", "length")) and not (
@@ -170,7 +169,7 @@ class AssertionChecks:
             return
         if low > high:
             message = f"no number lies between {low} and {high}"
-            self._places.tell(file, path, message, f"put the smaller number first: `[{high}, {low}]`")
+            self._places.report(file, path, message, f"put the smaller number first: `[{high}, {low}]`")
 
     def _ignored(self, targets: object, file: int, path: Pointer) -> None:
         for index, target in enumerate(targets if isinstance(targets, list) else ()):
@@ -180,7 +179,7 @@ class AssertionChecks:
                 parse_target(target)
             except TargetSyntaxError as wrong:
                 message = f"the target {quoted(target)} cannot be read: {wrong.message}"
-                self._places.tell(file, (*path, index), message, inside=(target, wrong.column - 1))
+                self._places.report(file, (*path, index), message, inside=(target, wrong.column - 1))
 
     def _compile_regexes(self) -> None:
         if not self._regexes:
@@ -198,7 +197,7 @@ class AssertionChecks:
                 message = f"the regex does not compile: {wrong.message}"
                 inside = None if wrong.column is None else (pattern, wrong.column - 1)
             for file, path in spots:
-                self._places.tell(file, path, message, inside=inside)
+                self._places.report(file, path, message, inside=inside)
 
     def _compile_programs(self) -> None:
         if not self._programs:
@@ -217,7 +216,7 @@ class AssertionChecks:
             except JqRunError as wrong:
                 message = f"the jq program cannot be checked: {wrong.message}"
             for file, path in spots:
-                self._places.tell(file, path, message, inside=inside)
+                self._places.report(file, path, message, inside=inside)
 
     def _compile_schemas(self) -> None:
         if not self._schemas:
@@ -230,7 +229,7 @@ class AssertionChecks:
             if wrong is not None:
                 below, message, hint = wrong
                 for file, path in spots:
-                    self._places.tell(file, (*path, *below), message, hint)
+                    self._places.report(file, (*path, *below), message, hint)
                 continue
             if (forgotten := missing_type(schema)) is not None:
                 told = f"this schema accepts every value that is not an {forgotten}, such as a text"

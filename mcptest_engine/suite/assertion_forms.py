@@ -140,13 +140,14 @@ def _own_node(text: str, root: Node | None, path: Pointer) -> tuple[Node, Node]:
     """The key `expect` and its value. Raises: _Stays where others share it."""
     holder = None if root is None else root.at(path[:-1])
     pair = None if holder is None else next(((key, value) for key, value in holder.pairs if key.key == "expect"), None)
-    if pair is None or pair[1].kind is Kind.ALIAS or pair[1].anchor or re.search(r"[&*]", _header(text, *pair)):
+    if (
+        pair is None
+        or pair[1].kind is Kind.ALIAS
+        or pair[1].anchor
+        or re.search("[&*]", text[pair[0].end : pair[1].start])
+    ):
         raise _Stays("it is shared by an anchor")
     return pair
-
-
-def _header(text: str, key: Node, value: Node) -> str:
-    return text[key.end : value.start]
 
 
 def _reads_as(text: str, wanted: object, sites: Iterable[_Site]) -> bool:

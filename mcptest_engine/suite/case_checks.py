@@ -93,7 +93,7 @@ def check_typed(value: Any, typed: list[tuple[Pointer, str]], file: int, places:
                 if not used or (path[2] == "expect" and "expect" in row):
                     continue
                 where = f"`{path[-1]}: ${{var.{used[0]}}}`" if isinstance(path[-1], str) else f"`${{var.{used[0]}}}`"
-                places.tell(file, (block, index, "cases", number, "vars", used[0]), f"{where}: {problem.message}")
+                places.report(file, (block, index, "cases", number, "vars", used[0]), f"{where}: {problem.message}")
 
 
 def _whole_variable(text: object) -> str | None:
@@ -142,10 +142,10 @@ class CaseChecks:
                 check_name(name, "a case's name", file, (*place, "name"), self._places)
                 if name in seen:
                     message = f"duplicate case {quoted(name)}: two cases of a test cannot have one name"
-                    self._places.tell(file, (*place, "name"), message, "choose another name")
+                    self._places.report(file, (*place, "name"), message, "choose another name")
                 seen.add(name)
             if row.get("only") is True and self._in_ci:
-                self._places.tell(file, (*place, "only"), *FOCUSED, key=True)
+                self._places.report(file, (*place, "only"), *FOCUSED, key=True)
             if "expect" in row:
                 check_expect(row, file, place)
                 self.check_templates(row["expect"], [row], file, (*place, "expect"))
@@ -202,7 +202,7 @@ class CaseChecks:
                         continue
                     told = _wrong_expected(reference, rows)
             if told is not None:
-                self._places.tell(file, (*path, *below), told[0], told[1], inside=(text, at))
+                self._places.report(file, (*path, *below), told[0], told[1], inside=(text, at))
 
     def _is_lacking_in_file(
         self,
@@ -212,7 +212,7 @@ class CaseChecks:
         path: Pointer,
         in_file: list[dict[str, Any]],
     ) -> bool:
-        """Whether some of these rows of a data file lack the variable, which is told once, at the first of them."""
+        """Whether some of these rows of a data file lack the variable, which is reported once, at the first of them."""
         lacking = [row for row in rows or () if reference.space == "var" and not _has(row, reference.name)]
         if not lacking or len(lacking) == len(rows or ()):
             return False
@@ -220,7 +220,7 @@ class CaseChecks:
         if (file, place, reference.name) not in self._lacking:
             self._lacking.add((file, place, reference.name))
             message = f"the row has no value for `${{var.{reference.name}}}`"
-            self._places.tell(file, place, message, f"add {quoted(reference.name)} to it")
+            self._places.report(file, place, message, f"add {quoted(reference.name)} to it")
         return True
 
     def check_request(

@@ -104,7 +104,7 @@ def _check_presence(merged: Merged, places: Places) -> None:
     if not merged.servers and merged.knows_servers and not _needs_no_server(merged):
         path = ("servers",) if places.raw(0, ("servers",)) is not None else ()
         hint = 'declare a server, for example `servers: { api: { command: ["python", "server.py"] } }`'
-        places.tell(0, path, "the suite declares no server", hint)
+        places.report(0, path, "the suite declares no server", hint)
     if not merged.tests and merged.knows_tests:
         places.warn(
             0, (), "the suite has no tests", "add an entry under `tools`, `resources`, `prompts` or `compliance`"
@@ -132,7 +132,7 @@ def _calls_nothing(test: PlacedTest) -> bool:
 def _check_server(name: str, server: Placed, places: Places, surroundings: Surroundings) -> None:
     check_name(name, "a server's name", server.file, server.path, places)
     if not name.strip():
-        places.tell(server.file, server.path, "a server needs a name", "tests name it with `server`", key=True)
+        places.report(server.file, server.path, "a server needs a name", "tests name it with `server`", key=True)
     if isinstance(server.value, dict):
         check_server(server, places, surroundings)
         if "client" in server.value:
@@ -160,7 +160,7 @@ def _check_no_secret(
         return
     if holds_secret(text, secrets, templated=places.raw(file, path) != text):
         hint = "reports show names and tags unchanged: use other words"
-        places.tell(file, path, f"{whose} contains the value of a secret variable", hint)
+        places.report(file, path, f"{whose} contains the value of a secret variable", hint)
 
 
 class _TestChecks:
@@ -189,7 +189,7 @@ class _TestChecks:
         return self._defaults[key].value if key in self._defaults else otherwise
 
     def check_shared(self) -> None:
-        """What is wrong with `defaultTest`, which is told once and not for every test."""
+        """Check `defaultTest`, so that a mistake in it is reported once and not for every test."""
         if not self._defaults:
             return
         expect, server, client = (self._defaults.get(key) for key in ("expect", "server", "client"))
@@ -252,13 +252,13 @@ class _TestChecks:
         file, path = test.file, test.path
         name = entry.get("name")
         if (type(name) is str and not name.isprintable()) or self._surroundings.secrets:
-            self._check_words(entry, file, path, "test")
+            self._check_name_and_tags(entry, file, path, "test")
         shares = test.kind not in WITHOUT_DEFAULTS
         left_out = "server" in self._defaults if shares else "servers" in entry or test.kind is TestKind.EVAL
         if test.kind is not TestKind.COMPOSITION:  # each of its nodes has one
             self._check_server(entry, file, path, may_be_left_out=left_out)
         if entry.get("only") is True and self._surroundings.in_ci:
-            self._places.tell(file, (*path, "only"), *FOCUSED, key=True)
+            self._places.report(file, (*path, "only"), *FOCUSED, key=True)
         if type(group := entry.get("group")) is str:
             check_name(group, "a group's name", file, (*path, "group"), self._places)
             place = self._groups.get(group, (file, (*path, "group"), 0))
@@ -304,7 +304,7 @@ class _TestChecks:
         """A process of its own for a group that is not named, or of a server that somebody else starts."""
         if entry.get("fresh") == "group" and "group" not in entry:
             hint = "add `group: NAME`, or write `fresh: true`"
-            self._places.tell(file, (*path, "fresh"), "`fresh: group` on a test that is in no group", hint)
+            self._places.report(file, (*path, "fresh"), "`fresh: group` on a test that is in no group", hint)
         elif (
             entry.get("fresh")
             and "url" in (server := self._settings(self._server_of(entry)) or {})
@@ -374,7 +374,7 @@ class _TestChecks:
         items = expect.get("assertions") if isinstance(expect, dict) else expect
         return isinstance(items, list) and any(type(item) is dict and ASSERT_SET in item for item in items)
 
-    def _check_words(self, entry: dict[str, Any], file: int, path: Pointer, noun: str) -> None:
+    def _check_name_and_tags(self, entry: dict[str, Any], file: int, path: Pointer, noun: str) -> None:
         """Names and tags are printed and selected by."""
         name = entry.get("name")
         if type(name) is str and not name.isprintable():
@@ -411,11 +411,11 @@ class _TestChecks:
         elif "server" not in entry and not may_be_left_out and len(self._servers) > 1 and self._knows_servers:
             noun = "node" if "nodes" in path else "test"
             message = f"the {noun} names no server, and the suite declares {len(self._servers)}"
-            self._places.tell(file, path, message, f"add `server:` with one of {listed(self._servers, NAMES_SHOWN)}")
+            self._places.report(file, path, message, f"add `server:` with one of {listed(self._servers, NAMES_SHOWN)}")
 
     def _check_known(self, server: object, file: int, path: Pointer) -> None:
         if type(server) is str and server not in self._servers and self._knows_servers:
-            self._places.tell(file, path, f"unknown server {quoted(server)}", self._server_hint(server))
+            self._places.report(file, path, f"unknown server {quoted(server)}", self._server_hint(server))
 
     def _server_hint(self, server: str) -> str:
         if server not in self._hints:
@@ -445,11 +445,11 @@ class _TestChecks:
         if not silent:
             message = f"`fault: {fault}` {loss}, so there is nothing for `expect` to check"
             hint = f"{again}, so that the call is made again and checked, or move it into a step under `verify:`"
-            self._places.tell(file, (*path, "expect"), message, hint, key=True)
+            self._places.report(file, (*path, "expect"), message, hint, key=True)
         elif not entry.get("verify"):
             message = f"`fault: {fault}` {loss}, and no step checks what the call changed"
             hint = f"add `verify:` with a call that checks it, or {again}, so that the call is made again"
-            self._places.tell(file, (*path, "fault"), message, hint, key=True)
+            self._places.report(file, (*path, "fault"), message, hint, key=True)
         else:
             return False
         return True
@@ -461,7 +461,7 @@ class _TestChecks:
                 self._check_step(step, self._server_of(entry), file, (*path, "verify", index))
 
     def _check_step(self, step: dict[str, Any], server: object, file: int, path: Pointer) -> None:
-        self._check_words(step, file, path, "step")
+        self._check_name_and_tags(step, file, path, "step")
         self._check_server(step, file, path, may_be_left_out=True)
         self._check_outcome(step, file, path)
         if self._check_expect(step, file, path) and "outcome" not in step:
@@ -477,13 +477,13 @@ class _TestChecks:
         args = step["args"]
         if "uri" in step:
             message = "`args` has no effect on a step with `uri`; it goes with `tool` or `prompt`"
-            self._places.tell(file, (*path, "args"), message, "remove it", key=True)
+            self._places.report(file, (*path, "args"), message, "remove it", key=True)
         for name, value in args.items() if "prompt" in step and isinstance(args, dict) else ():
             if not isinstance(value, str):
                 from mcptest_engine.suite.problem_messages import found
 
                 message = f"the arguments of a prompt must be text, found {found(value)}"
-                self._places.tell(file, (*path, "args", name), message, "quote it to make it text")
+                self._places.report(file, (*path, "args", name), message, "quote it to make it text")
 
     def _check_tool(self, entry: dict[str, Any], server: object, file: int, path: Pointer) -> None:
         tool = entry.get("tool")

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.clipping import show
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.targets import EVERY, render
+from mcptest_engine.core.targets import AGENT_GATES, EVERY, render
 from mcptest_engine.suite import schema_walk as walk
 from mcptest_engine.suite.case_rows import FILLED, WITH_CASES
 from mcptest_engine.suite.cursor import Holder, Place, members, unquoted, yaml_under
 from mcptest_engine.suite.edit import BLOCKS
-from mcptest_engine.suite.target_roots import AGENT_GATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

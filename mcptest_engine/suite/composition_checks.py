@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import Severity, Suggestion, did_you_mean
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.targets import TargetSyntaxError, parse_target
+from mcptest_engine.core.targets import COMPOSITION_ROOTS, TargetSyntaxError, parse_target
 from mcptest_engine.core.text import quoted
 from mcptest_engine.suite.case_checks import ESCAPE_HINT, CaseChecks, among, wrong_variable
 from mcptest_engine.suite.graph import Parent, cycles, parents_of
@@ -27,7 +27,6 @@ from mcptest_engine.suite.references import (
     parse_reference,
     templates_in,
 )
-from mcptest_engine.suite.target_roots import COMPOSITION_ROOTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -70,7 +69,7 @@ class _Node(NamedTuple):
 
 
 class CompositionChecks:
-    """Checks of compositions; `check_server` tells of a call's server, `assertions` compiles what it is given at its end."""
+    """Checks of compositions; `check_server` checks a call's server, `assertions` compiles what it is given at its end."""
 
     def __init__(
         self,
@@ -137,14 +136,14 @@ class CompositionChecks:
             own_id = node["id"]
             if own_id in RESERVED:
                 message = f"a node cannot be called {quoted(own_id)}, a name that templates reserve"
-                self._places.tell(file, (*place, "id"), message, "choose another id")
+                self._places.report(file, (*place, "id"), message, "choose another id")
             elif not _ID.fullmatch(own_id):
                 message = f"{quoted(own_id)} is not a valid node id: templates cannot refer to it"
                 hint = "use letters, digits, `_` and `-`, and begin with a letter or `_`"
-                self._places.tell(file, (*place, "id"), message, hint)
+                self._places.report(file, (*place, "id"), message, hint)
             elif own_id in seen:
                 message = f"duplicate node id {quoted(own_id)}: two nodes of a composition cannot have one id"
-                self._places.tell(file, (*place, "id"), message, "choose another id")
+                self._places.report(file, (*place, "id"), message, "choose another id")
             else:
                 seen.add(own_id)
                 templates = tuple(
@@ -158,7 +157,7 @@ class CompositionChecks:
             place: Pointer = (*node.path, "needs", index)
             if parent.id not in known:
                 message = f"`needs` names {quoted(parent.id)}, and the composition has no such node"
-                self._places.tell(file, place, message, among(parent.id, known - {node.id}))
+                self._places.report(file, place, message, among(parent.id, known - {node.id}))
             elif parent.id in seen:
                 self._places.warn(
                     file, place, f"{quoted(parent.id)} is listed twice in `needs`", "remove one of the two"
@@ -183,7 +182,7 @@ class CompositionChecks:
         for below, text, at, expression in node.templates:
             told = self._wrong_with(expression, node, known, needs, rows)
             if told is not None:
-                self._places.tell(file, (*node.path, *below), told[0], told[1], inside=(text, at))
+                self._places.report(file, (*node.path, *below), told[0], told[1], inside=(text, at))
         for below, source in _sources(node.data):
             self._check_source(source, below, node, known, needs, file)
 
@@ -226,19 +225,19 @@ class CompositionChecks:
         found = WHOLE.fullmatch(source.strip())
         hint = f'write a parent\'s output, such as `{below[-1]}: "${{search}}"`'
         if found is None:
-            self._places.tell(file, place, f"`{key}` must be one template, found {quoted(source)}", hint)
+            self._places.report(file, place, f"`{key}` must be one template, found {quoted(source)}", hint)
             return
         try:
             reference = parse_reference(found[1])
         except ReferenceSyntaxError as wrong:
-            self._places.tell(file, place, wrong.message, hint)
+            self._places.report(file, place, wrong.message, hint)
             return
         if reference.space != "node":
-            self._places.tell(file, place, f"`{key}` needs a parent's output, found {quoted(source)}", hint)
+            self._places.report(file, place, f"`{key}` needs a parent's output, found {quoted(source)}", hint)
             return
         told = self._wrong_with(found[1], node, known, needs, None)
         if told is not None:
-            self._places.tell(file, place, told[0], told[1])
+            self._places.report(file, place, told[0], told[1])
 
     def _check_programs(self, node: _Node, known: set[str], file: int) -> None:
         needs = {parent.id for _, parent in node.parents}
@@ -274,7 +273,7 @@ class CompositionChecks:
                 hint = Suggestion(path.text, f".{holder}{one_line(rest, 80)}")
             else:
                 hint = Suggestion(f".{name}", f".{near.meant}")
-            self._places.tell(file, place, message, hint, severity=severity, inside=(program, path.start))
+            self._places.report(file, place, message, hint, severity=severity, inside=(program, path.start))
 
     def _check_mentions(
         self, program: str, node: _Node, needs: set[str], known: set[str], file: int, way: tuple[str, ...]
@@ -294,7 +293,7 @@ class CompositionChecks:
                 dashed = _dashed(name, needs, "parents")
                 is_unquoted |= dashed is not None
                 hint = dashed or among(name, needs)
-            self._places.tell(file, (*node.path, *way), message, hint)
+            self._places.report(file, (*node.path, *way), message, hint)
         return is_unquoted
 
     def _check_ways(self, node: _Node, file: int) -> None:
@@ -303,7 +302,7 @@ class CompositionChecks:
         if data.get("freeze") == "record" and self._in_ci:
             message = "`freeze: record` is refused under CI, because recorded outputs are not saved there"
             hint = "commit the recorded output and write `freeze: golden`"
-            self._places.tell(file, (*node.path, "freeze"), message, hint)
+            self._places.report(file, (*node.path, "freeze"), message, hint)
         if "max_concurrency" in data and "for_each" not in data:
             message = "`max_concurrency` has no effect without `for_each`"
             self._places.warn(file, (*node.path, "max_concurrency"), message, key=True)
@@ -326,7 +325,7 @@ class CompositionChecks:
             first, after = nodes[circle[0]], names[1 % len(names)]
             index = next(index for index, parent in first.parents if parent.id == after)
             message = f"the nodes need each other in a cycle: {shown}{more} → `{names[0]}`"
-            self._places.tell(
+            self._places.report(
                 file, (*first.path, "needs", index), message, "remove one of these nodes from a `needs` list"
             )
 
@@ -334,7 +333,7 @@ class CompositionChecks:
         output = entry.get("output")
         if isinstance(output, str) and output not in known:
             message = f"`output` names {quoted(output)}, and the composition has no such node"
-            self._places.tell(file, (*path, "output"), message, among(output, known))
+            self._places.report(file, (*path, "output"), message, among(output, known))
         elif isinstance(output, dict):
             place = (*path, "output", "assemble")
             program, is_unquoted = output.get("assemble"), False
@@ -345,7 +344,7 @@ class CompositionChecks:
                     message = f"`{_path('nodes', name)}` names {quoted(name)}, and the composition has no such node"
                     dashed = _dashed(name, known, "nodes")
                     is_unquoted |= dashed is not None
-                    self._places.tell(file, place, message, dashed or among(name, known))
+                    self._places.report(file, place, message, dashed or among(name, known))
             if not is_unquoted:  # else it does not compile for that reason
                 self._assertions.check_program(program, file, place)
 
@@ -361,11 +360,11 @@ class CompositionChecks:
                 name = segments[1]
                 if name not in known:
                     message = f"the composition has no node {quoted(name)}"
-                    self._places.tell(file, (*place, "target"), message, among(name, known))
+                    self._places.report(file, (*place, "target"), message, among(name, known))
                     continue
             told = _no_member(segments)
             if told is not None:
-                self._places.tell(file, (*place, "target"), *told)
+                self._places.report(file, (*place, "target"), *told)
 
 
 def _names_of_nodes(entry: Mapping[str, Any], nodes: Sequence[_Node]) -> Iterator[str]:

@@ -76,10 +76,12 @@ class _Reader:
         quote = self.text[self.at : self.at + 1]
         if quote in _QUOTED:
             return self._quoted(quote)
-        line = self._take(_LINE_END)
+        start = self.at
+        self._skip(_LINE_END)
+        line = self.text[start : self.at]
         if after_space and line.startswith("#"):
             return ""
-        return _LOOK_UP.sub(self._looked_up, _COMMENT.sub("", line).rstrip())
+        return _LOOK_UP.sub(lambda found: self._look_up(found[1], found[2]), _COMMENT.sub("", line).rstrip())
 
     def _quoted(self, quote: str) -> str | None:
         quoted = _QUOTED[quote].match(self.text, self.at)
@@ -98,19 +100,11 @@ class _Reader:
             return self._look_up(found[2], found[3])
         return _ESCAPES.get(escape, escape if escape in "\\\"'$`\n" else f"\\{escape}")
 
-    def _looked_up(self, found: re.Match[str]) -> str:
-        return self._look_up(found[1], found[2])
-
     def _look_up(self, name: str, default: str | None) -> str:
         value = self.environ.get(name, self.values.get(name))
         if default is not None:
             return value or default  # as in a shell: `:-` also replaces the empty text
         return value or ""
-
-    def _take(self, pattern: re.Pattern[str]) -> str:
-        start = self.at
-        self._skip(pattern)
-        return self.text[start : self.at]
 
     def _skip(self, pattern: re.Pattern[str]) -> None:
         if found := pattern.match(self.text, self.at):

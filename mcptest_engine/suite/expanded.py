@@ -55,7 +55,7 @@ def _at(value: Any, pointer: Sequence[str | int]) -> Any:
     return value
 
 
-def with_env_as_written(tree: Tree) -> Any:
+def with_env_as_text(tree: Tree) -> Any:
     """The document of `tree`, the numbers and booleans of its `env:` maps as text; itself when there are none."""
     document = tree.value
     if not isinstance(document, dict):

@@ -52,10 +52,10 @@ def _check_command(command: str, file: int, path: Pointer, places: Places) -> No
         argv = shlex.split(command)
     except ValueError as wrong:
         message = f"the command {quoted(command)} cannot be split: {str(wrong)[:1].lower()}{str(wrong)[1:]}"
-        places.tell(file, path, message, "close every quote")
+        places.report(file, path, message, "close every quote")
         return
     if not argv or not argv[0]:
-        places.tell(file, path, "the command is empty", "name a program, such as `./seed.sh`")
+        places.report(file, path, "the command is empty", "name a program, such as `./seed.sh`")
         return
     name, assigns, _ = argv[0].partition("=")
     if assigns and name.isidentifier():

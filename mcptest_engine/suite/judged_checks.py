@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
-from mcptest_engine.core.targets import TargetSyntaxError, parse_target
+from mcptest_engine.core.targets import AGENT_GATES, AGENT_ROOTS, TargetSyntaxError, parse_target
 from mcptest_engine.core.text import NAMES_SHOWN, counted, listed, quoted
 from mcptest_engine.suite.items import assertions_in
 from mcptest_engine.suite.score_checks import ScoreChecks
-from mcptest_engine.suite.target_roots import AGENT_GATES, AGENT_ROOTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from mcptest_engine.suite.merge import Merged, PlacedTest
     from mcptest_engine.suite.places import Places
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     CheckServer = Callable[[Any, int, Pointer], None]
 
 KNOWN_MODELS = lazy_pattern(r"claude-|gpt-|chatgpt-|o\d")
-"""How the ids of models begin whose provider is known without being told. `judging/providers/setup.py` asks them."""
+"""How the ids of models begin whose provider follows from the id. `judging/providers/setup.py` has the providers."""
 ANY_MODELS = "OPENAI_BASE_URL"
 EXEC = "exec"
 _PAIRS = (("server", "servers"), ("model", "models"))
@@ -42,7 +41,7 @@ _ANSWERS = "`output` (the answer itself), `call` (of a tool) or `prompt` (for a 
 
 
 class JudgedChecks:
-    """Checks of one suite. `environ` is the environment with `.env` behind it, `check_server` tells of an unknown server."""
+    """Checks of one suite. `environ` is the environment with `.env` behind it, `check_server` reports an unknown server."""
 
     def __init__(
         self,
@@ -60,10 +59,10 @@ class JudgedChecks:
         self._told_models: set[str] = set()
         self._servers = tuple(merged.servers)
         self._knows_servers = merged.knows_servers and merged.complete
-        names = (one.value.get("name") for one in merged.scorers if isinstance(one.value, dict))
+        names = [one.value.get("name") for one in merged.scorers if isinstance(one.value, dict)]
         has_names = all(isinstance(name, str) for name in names)  # one without may be the one that is meant
         self._knows_scorers = merged.knows_scorers and merged.complete and has_names
-        self._scorers = tuple(dict.fromkeys(_names(one.value for one in merged.scorers)))
+        self._scorers = tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
         inconclusive = merged.run_options.get("inconclusive")
         self._trials = inconclusive if isinstance(inconclusive, dict) and inconclusive.get("on") is True else None
         self._evals: set[str] = set()
@@ -79,7 +78,7 @@ class JudgedChecks:
                 continue  # the structural check tells
             if (scorer.file, name) in seen:
                 message = f"duplicate scorer {quoted(name)}: two scorers cannot have one name"
-                self._places.tell(scorer.file, (*scorer.path, "name"), message, "choose another name")
+                self._places.report(scorer.file, (*scorer.path, "name"), message, "choose another name")
             seen.add((scorer.file, name))
             self._check_type(scorer.value.get("type"), scorer.file, (*scorer.path, "type"))
         judges: dict[tuple[int, Pointer], dict[str, Any]] = {}
@@ -114,7 +113,7 @@ class JudgedChecks:
             self._check_model(model, file, (*path, "models", index))
         if "model" in judge:
             message = "a judge has either `model` or `models`, found both"
-            self._places.tell(file, (*path, "models"), message, "remove one of the two", key=True)
+            self._places.report(file, (*path, "models"), message, "remove one of the two", key=True)
         if "jury" in judge:
             message = "`jury` has no effect beside `models`, each of which is a juror"
             hint = "remove it; a model that is listed twice is asked twice"
@@ -155,7 +154,7 @@ class JudgedChecks:
         for one, several in _PAIRS:
             if one in entry and several in entry:
                 message = f"{noun} has either `{one}` or `{several}`, found both"
-                self._places.tell(file, (*path, several), message, "remove one of the two", key=True)
+                self._places.report(file, (*path, several), message, "remove one of the two", key=True)
 
     def _check_models(self, entry: Mapping[str, object], file: int, path: Pointer) -> None:
         self._check_model(entry.get("model"), file, (*path, "model"))
@@ -194,7 +193,7 @@ class JudgedChecks:
                     if same:
                         also = "" if name == pattern else f" as {quoted(pattern)}"
                         message = f"the tool {quoted(name)} is under `{key}`, and{also} under `{other}`, which wins"
-                        self._places.tell(file, (*path, key, index), message, "remove one of the two")
+                        self._places.report(file, (*path, key, index), message, "remove one of the two")
                         break
             stronger += [(key, name) for name in own]
 
@@ -202,11 +201,11 @@ class JudgedChecks:
         edges = entry.get("tool_edges")
         if isinstance(edges, dict) and "min_allowed_pct" in edges and "allowed" not in edges:
             message = "`min_allowed_pct` has no effect: `allowed` lists no step"
-            self._places.tell(file, (*path, "tool_edges", "min_allowed_pct"), message, "add `allowed:`", key=True)
+            self._places.report(file, (*path, "tool_edges", "min_allowed_pct"), message, "add `allowed:`", key=True)
         if isinstance(edges, dict) and "min_delegation_pct" in edges and "delegation" not in edges:
             message = "`min_delegation_pct` has no effect: no hand-off is expected"
             hint = "add `delegation:`"
-            self._places.tell(file, (*path, "tool_edges", "min_delegation_pct"), message, hint, key=True)
+            self._places.report(file, (*path, "tool_edges", "min_delegation_pct"), message, hint, key=True)
         for gate in ("trajectory", "golden_path"):
             calls = entry[gate].get("calls") if isinstance(entry.get(gate), dict) else None
             for index, call in enumerate(calls if isinstance(calls, list) else ()):
@@ -219,7 +218,7 @@ class JudgedChecks:
             looked_at = "tool_edges" if looked_at == "edges" else looked_at
             if looked_at in AGENT_GATES and looked_at not in entry:
                 message = f"the target is about `{looked_at}`, which the test does not have"
-                self._places.tell(file, (*place, "target"), message, f"add `{looked_at}:` to the test")
+                self._places.report(file, (*place, "target"), message, f"add `{looked_at}:` to the test")
         written = entry.get("trajectory")
         if isinstance(written, dict) and written.get("mode") == "subset" and not asks_for_a_call:
             message = "`mode: subset` passes when the model calls no tool, and no assertion requires a call"
@@ -251,13 +250,13 @@ class JudgedChecks:
         rows = [row for row in criteria if isinstance(row, dict)] if isinstance(criteria, list) else []
         if rows and all(_is_zero(row.get("weight", 1)) for row in rows):
             message = "all weights are zero, so nothing counts in the rubric"
-            self._places.tell(file, (*path, "criteria"), message, "give one of them a weight above 0", key=True)
+            self._places.report(file, (*path, "criteria"), message, "give one of them a weight above 0", key=True)
         seen: set[str] = set()
         for index, row in enumerate(criteria if isinstance(criteria, list) else ()):
             name = row.get("name") if isinstance(row, dict) else None
             if isinstance(name, str) and name in seen:
                 message = f"duplicate criterion {quoted(name)}: two criteria of a rubric cannot have one name"
-                self._places.tell(file, (*path, "criteria", index, "name"), message, "choose another name")
+                self._places.report(file, (*path, "criteria", index, "name"), message, "choose another name")
             seen |= {name} if isinstance(name, str) else set()
 
     def _check_branch(self, branch: object, file: int, path: Pointer) -> None:
@@ -266,10 +265,10 @@ class JudgedChecks:
         for way in ("yes", "no"):
             if "ask" in branch and way not in branch:
                 hint = "write what follows that answer: another `ask`, or `{ score: 1 }`"
-                self._places.tell(file, path, f"a question needs `{way}`", hint)
+                self._places.report(file, path, f"a question needs `{way}`", hint)
             elif "score" in branch and way in branch:
                 message = f"`{way}` has no effect beside `score`, which ends this branch"
-                self._places.tell(file, (*path, way), message, "remove it", key=True)
+                self._places.report(file, (*path, way), message, "remove it", key=True)
             elif way in branch:
                 self._check_branch(branch[way], file, (*path, way))
 
@@ -281,7 +280,7 @@ class JudgedChecks:
         if isinstance(name, str):
             if name in self._evals:
                 message = f"duplicate eval {quoted(name)}: two evals cannot have one name"
-                self._places.tell(file, (*path, "name"), message, "choose another name")
+                self._places.report(file, (*path, "name"), message, "choose another name")
             self._evals.add(name)
         self._check_pairs(entry, "an eval", file, path)
         self._check_models(entry, file, path)
@@ -299,7 +298,7 @@ class JudgedChecks:
             way = given[0]
             if entry[way] is None:
                 hint = "write the answer after the colon, or `prompt:` for a model to answer"
-                self._places.tell(file, (*path, way), f"`{way}` has no value", hint)
+                self._places.report(file, (*path, way), f"`{way}` has no value", hint)
             for key in (*given[1:], *_OF_A_MODEL):
                 if key in entry:
                     nobody = "no tool is called" if key == "call" else "no model is asked"
@@ -318,7 +317,7 @@ class JudgedChecks:
                 f"`{named}` has no effect: the eval has no `prompt`" if named else "the eval has no answer to grade"
             )
             hint = "add `prompt:`" if named else f"add {_ANSWERS}"
-            self._places.tell(file, path, message, hint)
+            self._places.report(file, path, message, hint)
         elif "servers" not in entry:
             self._check_server_named(entry, file, path)
 
@@ -326,7 +325,7 @@ class JudgedChecks:
         call = entry["call"]
         if "servers" in entry:
             message = "a call has exactly one server, found `servers`"
-            self._places.tell(file, (*path, "servers"), message, "write `server:` with that server", key=True)
+            self._places.report(file, (*path, "servers"), message, "write `server:` with that server", key=True)
             return
         if not isinstance(call, dict):
             return
@@ -334,14 +333,14 @@ class JudgedChecks:
             self._check_server(call["server"], file, (*path, "call", "server"))
         elif not self._servers and self._knows_servers:
             hint = 'declare a server, for example `servers: { api: { command: ["python", "server.py"] } }`'
-            self._places.tell(file, (*path, "call"), "the suite declares no server to call", hint, key=True)
+            self._places.report(file, (*path, "call"), "the suite declares no server to call", hint, key=True)
         else:
             self._check_server_named(entry, file, path)
 
     def _check_server_named(self, entry: Mapping[str, object], file: int, path: Pointer) -> None:
         if "server" not in entry and len(self._servers) > 1 and self._knows_servers:
             message = f"the eval names no server, and the suite declares {len(self._servers)}"
-            self._places.tell(file, path, message, f"add `server:` with one of {listed(self._servers, NAMES_SHOWN)}")
+            self._places.report(file, path, message, f"add `server:` with one of {listed(self._servers, NAMES_SHOWN)}")
 
     def _check_graders(self, entry: Mapping[str, object], file: int, path: Pointer) -> None:
         """Who grades: scorers, or a judge where there is none."""
@@ -351,7 +350,9 @@ class JudgedChecks:
             if not isinstance(name, str):
                 continue
             if name not in self._scorers and self._knows_scorers:
-                self._places.tell(file, (*path, "scorers", index), f"unknown scorer {quoted(name)}", self._known(name))
+                self._places.report(
+                    file, (*path, "scorers", index), f"unknown scorer {quoted(name)}", self._known(name)
+                )
             elif name in seen:
                 message = f"the scorer {quoted(name)} is listed twice and grades once"
                 self._places.warn(file, (*path, "scorers", index), message, "remove one of the two")
@@ -364,7 +365,7 @@ class JudgedChecks:
         elif "rubric" not in entry and self._knows_scorers:
             hint = "write what a good answer is, such as `rubric: Names the service.`"
             message = "the eval needs `rubric`: without a scorer, a judge grades the answer"
-            self._places.tell(file, path, message, hint)
+            self._places.report(file, path, message, hint)
 
     def _known(self, name: str) -> str:
         if not self._scorers:
@@ -380,12 +381,6 @@ def _first_name(target: object) -> str | None:
     except TargetSyntaxError:
         return None
     return first if isinstance(first, str) else None
-
-
-def _names(scorers: Iterable[object]) -> Iterator[str]:
-    for scorer in scorers:
-        if isinstance(scorer, dict) and isinstance(name := scorer.get("name"), str):
-            yield name
 
 
 def _is_zero(weight: object) -> bool:

@@ -18,15 +18,15 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.ci import is_ci
 from mcptest_engine.core.enums import TestKind
+from mcptest_engine.core.environment import is_ci
 from mcptest_engine.core.errors import Problem, Severity, Span, Suggestion, SuiteError, did_you_mean
 from mcptest_engine.core.text import counted, pointer, quoted
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.checks import check_merged
 from mcptest_engine.suite.items import WITHOUT_DEFAULTS, with_defaults
 from mcptest_engine.suite.merge import Merged, PlacedTest, merge, merge_variables, whole_document
-from mcptest_engine.suite.places import MOST_PROBLEMS, Places, TooManyProblems, WrittenLines
+from mcptest_engine.suite.places import MOST_PROBLEMS, Places, SourceLines, TooManyProblems
 from mcptest_engine.suite.problems import structural_problems
 from mcptest_engine.suite.secrets import environment_secrets, secret_values, without_secrets
 from mcptest_engine.suite.server_checks import Surroundings
@@ -305,9 +305,9 @@ class _Load:
         templates.put_float = False
         written = tree.value
         if _declares_env(written):
-            from mcptest_engine.suite.expanded import with_env_as_written
+            from mcptest_engine.suite.expanded import with_env_as_text
 
-            written = with_env_as_written(tree)
+            written = with_env_as_text(tree)
         value, faults = written, list[Fault]()
         if source.rows or "$" in tree.text or "\\" in tree.text:  # which a `$` may be spelled with
             value, faults = templates.expand_document(written, config_dir=source.config_dir)
@@ -365,7 +365,7 @@ class _Load:
         inside = (raw, fault.offset) if isinstance(raw, str) and fault.offset else None
         self._silent.add((places.file_name(file, fault.path), pointer(fault.path)))
         if fault.message is not None:
-            places.tell(file, fault.path, fault.message, fault.hint, inside=inside)
+            places.report(file, fault.path, fault.message, fault.hint, inside=inside)
 
     def _check(
         self, merged: Merged, places: Places, structural: set[tuple[str | None, str]], secrets: frozenset[str]
@@ -461,14 +461,14 @@ class _Load:
         only_server = next(iter(merged.servers)) if len(merged.servers) == 1 else ""
         sources = self._reader.sources
         defaults = {name: placed.value for name, placed in merged.default_test.items()}
-        lines = WrittenLines(sources)
+        lines = SourceLines(sources)
         return tuple(
             _entry(test, defaults, sources[test.file].path, places, only_server, lines) for test in merged.tests
         )
 
 
 def _is_templated(problem: Problem, sources: Iterable[Source]) -> bool:
-    """Whether a template is written where a problem is told of, or just around it."""
+    """Whether a template is written where a problem is reported, or just around it."""
     tree = next((source.tree for source in sources if source.file == problem.file), None)
     if tree is None:
         return False
@@ -484,29 +484,31 @@ def _is_templated(problem: Problem, sources: Iterable[Source]) -> bool:
 
 
 def _entry(
-    test: PlacedTest, defaults: Mapping[str, object], path: Path, places: Places, only_server: str, lines: WrittenLines
+    test: PlacedTest, defaults: Mapping[str, object], path: Path, places: Places, only_server: str, lines: SourceLines
 ) -> TestEntry:
     entry = with_defaults(test.entry, {} if test.kind in WITHOUT_DEFAULTS else defaults)
     if "verify" in entry:
         entry = {**entry, "verify": [with_defaults(step, {}) for step in entry["verify"]]}
     if "cases" in entry:
         shared = {"expect": defaults["expect"]} if "expect" in defaults and test.kind not in WITHOUT_DEFAULTS else {}
-        entry = {**entry, "cases": [_case(row, shared) for row in entry["cases"]]}
+        rows = [
+            {**row, "expect": with_defaults({"expect": row["expect"]}, shared)["expect"]} if "expect" in row else row
+            for row in entry["cases"]
+        ]
+        entry = {**entry, "cases": rows}
+    call = entry.get("call")
+    called = call.get("server") if isinstance(call, dict) else None
     return TestEntry(
         kind=test.kind,
         data=entry,
         file=path,
         line=places.line(test.file, test.path),
         pointer=f"/{test.block}/{test.number}" if not test.below else pointer(test.path),
-        server=_called_server(entry) or entry.get("server") or entry.get("servers", (only_server,))[0],
+        server=called or entry.get("server") or entry.get("servers", (only_server,))[0],
         lines=_lines_within(test, places) if test.kind is TestKind.COMPOSITION or "cases" in entry else {},
         line_of=partial(lines.line_at, test.file, test.path),
         data_file=places.data_file(test.file, test.path),
     )
-
-
-def _case(row: Mapping[str, object], defaults: Mapping[str, object]) -> Mapping[str, Any]:
-    return {**row, "expect": with_defaults({"expect": row["expect"]}, defaults)["expect"]} if "expect" in row else row
 
 
 def _lines_within(test: PlacedTest, places: Places) -> dict[Pointer, int]:
@@ -518,14 +520,8 @@ def _lines_within(test: PlacedTest, places: Places) -> dict[Pointer, int]:
     return {path: places.line(test.file, (*test.path, *path)) for path in paths}
 
 
-def _called_server(entry: Mapping[str, object]) -> str | None:
-    """The server that the `call` of an eval names."""
-    call = entry.get("call")
-    return call.get("server") if isinstance(call, dict) else None
-
-
 def _lacks_rows(document: Any, path: Pointer) -> bool:
-    """Whether `path` lies in a test whose `cases` cannot be read, which is told by itself."""
+    """Whether `path` lies in a test whose `cases` cannot be read, which is a problem of its own."""
     if len(path) < 3 or path[0] not in LATE_BLOCKS:
         return False
     entry = document[path[0]][path[1]]

@@ -136,8 +136,10 @@ def merge(documents: Iterable[tuple[int, object]]) -> Merged:
         if isinstance(document.get("coverage"), dict):
             merged.coverage = {**(merged.coverage or {}), **_placed(document, "coverage", file)}
         merged.knows_servers = merged.knows_servers and isinstance(document.get("servers", {}), dict)
-        for block, kind in _blocks(document):
-            entries = document[block]
+        for block, entries in document.items():
+            kind = BLOCKS.get(block)
+            if kind is None:
+                continue
             if kind is TestKind.COMPLIANCE and isinstance(entries, dict):
                 merged.add_checks(entries, file, block)
             elif isinstance(entries, list):
@@ -177,10 +179,6 @@ def whole_document(merged: Merged, head: Mapping[str, object], variables: Mappin
     if merged.coverage is not None:
         whole["coverage"] = {name: placed.value for name, placed in merged.coverage.items()}
     return whole
-
-
-def _blocks(document: Mapping[str, object]) -> list[tuple[str, TestKind]]:
-    return [(key, BLOCKS[key]) for key in document if key in BLOCKS]
 
 
 def _placed(document: Mapping[str, object], block: str, file: int) -> dict[str, Placed]:

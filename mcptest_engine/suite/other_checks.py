@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.targets import COMPLIANCE_ROOTS
 from mcptest_engine.core.text import quoted
 from mcptest_engine.suite.compliance import (
     CHECKS,
@@ -22,7 +23,6 @@ from mcptest_engine.suite.compliance import (
 from mcptest_engine.suite.items import ASSERT_SET
 from mcptest_engine.suite.merge import PIN
 from mcptest_engine.suite.score_checks import ScoreChecks
-from mcptest_engine.suite.target_roots import COMPLIANCE_ROOTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,7 +39,7 @@ _BESIDE_THE_ANSWER = ("notifications", "server_requests")
 
 
 class OtherChecks:
-    """Checks of such entries; what their assertions hold is told when `assertions` is finished."""
+    """Checks of such entries; problems in their assertions are reported when `assertions` is finished."""
 
     def __init__(self, places: Places, assertions: AssertionChecks) -> None:
         self._places = places
@@ -55,16 +55,14 @@ class OtherChecks:
             return  # the structural check tells
         revision = revision_of(pin) if pin is not None else None if server is None else server.get("protocol")
         if revision in REVISIONS and not has_request(revision, check):
-            self._report_no_request(check, revision, file, (*path, "check"))
+            hint = "use `server/discover`, which every server of that revision answers"
+            if revision in HANDSHAKE_REVISIONS:
+                hint = "use `initialize`, which opens a session there"
+            message = f"revision {revision} has no request {quoted(check)}"
+            self._places.report(file, (*path, "check"), message, hint)
         elif revision is None and server is not None and not has_request(HANDSHAKE_REVISIONS[-1], check):
             message = f"{quoted(check)} exists only in revision {STATELESS_REVISION}, which this server is not offered"
             self._places.warn(file, (*path, "check"), message, f'add `{PIN}: "{STATELESS_REVISION}"`')
-
-    def _report_no_request(self, check: str, revision: str, file: int, path: Pointer) -> None:
-        hint = "use `server/discover`, which every server of that revision answers"
-        if revision in HANDSHAKE_REVISIONS:
-            hint = "use `initialize`, which opens a session there"
-        self._places.tell(file, path, f"revision {revision} has no request {quoted(check)}", hint)
 
     def check_expectations(self, entry: Mapping[str, object], roots: tuple[str, ...], file: int, path: Pointer) -> None:
         """What an entry expects; `roots` is what its targets may start with."""
@@ -120,7 +118,7 @@ def _check_beside_error(
     for key in keys if "error" in answer else ():
         if key in answer:
             message = f"`{key}` has no effect beside `error`: the server gets only the error"
-            places.tell(file, (*path, key), message, "remove one of the two", key=True)
+            places.report(file, (*path, key), message, "remove one of the two", key=True)
 
 
 def check_cache(test: PlacedTest, server: Mapping[str, object] | None, *, hooks: bool, places: Places) -> None:

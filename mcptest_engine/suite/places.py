@@ -1,4 +1,4 @@
-"""Problems told at the place where their text was written.
+"""Problems reported at the place where their text is written.
 
 The surprising thing: a place is looked up in the file as it was read, while what is judged has its templates replaced and
 may have another shape; where the two differ the nearest place that was written is given, and no column inside a value.
@@ -35,7 +35,7 @@ class TooManyProblems(Exception):
 class Places:
     """Makes problems for the files of one load and keeps them in `problems`.
 
-    Raises: TooManyProblems from `tell`, with one more than `MOST_PROBLEMS` errors of a file in `problems`. Warnings never
+    Raises: TooManyProblems from `report`, with one more than `MOST_PROBLEMS` errors of a file in `problems`. Warnings never
     raise, since errors may follow; beyond that number they are left out.
     """
 
@@ -49,7 +49,7 @@ class Places:
         """The same files without a problem."""
         return Places(self._sources)
 
-    def tell(
+    def report(
         self,
         file: int,
         path: Pointer,
@@ -81,7 +81,7 @@ class Places:
             raise TooManyProblems
 
     def warn(self, file: int, path: Pointer, message: str, hint: str | None = None, *, key: bool = False) -> None:
-        self.tell(file, path, message, hint, severity=Severity.WARNING, key=key)
+        self.report(file, path, message, hint, severity=Severity.WARNING, key=key)
 
     def line(self, file: int, path: Pointer) -> int:
         """The line of the value at `path`, from 1."""
@@ -123,8 +123,8 @@ class Places:
         return value
 
 
-class WrittenLines:
-    """The lines of values in the files of a load, for who asks after it. A file is parsed anew: its tree takes far more memory
+class SourceLines:
+    """The lines of values in the files of a load, after it. A file is parsed again: its tree takes far more memory
     than its text, and only a failure asks for a line.
     """
 
@@ -168,9 +168,9 @@ def check_name(name: object, whose: str, file: int, path: tuple[str | int, ...],
     at = first_control(name)
     if at is not None:
         message = f"{whose} must not contain control characters: U+{ord(name[at]):04X} is character {at + 1}"
-        places.tell(file, path, message, "reports are read line by line; remove it")
+        places.report(file, path, message, "reports are read line by line; remove it")
         return
     at = replace_unsafe(name, lambda _: "\0").find("\0")
     if at >= 0:
         message = f"{whose} must not contain invisible characters: U+{ord(name[at]):04X} is character {at + 1}"
-        places.tell(file, path, message, "the name could not be typed to select the test: remove it")
+        places.report(file, path, message, "the name could not be typed to select the test: remove it")

@@ -126,7 +126,7 @@ class _Place:
 
 @dataclass(slots=True)
 class _Walk:
-    """One walk over one tree. Same value, same place: an aliased mistake is told once."""
+    """One walk over one tree. Same value, same place: an aliased mistake is reported once."""
 
     tree: Tree
     _schema: dict[str, Any] = field(default_factory=_strict)
@@ -533,7 +533,7 @@ def _fits(schema: Any, value: object) -> bool:
 
 
 def _is_allowed(schema: Any, value: Any) -> bool:
-    """Whether a scalar of the right type is one of those that the schema lists, or of the form that it wants."""
+    """Whether a scalar of the right type is one of those that the schema lists, or matches its pattern."""
     if "enum" in schema and value not in schema["enum"]:
         return False
     if "const" in schema and value != schema["const"]:

@@ -189,7 +189,7 @@ def count_names(text: str, renaming: Renaming) -> int:
 
 
 def _check_identifier(renaming: Renaming, name: str) -> None:
-    """Raises: EditRefused."""
+    """Refuse a new name that is no identifier, or is taken. Raises: EditRefused."""
     if not _IDENTIFIER.fullmatch(name) or name in RESERVED:
         raise EditRefused(
             f"a {renaming.kind} cannot be called that", hint="letters, digits, `_` and `-`, no digit first"

@@ -70,10 +70,10 @@ class ScoreChecks:
         own = "threshold" in entry
         if not items and own:
             message = "`threshold` has no effect: the test has no assertions to score"
-            self._places.tell(file, (*path, "threshold"), message, "add `expect:`, or remove `threshold`", key=True)
+            self._places.report(file, (*path, "threshold"), message, "add `expect:`, or remove `threshold`", key=True)
         elif items and not any(_weight(_of(item)) for item in items):
             at = (*path, "threshold") if own else path
-            self._places.tell(file, at, f"{_NOTHING} in the score", "give one of them a weight above 0", key=own)
+            self._places.report(file, at, f"{_NOTHING} in the score", "give one of them a weight above 0", key=own)
 
     def _check_sets(self, expect: object, file: int, path: Pointer) -> None:
         if isinstance(expect, dict):
@@ -83,7 +83,9 @@ class ScoreChecks:
             assertions = inner.get("assertions") if isinstance(inner, dict) else None
             if isinstance(assertions, list) and assertions and not any(_weight(one) for one in assertions):
                 place = (*path, number, ASSERT_SET)
-                self._places.tell(file, place, f"{_NOTHING} in the set", "give one of them a weight above 0", key=True)
+                self._places.report(
+                    file, place, f"{_NOTHING} in the set", "give one of them a weight above 0", key=True
+                )
 
     def _check_weights(self, metric: _Metric) -> None:
         """An average over nothing has no value."""
@@ -91,7 +93,7 @@ class ScoreChecks:
             if way == "weighted_average" and terms and not any(_weight(term) for term in terms):
                 place = (*metric.path, "value", way)
                 message = f"{_NOTHING} in the average"
-                self._places.tell(metric.file, place, message, "give one of them a weight above 0", key=True)
+                self._places.report(metric.file, place, message, "give one of them a weight above 0", key=True)
 
     def _check_metrics(self, own: list[_Metric], names: list[str], file: int, path: Pointer) -> None:
         for metric in own:
@@ -147,7 +149,9 @@ class ScoreChecks:
 
     def _unknown(self, metric: _Metric, below: Pointer, ref: str, known: list[str], file: int, path: Pointer) -> None:
         message = f"no assertion, set or metric is named {quoted(ref)}, so its score is 0.0"
-        hint = did_you_mean(ref, known) or _known_hint(known)
+        hint: str = "give the right assertion this `name`"
+        if known:
+            hint = did_you_mean(ref, known) or "named are " + ", ".join(map(quoted, dict.fromkeys(known)))
         if metric.shared:
             name = quoted(str(metric.data.get("name")))
             self._places.warn(file, path, f"in the metric {name} of `defaultTest`, {message} in this test", hint)
@@ -155,13 +159,7 @@ class ScoreChecks:
             self._places.warn(metric.file, (*metric.path, *below), message, hint)
 
     def _report_problem(self, metric: _Metric, below: Pointer, message: str, hint: str | None) -> None:
-        self._places.tell(metric.file, (*metric.path, *below), message, hint)
-
-
-def _known_hint(known: list[str]) -> str:
-    if not known:
-        return "give the right assertion this `name`"
-    return "named are " + ", ".join(quoted(name) for name in dict.fromkeys(known))
+        self._places.report(metric.file, (*metric.path, *below), message, hint)
 
 
 def _items(expect: object) -> list[Any]:

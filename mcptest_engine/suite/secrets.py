@@ -1,4 +1,4 @@
-"""Which values of a suite are to be kept out of records, logs and reports, and out of what is said about the suite itself.
+"""Which values of a suite must not appear in records, logs, reports and problems of the suite.
 
 The surprising thing: of what the suite itself holds a name decides, never the value; what came from the environment is kept
 out whatever its name. What merely looks random is the redactor's business.

@@ -69,7 +69,7 @@ def check_server(server: Placed, places: Places, surroundings: Surroundings) -> 
     cwd = value.get("cwd")
     if isinstance(cwd, str) and "\0" not in cwd and not os.path.isdir(_path(cwd, surroundings)):  # noqa: PTH112
         hint = None if os.path.isabs(cwd) else _CWD_HINT  # noqa: PTH117  (no Path for a question about text)
-        places.tell(server.file, (*server.path, "cwd"), f"there is no directory {quoted(cwd)}", hint)
+        places.report(server.file, (*server.path, "cwd"), f"there is no directory {quoted(cwd)}", hint)
     _check_way(value, server, places)
     if "protocol" in value:
         _check_protocol(value["protocol"], server, places)
@@ -93,39 +93,39 @@ def _check_way(value: dict[str, Any], server: Placed, places: Places) -> None:
     for key in _ONLY_WITH[other]:
         if key in value:
             message = f"`{key}` has no effect on a server with `{way}`; it goes with `{other}`"
-            places.tell(server.file, (*server.path, key), message, _INSTEAD.get(key, "remove it"), key=True)
+            places.report(server.file, (*server.path, key), message, _INSTEAD.get(key, "remove it"), key=True)
 
 
 def _check_program(value: dict[str, Any], server: Placed, places: Places) -> None:
     """What is wrong with the URL, and with how a program is started that serves there."""
     url, ready, path = value.get("url"), value.get("ready"), server.path
     if isinstance(url, str) and has_userinfo(url):
-        places.tell(server.file, (*path, "url"), USERINFO_MESSAGE, USERINFO_HINT)
+        places.report(server.file, (*path, "url"), USERINFO_MESSAGE, USERINFO_HINT)
     if isinstance(url, str) and "${" not in url and not _is_readable(url):
         hint = "write a URL such as `http://127.0.0.1:0/mcp`: mcptest puts a free port in the place of port 0"
-        places.tell(server.file, (*path, "url"), "the host or the port in this URL cannot be read", hint)
+        places.report(server.file, (*path, "url"), "the host or the port in this URL cannot be read", hint)
     if "command" not in value or "url" not in value:
         way = "command" if "command" in value else "url"
         if "ready" in value and way in value:
             told = f"`ready` has no effect on a server with `{way}` alone; it goes with `command` and `url`"
-            places.tell(server.file, (*path, "ready"), told, _NOT_READY[way], key=True)
+            places.report(server.file, (*path, "ready"), told, _NOT_READY[way], key=True)
         if isinstance(url, str) and _port_of(url) == 0 and "command" not in value:
             told = "port 0 means a free port, but mcptest can choose a port only for a program that it starts"
-            places.tell(server.file, (*path, "url"), told, "add `command`, or write the port of the server")
+            places.report(server.file, (*path, "url"), told, "add `command`, or write the port of the server")
         return
     if "wait_for_ready" in value:
         told = "`wait_for_ready` has no effect on a server with `command` and `url`: mcptest starts it"
-        places.tell(server.file, (*path, "wait_for_ready"), told, "use `ready`", key=True)
+        places.report(server.file, (*path, "wait_for_ready"), told, "use `ready`", key=True)
     if isinstance(url, str) and _port_of(url) == 0 and _PORT_PLACE not in str([value["command"], value.get("env")]):
         told = f"`url` has port 0, which means a free port, but the program does not get its number: `{_PORT_PLACE}` is missing"
         hint = f"write `{_PORT_PLACE}` where `command` or `env` takes the port, such as `--port={_PORT_PLACE}`"
-        places.tell(server.file, (*path, "url"), told, hint)
+        places.report(server.file, (*path, "url"), told, hint)
     if isinstance(ready, dict):
         _check_some_time(ready.get("timeout"), server, ("ready", "timeout"), places)
         given = [key for key in ready if key in _CONDITIONS]
         if len(given) > 1:
             told = f"`ready` waits for one thing, found {' and '.join(f'`{key}`' for key in given)}"
-            places.tell(server.file, (*path, "ready", given[1]), told, "keep one of them", key=True)
+            places.report(server.file, (*path, "ready", given[1]), told, "keep one of them", key=True)
 
 
 def _is_readable(url: str) -> bool:
@@ -191,7 +191,7 @@ def _report_missing(verify: str, server: Placed, path: Pointer, places: Places) 
     if meant is None:
         places.warn(server.file, path, message, None if os.path.isabs(verify) else _CWD_HINT)  # noqa: PTH117
     else:
-        places.tell(server.file, path, f"expected true or false, or a file, found the text {quoted(verify)}", meant)
+        places.report(server.file, path, f"expected true or false, or a file, found the text {quoted(verify)}", meant)
 
 
 def _check_readiness(ready: object, server: Placed, places: Places) -> None:
@@ -207,12 +207,12 @@ def _check_readiness(ready: object, server: Placed, places: Places) -> None:
 def _check_some_time(duration: object, server: Placed, below: tuple[str, ...], places: Places) -> None:
     if isinstance(duration, str) and _NO_TIME.fullmatch(duration):
         message = f"`{below[-1]}`: {quoted(duration)} is not a duration above zero"
-        places.tell(server.file, (*server.path, *below), message, "write how long, such as `30s`")
+        places.report(server.file, (*server.path, *below), message, "write how long, such as `30s`")
 
 
 def _check_no_password(url: object, whose: str, server: Placed, below: tuple[str, ...], places: Places) -> None:
     if isinstance(url, str) and has_userinfo(url):
-        places.tell(server.file, (*server.path, *below), USERINFO_MESSAGE, _NO_PASSWORD[whose])
+        places.report(server.file, (*server.path, *below), USERINFO_MESSAGE, _NO_PASSWORD[whose])
 
 
 def _check_variable(

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.lazy_patterns import lazy_pattern
-from mcptest_engine.suite.target_roots import AGENT_ROOTS, COMPLIANCE_ROOTS, COMPOSITION_ROOTS, ROOTS
+from mcptest_engine.core.targets import AGENT_ROOTS, COMPLIANCE_ROOTS, COMPOSITION_ROOTS, ROOTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -81,7 +81,7 @@ def block_of_step(step: Mapping[str, object]) -> str:
     return "resources" if "uri" in step else "prompts" if "prompt" in step else "tools"
 
 
-def written_assertions(expect: object, block: str) -> Iterator[tuple[Pointer, Any]]:
+def long_form_assertions(expect: object, block: str) -> Iterator[tuple[Pointer, Any]]:
     """The assertions of an `expect` as the file has it, in the order of a run and in the long form.
 
     Each comes with its path below `expect`: of one in the short form that is its key.

@@ -71,7 +71,7 @@ class Declared:
 
 
 class _Unresolved(Exception):
-    """Why a template has no value; `message` is None when that is told elsewhere."""
+    """Why a template has no value; `message` is None when it is reported elsewhere."""
 
     def __init__(self, message: str | None, hint: str | None = None, *, is_unknown: bool = False) -> None:
         super().__init__(message)
@@ -155,7 +155,7 @@ class Templates:
         return self._environment(name, in_env=True) if in_env else self._variable(name, bare=True)
 
     def add(self, weight: int) -> None:
-        """Count what a template came to. Raises: _TooLarge, once; then _Unresolved."""
+        """Count the size of a template's value. Raises: _TooLarge, once; then _Unresolved."""
         if self._full:
             raise _Unresolved(None)
         self._expanded += weight

@@ -148,7 +148,7 @@ class _Composer:
         node.end = event.end_mark.index if node.flow else max((child.end for child in children), default=node.end)
 
     def _dash(self, index: int) -> int:
-        """Where a block collection begins; of an indentless sequence the parser tells the place behind its dash."""
+        """Where a block collection begins; of an indentless sequence the parser gives the place behind its dash."""
         behind = self._text[index : index + 1] != "-" and self._text[index - 1 : index] == "-"
         return index - 1 if behind and index else index
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.workspace.agent_files import inline_dir
 from mcptest_engine.workspace.files import file_state, list_names
-from mcptest_engine.workspace.inline import inline_dir
 from mcptest_engine.workspace.json_beginnings import head_of
 from mcptest_engine.workspace.proposals import proposals_dir
 from mcptest_engine.workspace.ulid import is_ulid, newest_first, ulid_seconds

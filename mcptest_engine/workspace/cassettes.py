@@ -41,7 +41,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
 def cassette_path(workspace: Workspace, name: str) -> Path:
-    """Where the cassette of this name is kept. Raises: UsageError for a name that could lead elsewhere."""
+    """The path of the cassette with this name. Raises: UsageError for a name that could lead elsewhere."""
     if _NAME.fullmatch(name) is None or name.endswith((".json", ".", FROZEN_SUFFIX)):
         raise UsageError(
             f"`{name[:120]}` is not a name for a cassette",
@@ -79,7 +79,7 @@ def make_cassettes_dir(workspace: Workspace, path: Path) -> None:
 
 
 def write_cassette(path: Path, cassette: Mapping[str, object], workspace: Workspace, *, doing: str) -> None:
-    """Write a file of this folder. Raises: McptestError, which tells what cannot be done: `doing`, as "save it"."""
+    """Write a file of this folder. Raises: McptestError, whose message says what failed: `doing`, such as "save it"."""
     if nested_deeper_than(cassette, DEEPEST):
         raise McptestError(f"cannot {doing}: what was recorded is nested more than {DEEPEST} levels deep")
     try:

@@ -1,4 +1,4 @@
-"""Results of nodes that were kept: `.mcptest/cassettes/<suite>.frozen.json`, one file for each suite.
+"""Stored results of nodes: `.mcptest/cassettes/<suite>.frozen.json`, one file for each suite.
 
     { schema_version: "mcptest.cassette/v1", name, recorded_at, mcptest_version, suite: {name, path}, servers: {},
       stand_ins?: [ { text, variable? } ],
@@ -56,7 +56,7 @@ def digest(args: object) -> str:
 
 
 def frozen_path(workspace: Workspace, suite: str) -> Path:
-    """Where the results of a suite are kept; `suite` is its path relative to the workspace, without its ending."""
+    """The file with the results of a suite; `suite` is its path relative to the workspace, without its ending."""
     return cassettes_dir(workspace) / f"{slug(suite)}{FROZEN_SUFFIX}.json"
 
 
@@ -68,7 +68,7 @@ class Frozen(NamedTuple):
 
 
 def load_frozen(path: Path) -> Frozen:
-    """What is kept in this file, nothing where there is none. Raises: UsageError for anything that is no such file."""
+    """What is stored in this file, nothing where there is none. Raises: UsageError for anything that is no such file."""
     if not os.path.lexists(path):
         return Frozen({}, [])
     kept: dict[NodeKey, dict[CallKey, dict[str, Any]]] = {}

@@ -1,4 +1,4 @@
-"""What one test came to in earlier runs, from the records that are kept.
+"""The results of one test in earlier runs, from the stored records.
 
 Records are written once and never change, so each is read once for as long as a `History` lives, and of it only verdicts, times
 and messages are remembered. How much is read for one question is bounded: a test that was never run costs no more than one
@@ -49,7 +49,7 @@ class Past(NamedTuple):
 
 
 class History:
-    """The results kept in a workspace, by test. Not to be used from two threads at once."""
+    """The stored results of a workspace, by test. Not for use from two threads at once."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 SCHEMAS = {"results": "mcptest.result/v1", "verdicts": "mcptest.verdict/v1", "models": "mcptest.model/v2"}
 """The `schema_version` of each kind of entry."""
 LARGEST = 1024 * 1024
-"""Bytes of one result that is kept."""
+"""The largest result that is stored, in bytes."""
 MOST_RESULTS = 5_000
 MOST_BYTES = 64 * 1024 * 1024
 _KEPT_SHARE = 0.9
@@ -83,7 +83,7 @@ class ResultCache:
         self._has_folder = False
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """What is kept under `key`, None when nothing is, or nothing that can be read."""
+        """The result stored under `key`, None when there is none that can be read."""
         path = self.folder / f"{key}.json"
         try:
             entry = json.loads(read_file(path, largest=LARGEST))

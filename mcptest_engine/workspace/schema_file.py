@@ -11,8 +11,8 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
+from mcptest_engine.core.environment import PACKAGE
 from mcptest_engine.core.lazy_patterns import lazy_pattern
-from mcptest_engine.core.shipped import PACKAGE
 from mcptest_engine.workspace.atomic import write_atomic
 from mcptest_engine.workspace.files import DATA_DIR, make_directory, read_file
 from mcptest_engine.workspace.workspace import Workspace, find_workspace

@@ -12,7 +12,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from mcptest_engine.core.shipped import shipped
+from mcptest_engine.core.environment import shipped
 from mcptest_engine.workspace.atomic import write_atomic
 from mcptest_engine.workspace.files import file_state, is_data_path, make_directory
 

@@ -1,4 +1,4 @@
-"""The workspace: the directory that holds `.mcptest/`, and the runs kept there.
+"""The workspace: the directory that holds `.mcptest/`, and the runs stored there.
 
     .mcptest/
     ├── .gitignore              written once; keeps all but snapshots and cassettes out of the repository
@@ -233,7 +233,7 @@ class Workspace:
         return record
 
     def last_verdicts(self, suite_path: str) -> dict[str, str]:
-        """What each test of the suite came to when it was last decided, by its id; from the newest 20 runs of the suite.
+        """The last result of each test of the suite, by its id; from the newest 20 runs of the suite.
 
         A run of a few tests does not make the others forgotten. Skips decide nothing.
         """

@@ -11,9 +11,9 @@ import pytest
 
 from mcptest_engine.authoring.review import (
     Choice,
+    FileChange,
     Reviewed,
     ReviewItem,
-    WrittenFile,
     decide,
     look,
     preview,
@@ -314,8 +314,8 @@ def test_undo_that_cannot_write_one_file_leaves_all_as_they_are(bench: Bench) ->
     first.write_text("after")
     blocked.mkdir()
     files = (
-        WrittenFile(path=str(first), before=b"before", after=b"after"),
-        WrittenFile(path=str(blocked), before=b"before", after=None),
+        FileChange(path=str(first), before=b"before", after=b"after"),
+        FileChange(path=str(blocked), before=b"before", after=None),
     )
     with pytest.raises(OSError, match="directory"):
         undo(bench.workspace, Reviewed(written=files))
@@ -325,7 +325,7 @@ def test_undo_that_cannot_write_one_file_leaves_all_as_they_are(bench: Bench) ->
 @pytest.mark.parametrize("path", ["../outside.sh", "/etc/cron.d/x", "notes.txt"])
 def test_undo_of_a_memory_that_names_what_no_review_writes_is_refused(bench: Bench, path: str) -> None:
     """It lies in the folder, and so may have come with it."""
-    files = (WrittenFile(path=path, before=b"mine", after=None),)
+    files = (FileChange(path=path, before=b"mine", after=None),)
     save_undo(bench.workspace, Reviewed(written=files))
     with pytest.raises(UsageError, match="nothing to undo"):
         undo(bench.workspace)

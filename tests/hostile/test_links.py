@@ -16,7 +16,7 @@ import pytest
 
 from mcptest_engine.cli.main import main
 from mcptest_engine.workspace.active_runs import ActiveRun, ActiveRunFile
-from mcptest_engine.workspace.inline import save_inline
+from mcptest_engine.workspace.agent_files import save_inline
 from mcptest_engine.workspace.ulid import new_ulid
 from mcptest_engine.workspace.workspace import Workspace
 from mcptest_tui.session import SessionFile

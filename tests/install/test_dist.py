@@ -124,7 +124,7 @@ def test_the_wheel_works_in_an_empty_environment_of_each_python(built: Path, tmp
     assert run(*mcptest, "schema", cwd=tmp_path) == (ROOT / "schemas/suite.schema.json").read_text("utf-8")
     code = f"""if True:
         import sys
-        from mcptest_engine.core.shipped import shipped
+        from mcptest_engine.core.environment import shipped
         from mcptest_tui.__main__ import main
         print(shipped("examples") / "demo", shipped("themes"), sep="\\n", flush=True)
         sys.argv = ["mcptest", "validate", {str(ROOT / SUITE)!r}]

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcptest_engine.core.targets import AGENT_GATES
 from mcptest_engine.judging.agent_metrics import GATES as MEASURED
 from mcptest_engine.judging.providers.setup import PROVIDERS
 from mcptest_engine.running.kinds.agent.plan import GATES
 from mcptest_engine.suite.judged_checks import ANY_MODELS, KNOWN_MODELS
 from mcptest_engine.suite.load import CheckedSuite, LoadOptions, check_suite, check_text
 from mcptest_engine.suite.model.agents import AgentTest
-from mcptest_engine.suite.target_roots import AGENT_GATES
 
 if TYPE_CHECKING:
     from pathlib import Path

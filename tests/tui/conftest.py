@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcptest_engine.core.shipped import shipped
+from mcptest_engine.core.environment import shipped
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator

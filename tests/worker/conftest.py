@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcptest_engine.core.shipped import shipped
+from mcptest_engine.core.environment import shipped
 from mcptest_tui.engine_client import engine_argv
 from tests.forked import ENGINE, Forked, Nursery, can_fork
 from tests.worker.processes import processes_in

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcptest_engine.workspace.activity import Activity
-from mcptest_engine.workspace.inline import save_inline
+from mcptest_engine.workspace.agent_files import save_inline
 from mcptest_engine.workspace.json_beginnings import FIRST_BYTES, head_of
 from mcptest_engine.workspace.ulid import new_ulid, ulid_seconds
 from mcptest_engine.workspace.workspace import Workspace

@@ -173,7 +173,9 @@ class Attempt:
             unmet = [self._keep({"not": schema["if"]}), schema.get("else", True)]
             more += self._choose(path, [[], met, unmet], "", schema)
         if "not" in schema:
-            more += self._choose(path, [[], *([way] for way in self._negations(schema["not"]))], "", schema)
+            references = self._document.references(schema["not"]) if isinstance(schema["not"], dict) else []
+            ways = [[self._keep(way)] for way in negations(schema["not"], references)]
+            more += self._choose(path, [[], *ways], "", schema)
         return more
 
     def _ordered(self, branches: list[Any]) -> list[Any]:
@@ -208,10 +210,6 @@ class Attempt:
             case "object":
                 return 3 if target.get("required") else 1
         return 2
-
-    def _negations(self, schema: object) -> list[Any]:
-        references = self._document.references(schema) if isinstance(schema, dict) else []
-        return [self._keep(way) for way in negations(schema, references)]
 
     def _keep(self, schema: object) -> Any:
         self._kept.append(schema)

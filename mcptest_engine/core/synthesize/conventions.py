@@ -1,4 +1,4 @@
-"""Free text that a tool may make sense of: told by the argument's name and description, harmless, and always the same.
+"""Free text that a tool can use: chosen by the argument's name and description, harmless, and always the same.
 
 All of it is a guess and is reported as one. Nothing here names a thing that could exist on somebody's machine, but for the
 current directory.

@@ -302,7 +302,8 @@ class _Reader:
         ranges: list[tuple[int, int]] = []
         without: list[Chars] = []
         first = True
-        while (char := self._next()) != "]" or (first and not negated and self._leading_bracket()):
+        # `[]` is an empty class here and a class that holds `]` elsewhere; the validator reads it as the latter
+        while (char := self._next()) != "]" or (first and not negated and "]" in self.pattern[self.at :]):
             first = False
             low = self._member(char, ranges, without)
             if low is None or self._peek() != "-" or self.pattern[self.at + 1 : self.at + 2] in ("]", ""):
@@ -318,10 +319,6 @@ class _Reader:
             else:
                 ranges.append((low, high))
         return _class(tuple(ranges), tuple(without), negated=negated)
-
-    def _leading_bracket(self) -> bool:
-        """`[]` is an empty class here and a class that holds `]` elsewhere; the validator reads it as the latter."""
-        return "]" in self.pattern[self.at :]
 
     def _member(self, char: str, ranges: list[tuple[int, int]], without: list[Chars]) -> int | None:
         """One character of a class, or None when a whole class stood there, which is then added."""

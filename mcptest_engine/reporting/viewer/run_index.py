@@ -21,8 +21,8 @@ from mcptest_engine.core.ledger import Ledger, count_to_review
 from mcptest_engine.core.run_record import RunRecord, Totals
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.workspace.active_runs import ActiveRun, list_active_runs
+from mcptest_engine.workspace.agent_files import inline_dir
 from mcptest_engine.workspace.files import file_state, list_names, list_states, open_file, read_file
-from mcptest_engine.workspace.inline import inline_dir
 from mcptest_engine.workspace.json_beginnings import head_of
 from mcptest_engine.workspace.slug import Slugs
 from mcptest_engine.workspace.ulid import is_ulid, ulid_seconds

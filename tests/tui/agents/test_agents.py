@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from mcptest_engine.workspace.inline import save_inline
+from mcptest_engine.workspace.agent_files import save_inline
 from mcptest_engine.workspace.ulid import new_ulid
 from mcptest_engine.workspace.workspace import Workspace
 from mcptest_tui.state.agents import AgentRow, AgentsView, news

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcptest_engine.core.shipped import shipped
+from mcptest_engine.core.environment import shipped
 from mcptest_engine.running.documents import document_of
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_tui.state.saving import proposals_of, proposed_saving, saving_of

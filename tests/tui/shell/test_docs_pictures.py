@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mcptest_engine.core.shipped import shipped
+from mcptest_engine.core.environment import shipped
 from tests.front_door.conftest import SUITE
 from tests.tui.agents.working import agent, asked, watching
 from tests.tui.edit.typing import opened

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
-from mcptest_engine.core.shipped import shipped
+from mcptest_engine.core.environment import shipped
 from mcptest_tui.actions import by_id
 from mcptest_tui.screens.scaffold import ScaffoldScreen
 from mcptest_tui.suites import Suites

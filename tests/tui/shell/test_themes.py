@@ -11,7 +11,7 @@ from rich.color import ColorSystem
 from textual.color import Color
 
 import mcptest_tui
-from mcptest_engine.core.shipped import shipped
+from mcptest_engine.core.environment import shipped
 from mcptest_tui.session import theme_at_start
 from mcptest_tui.themes import (
     VARIABLES,

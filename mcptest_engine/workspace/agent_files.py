@@ -1,6 +1,8 @@
-"""Suites that came as text: `.mcptest/inline/<run_id>.yml`, kept verbatim so that the `repro` line of a failure can run them.
+"""Files that the MCP server writes for agents: suites that came as text, and reports that were too large for an answer.
 
-They may hold what an agent should not have written down, so only their owner can read them, and nobody is served them.
+A suite is `.mcptest/inline/<run_id>.yml`, verbatim so that the `repro` line of a failure can run it. It may hold what an agent
+should not have written down, so only its owner can read it, and nobody is served it. A report is
+`.mcptest/reports/<run_id>.<format>`.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import McptestError
 from mcptest_engine.workspace.atomic import write_atomic
-from mcptest_engine.workspace.files import list_files, make_directory, remove_file
+from mcptest_engine.workspace.files import list_files, list_names, make_directory, remove_file
+from mcptest_engine.workspace.ulid import is_ulid
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from mcptest_engine.workspace.workspace import Workspace
 
 KEEP_INLINE = 1_000
+MOST_REPORTS = 100
 
 
 def inline_dir(workspace: Workspace) -> Path:
@@ -44,3 +48,20 @@ def remove_inline(path: Path) -> None:
     """Delete a text that was refused, which would else pass for a run that has not finished."""
     with contextlib.suppress(OSError):
         remove_file(path)
+
+
+def save_report(workspace: Workspace, run_id: str, form: str, text: str) -> Path:
+    """Write a report, and delete those beyond the newest runs' 100. Raises: McptestError when the disk refuses it."""
+    folder = workspace.data_dir / "reports"
+    path = folder / f"{run_id}.{form}"
+    try:
+        workspace.make_runs_dir()
+        make_directory(folder)
+        write_atomic(path, text.encode())
+    except OSError as wrong:
+        raise McptestError(f"cannot write the report {path}: {wrong.strerror or wrong}") from wrong
+    ours = sorted((name for name in list_names(folder) if is_ulid(name.partition(".")[0])), reverse=True)
+    for old in ours[MOST_REPORTS:]:
+        with contextlib.suppress(OSError):
+            remove_file(folder / old)
+    return path
