@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from functools import cache
 from html import escape
 
 import pytest
@@ -46,6 +47,7 @@ WIDE, HIGH = 6, 12
 """A cell of the terminal, in units of the picture."""
 
 
+@cache
 def hexadecimal(color, *, ink: bool) -> str:
     """A colour of a segment; the terminal's own ones as one terminal has them."""
     if color is None:
