@@ -196,7 +196,8 @@ class Workbench(BaseApp, inherit_bindings=False):
 
     def watched_files(self) -> list[str]:
         """Files and folders to watch beside those of the suites."""
-        return [*self.themes.watched(), str(keymap_file()), self.reviews.folder, *self.agents.folders]
+        edited = (path for editor in self.editors() for path in editor.open_paths())
+        return [*edited, *self.themes.watched(), str(keymap_file()), self.reviews.folder, *self.agents.folders]
 
     def refresh_status(self) -> None:
         """Show the state of the app around the screen."""

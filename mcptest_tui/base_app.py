@@ -12,7 +12,7 @@ from textual.worker import WorkerFailed
 from mcptest_tui.actions import by_id
 from mcptest_tui.key_order import KeyDone, KeyQueue
 from mcptest_tui.messages import IDLE, Messages
-from mcptest_tui.mode_screen import ModeScreen
+from mcptest_tui.mode_screen import Editor, ModeScreen
 from mcptest_tui.places import absolute
 from mcptest_tui.problems import Sturdy, title_of
 from mcptest_tui.themes import PLAIN_TEXT, token_defaults
@@ -122,9 +122,13 @@ class BaseApp(Sturdy, App[int]):
                 if isinstance(screen, ModeScreen) and screen.is_mounted and screen.children:
                     yield screen
 
-    def editor_of(self, path: str) -> ModeScreen | None:
-        """The screen that has unsaved text of a file."""
-        return next((screen for screen in self.work_screens() if screen.unsaved_text(path) is not None), None)
+    def editors(self) -> list[Editor]:
+        """What edits files, on the screens that exist."""
+        return [screen.editor for screen in self.work_screens() if screen.editor is not None]
+
+    def editor_of(self, path: str) -> Editor | None:
+        """What has unsaved text of a file."""
+        return next((editor for editor in self.editors() if editor.unsaved_text(path) is not None), None)
 
     async def open_document(self, path: str) -> None:
         """Make a suite one of those that are open, also in the next session."""

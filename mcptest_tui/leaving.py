@@ -46,7 +46,7 @@ class Leaving:
 
     def confirm(self) -> None:
         """Quit, after a question when text is unsaved or a run is on."""
-        unsaved = [name for screen in self._app.work_screens() for name in screen.unsaved()]
+        unsaved = [name for editor in self._app.editors() for name in editor.unsaved_names()]
         lines = [f"Unsaved: {', '.join(unsaved)} (saved as a draft)"] if unsaved else []
         if self._app.runs.progress.busy:
             lines.append("A run is active; its servers will be ended.")
@@ -69,8 +69,8 @@ class Leaving:
 
     async def _save_and_leave(self) -> None:
         """Save what is unsaved, then leave; the workbench stays open if something could not be written."""
-        for screen in self._app.work_screens():
-            if screen.unsaved() and not await screen.save_all():
+        for editor in self._app.editors():
+            if not await editor.save_all():
                 return
         self._leave(0)
 
@@ -80,9 +80,9 @@ class Leaving:
         Bounded, because the child ends the servers by itself once its input ends.
         """
         kept = self._app.problems.recovering
-        for screen in self._app.work_screens():
+        for editor in self._app.editors():
             with kept("unsaved text"):
-                screen.flush_drafts()
+                editor.flush_drafts()
         with kept("the session"):
             self._app.session.save()
         self._app.is_ending = True

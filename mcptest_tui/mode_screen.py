@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from textual._compositor import Compositor
 from textual.content import Content
@@ -53,10 +53,34 @@ class SparingCompositor(Compositor):
             self._changed = ()
 
 
+class Editor(Protocol):
+    """Texts of files that may not be saved yet."""
+
+    def unsaved_names(self) -> list[str]:
+        """The names of files with text that would be lost by quitting."""
+
+    def unsaved_text(self, path: str) -> str | None:
+        """The text of a file that was changed here and not saved; None without one."""
+
+    def change_text(self, path: str, text: str) -> None:
+        """Make this the unsaved text of a file for which `unsaved_text` gave one."""
+
+    async def save_all(self) -> bool:
+        """Write all of it, up to the first file that was not written, which was said or asked; False then."""
+
+    def flush_drafts(self) -> None:
+        """Write drafts of all unsaved text: the workbench ends."""
+
+    def open_paths(self) -> Iterable[str]:
+        """The files that are open."""
+
+
 class ModeScreen(Sturdy, Screen[None]):
     """One mode. Each of these does nothing unless a screen overrides it."""
 
     MODE: ClassVar[str] = ""
+    editor: Editor | None = None
+    """What edits files, in the mode that does."""
     _styled_for: object = None
 
     def __init__(self) -> None:
@@ -140,28 +164,6 @@ class ModeScreen(Sturdy, Screen[None]):
     def hints_first(self) -> dict[str, str]:
         """What the footer names first at the moment: ids of actions, or words of groups, and titles ("" for its own)."""
         return {}
-
-    def unsaved(self) -> list[str]:
-        """Names of texts that would be lost by quitting."""
-        return []
-
-    def unsaved_text(self, path: str) -> str | None:  # noqa: ARG002
-        """The text of a file that was changed here and not saved; None without one."""
-        return None
-
-    def change_text(self, path: str, text: str) -> None:
-        """Make this the unsaved text of a file for which `unsaved_text` gave one."""
-
-    def watched(self) -> list[str]:
-        """Files to watch for `files_changed`, beside those of the suites."""
-        return []
-
-    async def save_all(self) -> bool:
-        """Save what is unsaved; False if something was not written, for which there is a message or a question."""
-        return not self.unsaved()
-
-    def flush_drafts(self) -> None:
-        """Put unsaved text aside: the workbench ends."""
 
     def badges(self) -> dict[str, str]:
         """Counts that want action, by mode, for the mode bar: {"edit": "✗2"}."""

@@ -250,8 +250,6 @@ class Suites:
         for document in self._host.store.documents.values():
             files.update(dict.fromkeys(watched_by(document)))
         files.update(dict.fromkeys(sorted(self._gone)))
-        for screen in self._host.work_screens():
-            files.update(dict.fromkeys(screen.watched()))
         self._host.engine.send("watch", paths=[*files, *self._host.watched_files()])
 
     def _complain(self) -> None:

@@ -135,6 +135,11 @@ class WorkScreen(ModeScreen):
             with self.workbench.problems.recovering("the session"):
                 self.restore(memory)
 
+    @property
+    def is_restoring(self) -> bool:
+        """Whether the memory of the last session is still to be used."""
+        return self._memory is not None
+
     def remember_all(self) -> dict[str, Any]:
         """`remember` and the sizes of the panes. A screen that was never restored gives back what it was given."""
         if self._memory is not None:

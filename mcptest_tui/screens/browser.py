@@ -23,11 +23,14 @@ from mcptest_tui.widgets.text_view import TextView
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
+    from textual import events
     from textual.binding import BindingType
 
     from mcptest_tui.state.catalog import Item
     from mcptest_tui.state.servers import Server
+    from mcptest_tui.widgets.lines import Lines
 
+LONGEST_TYPED = 2_000
 PLACES = ("servers", "catalog", "about")
 NOTHING = Catalog()
 """What a server offers that is not connected."""
@@ -112,6 +115,22 @@ class Browser(Controller):
         self.servers.lost()
         self.servers.put_processes(())
         self.catalogs.clear()
+        self.show_all()
+
+    def remember(self) -> dict[str, Any]:
+        """What was typed, and the selection."""
+        recent, current = self.servers.recent(), self.selected
+        is_known = not (current or "").startswith("typed:") or (current or "").removeprefix("typed:") in recent
+        return {"recent": recent, "current": current if is_known else None}
+
+    def restore(self, memory: dict[str, Any]) -> None:
+        """What `remember` gave; a command that was typed is asked about before it is started."""
+        recent = memory.get("recent")
+        for typed in reversed(recent if isinstance(recent, list) else []):
+            if isinstance(typed, str) and len(typed) < LONGEST_TYPED:
+                self.servers.add(typed, ask=True)
+        if isinstance(memory.get("current"), str):
+            self.wanted_key = memory["current"]
         self.show_all()
 
     def tick(self) -> None:
@@ -235,6 +254,28 @@ class Browser(Controller):
         """Back to the servers."""
         event.stop()
         self.go_to("servers")
+
+    def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
+        """Show what the cursor is on, in the place of a call."""
+        if event.lines is self.server_list:
+            self.screen.remove_class("-calling")
+            self.show_catalog()
+            self.look_at("server")
+            self.screen.refresh_bindings()
+        elif event.lines is self.catalog_list:
+            self.screen.remove_class("-calling")
+            self.look_at("item")
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Show at the right what the focus is in."""
+        looks_at = {"server-list": "server", "catalog": "item"}.get(event.widget.id or "")
+        if looks_at is not None:
+            self.go_to("servers" if looks_at == "server" else "catalog", focus=False)
+            if looks_at != self.looks_at:
+                self.look_at(looks_at)
+                self.screen.refresh_bindings()
+        elif event.widget is self.about:
+            self.go_to("about", focus=False)
 
     def on_kind_tabs_clicked(self, event: KindTabs.Clicked) -> None:
         """By the mouse."""

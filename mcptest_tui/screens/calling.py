@@ -29,8 +29,10 @@ from mcptest_tui.words import key_of, took_shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from textual import events
+
     from mcptest_tui.screens.browser import Browser
-    from mcptest_tui.screens.tree_values import Ask
+    from mcptest_tui.screens.tree_values import Request
     from mcptest_tui.state.catalog import Item
     from mcptest_tui.state.fields import Field
     from mcptest_tui.state.forms import Form
@@ -259,6 +261,11 @@ class Calls(Controller):
             lambda answer: choice.put(answer) if answer is not None else None,
         )
 
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Show the call's pane, where one pane is shown at a time, once something in it has the focus."""
+        if self.pane in event.widget.ancestors_with_self:
+            self._browser.go_to("about", focus=False)
+
     def on_call_pane_view_switched(self, event: CallPane.ViewSwitched) -> None:
         """JSON instead of fields, and back."""
         event.stop()
@@ -298,9 +305,9 @@ class Calls(Controller):
         self._show_help(pane.form.at)
         if call.form.note:
             pane.help(call.form.note, problem=True)
-        self._ask_and_send(call)
+        self._confirm_and_send(call)
 
-    def _ask_and_send(self, call: Call) -> None:
+    def _confirm_and_send(self, call: Call) -> None:
         item = call.form.item
         known = (call.server.key, item.name)
         if not item.destructive or known in self._agreed_tools:
@@ -326,9 +333,9 @@ class Calls(Controller):
         call.params = call.form.params()
         self.show_waiting()
         self.began()
-        in_background(self.screen, partial(self._ask, call), "servers.call")
+        in_background(self.screen, partial(self._request, call), "servers.call")
 
-    async def _ask(self, call: Call) -> None:
+    async def _request(self, call: Call) -> None:
         try:
             call.called = await self.workbench.engine.request(
                 "call", session=call.server.key, method=call.form.method, params=call.params
@@ -416,8 +423,8 @@ class Calls(Controller):
         else:
             self._values.take(event, self._part_of(call))
 
-    def _part_of(self, call: Call) -> Ask:
-        """Asks for something in the answer."""
+    def _part_of(self, call: Call) -> Request:
+        """What requests a part of the answer from the engine."""
         called, ask = call.called or {}, self.workbench.engine.request
         member = "error" if "error" in called.get("answer", {}) else "result"
         return lambda do, path, **more: ask(do, id=called["id"], path=[member, *path], **more)

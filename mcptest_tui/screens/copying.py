@@ -91,7 +91,7 @@ class Copying(Controller):
     async def _copy_member(self, what: str, row: TestRow) -> None:
         bench = self.workbench
         try:
-            text = await self._feed.answers.ask("value", id=row.id, run_id=row.run_id or None, path=[MEMBERS[what]])
+            text = await self._feed.answers.request("value", id=row.id, run_id=row.run_id or None, path=[MEMBERS[what]])
         except EngineError as wrong:
             bench.messages.notify(wrong.message, severity="warning", hint=wrong.hint)
             return

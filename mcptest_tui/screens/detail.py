@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from mcptest_tui.screens.base import WorkScreen
-    from mcptest_tui.screens.tree_values import Ask
+    from mcptest_tui.screens.tree_values import Request
     from mcptest_tui.state.conversation_rows import Entry as SaidEntry
     from mcptest_tui.state.run_view import RunView
     from mcptest_tui.state.tree_rows import Entry, TreeRows
@@ -78,7 +78,7 @@ class Answers:
         """The whole result of a test in a run."""
         found: dict[str, Any] | str
         try:
-            found = await self.ask("detail", id=test, run_id=run_id or None)
+            found = await self.request("detail", id=test, run_id=run_id or None)
         except EngineError as wrong:
             found = wrong.message
         self._whole[(test, run_id)] = found
@@ -90,7 +90,7 @@ class Answers:
     async def read_graph(self, path: str, test: str) -> None:
         """The nodes of a composition, as its suite has them."""
         try:
-            told = await self.ask("graph", path=path, id=test)
+            told = await self.request("graph", path=path, id=test)
         except EngineError:
             told = []
         self.graphs[test] = [GraphNode(one["id"], tuple(one["needs"]), one["tool"], one["server"]) for one in told]
@@ -99,7 +99,7 @@ class Answers:
     async def read_call(self, test: str, run_id: str, path: tuple[str | int, ...]) -> None:
         """The call of a conversation at a path of its result."""
         try:
-            found = await self.ask("expand", id=test, run_id=run_id or None, path=list(path))
+            found = await self.request("expand", id=test, run_id=run_id or None, path=list(path))
         except EngineError as wrong:
             found = wrong.message
         self.calls[(test, run_id, path)] = found
@@ -112,7 +112,7 @@ class Answers:
         for path, held in missing_parts(known):
             while held and (last := held[-1]) == {"$more": last.get("$more") if isinstance(last, dict) else 0}:
                 try:
-                    more = await self.ask(
+                    more = await self.request(
                         "expand", id=test, run_id=run_id or None, path=list(path), start=len(held) - 1
                     )
                 except EngineError:
@@ -128,7 +128,7 @@ class Answers:
         judgement = dict(known["judgement"])
         for name in names:
             try:
-                judgement[name] = await self.ask("value", id=test, run_id=run_id or None, path=["judgement", name])
+                judgement[name] = await self.request("value", id=test, run_id=run_id or None, path=["judgement", name])
             except EngineError:
                 judgement[name] = judgement[name]["text"]
         known["judgement"] = judgement
@@ -138,13 +138,13 @@ class Answers:
         """What the test came to in earlier runs."""
         past = self.past
         try:
-            past[test] = await self.ask("history", id=test, limit=PAST)
+            past[test] = await self.request("history", id=test, limit=PAST)
         except EngineError as wrong:
             past[test] = wrong.message
         self._on_answer(test)
 
-    async def ask(self, do: str, **arguments: Any) -> Any:
-        """Ask the engine, once there is one."""
+    async def request(self, do: str, **arguments: Any) -> Any:
+        """Send a request to the engine, once there is one."""
         bench = self._screen.workbench
         await bench.engine_ready.wait()
         return await bench.engine.request(do, **arguments)
@@ -468,8 +468,8 @@ class DetailFeed(Controller):
 
     # What else is asked of it
 
-    def part_of(self, tree: JsonTree) -> Ask | None:
-        """What asks for something in a tree of the test that is shown; None where no test is."""
+    def part_of(self, tree: JsonTree) -> Request | None:
+        """What requests a part of a tree of the test that is shown; None where no test is."""
         row = self.entry
         if not isinstance(row, TestRow):
             return None
@@ -478,7 +478,7 @@ class DetailFeed(Controller):
             member = list(self.call)
         elif tree.id == "detail-request":
             member = ["trace", "nodes", self.node] if row.kind == "composition" else ["request"]
-        return lambda do, path, **more: self.answers.ask(
+        return lambda do, path, **more: self.answers.request(
             do, id=row.id, run_id=row.run_id or None, path=[*member, *path], **more
         )
 
@@ -495,7 +495,7 @@ class DetailFeed(Controller):
 
     async def _ask_text(self, row: TestRow, entry: SaidEntry, show: Callable[[str, str], None]) -> None:
         try:
-            text = await self.answers.ask("value", id=row.id, run_id=row.run_id or None, path=list(entry.path))
+            text = await self.answers.request("value", id=row.id, run_id=row.run_id or None, path=list(entry.path))
         except EngineError as wrong:
             self.workbench.messages.notify(wrong.message, severity="warning", hint=wrong.hint)
             return

@@ -123,14 +123,14 @@ class DetailPane(Controller):
     def on_detail_searched(self, event: Detail.Searched) -> None:
         """Search with each letter."""
         tree, row = self._detail.json_tree, self._feed.entry
-        ask = self._feed.part_of(tree) if tree is not None else None
-        if tree is not None and ask is not None:
+        request = self._feed.part_of(tree) if tree is not None else None
+        if tree is not None and request is not None:
 
             def found() -> None:
                 if row is self._feed.entry:
                     self._feed.show_path(tree)
 
-            self._values.find(tree, event.text, ask, found)
+            self._values.find(tree, event.text, request, found)
             self._feed.show_path(tree)
 
     def on_detail_tab_shown(self) -> None:

@@ -8,27 +8,24 @@ The open files (`edit_files.py`), saving them and what others do to them (`edit_
 from __future__ import annotations
 
 import os
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
 
-from mcptest_engine.core.text import counted
 from mcptest_tui.debounce import Debounce
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.edit_catalogs import Catalogs
 from mcptest_tui.screens.edit_checks import Diagnostics
 from mcptest_tui.screens.edit_drafts import Drafting, Questions
-from mcptest_tui.screens.edit_files import OpenFiles
+from mcptest_tui.screens.edit_files import FirstFiles, OpenFiles
 from mcptest_tui.screens.edit_help import Assistance, in_a_line
-from mcptest_tui.screens.edit_refactoring import Refactoring
+from mcptest_tui.screens.edit_refactoring import Finding, Refactoring
 from mcptest_tui.screens.edit_saving import Saving
 from mcptest_tui.state.drafts import Drafts
 from mcptest_tui.widgets.completion import HelpCard, Popup
 from mcptest_tui.widgets.file_tabs import FileTabs
-from mcptest_tui.widgets.find_bar import FindBar
 from mcptest_tui.widgets.frame import Empty
 from mcptest_tui.widgets.outline import Outline
 from mcptest_tui.widgets.problems import ProblemLine, ProblemList
@@ -46,11 +43,8 @@ if TYPE_CHECKING:
 
     from mcptest_tui.screens.edit_docs import OpenDoc
 
-MOST_RESTORED = 20
-HOLD_SECONDS = 0.5
 SETTLE_SECONDS = 0.06
 """What needs a look at the word under the cursor waits until the cursor rests."""
-_NEEDS_FILE = frozenset({"find", "replace"})
 
 
 class WideSplitter(Splitter):
@@ -86,10 +80,10 @@ class EditScreen(WorkScreen):
         self.diagnostics = Diagnostics(self, self.files, self.catalogs, self._checked)
         self.refactoring = Refactoring(self, self.files)
         self.saving = Saving(self, self.files, self.questions, self.drafting, self.diagnostics, self.refactoring)
+        self.editor = self.saving
+        self.finding = Finding(self, self.files)
+        self.opening = FirstFiles(self, self.files, self.drafting)
         self._settle_soon = Debounce(self, SETTLE_SECONDS, self._settle)
-        self._restored = False
-        self._begun = False
-        self.holds_keys = True  # until the text has the focus: what is typed meanwhile is meant for it
 
     @property
     def current(self) -> OpenDoc | None:
@@ -110,7 +104,7 @@ class EditScreen(WorkScreen):
                         ),
                         id="edit-empty",
                     )
-                yield FindBar()
+                yield self.finding.bar
                 yield ProblemList(id="problem-list")
             yield WideSplitter(id="edit-side", percent=72)
             with Vertical(id="edit-side-pane", classes="pane"):
@@ -123,70 +117,34 @@ class EditScreen(WorkScreen):
         """The files of the last session, else the first suite."""
         self.query_one("#edit-side-pane").border_title = Content("Outline")
         self.query_one("#edit-empty").focus()
-        self.call_after_refresh(self._open_something)
-        self._hold()
+        self.opening.begin()
 
-    def _hold(self, was_there: bool = False) -> None:
-        """Until the text has the focus; or until it was there for a while, since something else may have taken the focus."""
-        there = self._begun and self._memory is None and (self.current is None or self.current.area.is_mounted)
-        if there and was_there:
-            self._release()
-        elif self.holds_keys:
-            self.set_timer(HOLD_SECONDS, partial(self._hold, there))
-
-    def _release(self) -> None:
-        self.holds_keys = False
-
-    # Places
+    @property
+    def holds_keys(self) -> bool:
+        """Whether what is typed is meant for a text that is not there yet."""
+        return self.opening.holds_keys
 
     def arrive(self, **where: Any) -> None:
         """`path` and, if wanted, `line` and `column`, from 1."""
-        path = where.get("path")
+        path, line, column = where.get("path"), where.get("line"), where.get("column")
         if isinstance(path, str):
-            self._restored = True
-            line, column = where.get("line"), where.get("column")
+            self.opening.is_chosen = True
             self.files.open(path, line if isinstance(line, int) else None, column if isinstance(column, int) else None)
 
     def restore(self, memory: dict[str, Any]) -> None:
-        """The files that were open, as far as they still exist."""
-        self.files.wraps = memory.get("wrap") is True
-        files = [told for told in memory.get("files", ()) if isinstance(told, dict)][:MOST_RESTORED]
-        current = self.current
-        for told in files:
-            path = told.get("path")
-            if isinstance(path, str) and (os.path.isfile(path) or self.drafting.drafts.find(path) is not None):  # noqa: PTH113
-                self.files.open(path, int(told.get("line") or 1), int(told.get("column") or 1), quiet=True)
-        wanted = current.file.path if current is not None and self._restored else memory.get("current")
-        if isinstance(wanted, str) and wanted in self.files.docs:
-            self.files.show(self.files.docs[wanted])
-        self.drafting.open_left_behind()
+        """The files that were open."""
+        self.opening.restore(memory)
 
     def remember(self) -> dict[str, Any]:
-        """Files and cursors. Drafts of what is unsaved are written here too, because this is asked for at the end."""
+        """Files and cursors. Drafts of what is unsaved are written here too, because this is called at the end."""
         self.drafting.flush()
-        files = [
-            {"path": path, "line": doc.area.cursor_location[0] + 1, "column": doc.area.cursor_location[1] + 1}
-            for path, doc in self.files.docs.items()
-        ]
-        current = self.current.file.path if self.current else None
-        return {"files": files, "current": current, "wrap": self.files.wraps}
-
-    def _open_something(self) -> None:
-        self._begun = True
-        if self.files.docs or self._restored or self._memory is not None:
-            return
-        path = next(iter(self.workbench.store.documents), None)
-        if path is not None:
-            self.files.open(path)
-        self.drafting.open_left_behind()
-        if not self.files.docs:
-            self._release()
+        return self.opening.remember()
 
     # What the controllers report
 
     def _file_shown(self, doc: OpenDoc | None) -> None:
         """Another file is edited, or none."""
-        completing, bar = self.assistance.completing, self.query_one(FindBar)
+        completing, bar = self.assistance.completing, self.finding.bar
         if doc is None:
             completing.close()
             bar.attach(None)
@@ -263,7 +221,7 @@ class EditScreen(WorkScreen):
         """Shown again: files and verdicts may be different."""
         self.saving.look_at_all()
         self.diagnostics.refresh_notes()
-        self._open_something()
+        self.opening.open_something()
         if self.current is not None:
             self.call_after_refresh(self.drafting.offer, self.current)
             self.diagnostics.check_soon(self.current)  # lists of servers may have been read meanwhile
@@ -281,31 +239,6 @@ class EditScreen(WorkScreen):
         row, column = self.current.area.cursor_location
         return Content.styled(f"{row + 1}:{column + 1}", "$text-muted")
 
-    def unsaved(self) -> list[str]:
-        """Files with text that the disk does not have."""
-        return [self.files.title_of(doc) for doc in self.files.unsaved]
-
-    async def save_all(self) -> bool:
-        """Every file with text that the disk does not have; up to the first that could not be written."""
-        return await self.saving.save_all()
-
-    def flush_drafts(self) -> None:
-        """Write drafts of all unsaved text now."""
-        self.drafting.flush()
-
-    def unsaved_text(self, path: str) -> str | None:
-        """What stands in the editor, where the disk has another text."""
-        doc = self.files.docs.get(os.path.abspath(path))  # noqa: PTH100
-        return doc.text if doc is not None and doc.is_dirty else None
-
-    def change_text(self, path: str, text: str) -> None:
-        """By one edit, which can be undone."""
-        self.files.docs[os.path.abspath(path)].area.become(text)  # noqa: PTH100
-
-    def watched(self) -> list[str]:
-        """The open files."""
-        return list(self.files.docs)
-
     def badges(self) -> dict[str, str]:
         """`✗2` for errors, a dot for unsaved text."""
         errors = sum(1 for doc in self.files.docs.values() for problem in doc.problems if problem.severity == "error")
@@ -315,22 +248,12 @@ class EditScreen(WorkScreen):
 
     def back(self) -> bool:
         """Close what lies over the text, then go to the text."""
-        if self.assistance.back():
-            return True
-        bar = self.query_one(FindBar)
-        if bar.display:
-            bar.action_leave()
+        if self.assistance.back() or self.finding.back():
             return True
         if self.current is not None and self.focused is not self.current.area:
             self.current.area.focus()
             return True
         return False
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What needs a file is dim without one."""
-        if action in _NEEDS_FILE and self.current is None:
-            return None
-        return super().check_action(action, parameters)
 
     def hints_first(self) -> dict[str, str]:
         """Mend what is wrong, save, run; letters and digits are typed, so how to get to the other modes too."""
@@ -362,33 +285,12 @@ class EditScreen(WorkScreen):
             self._settle_soon()
             self.workbench.refresh_status()
 
-    def on_find_bar_replaced(self, event: FindBar.Replaced) -> None:
-        """All hits have other words."""
-        self.workbench.messages.show(f"replaced {counted(event.count, 'place')}; {key_of('edit.undo')} takes it back")
-
-    def on_lines_chosen(self, event: Any) -> None:
-        """Enter on a problem, or on a test of the outline."""
-        event.stop()
-        if isinstance(event.lines, ProblemList):
-            problem = event.lines.problems[event.at]
-            self.files.open(problem.file, problem.line, problem.column)
-        elif isinstance(event.lines, Outline) and self.current is not None:
-            self.files.open(self.current.file.path, event.lines.entries[event.at].line, 1)
-
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """The popup belongs to the text; and so do the keys that were held for it."""
         if isinstance(event.widget, YamlArea):
-            self._release()
+            self.opening.holds_keys = False
         else:
             self.assistance.completing.close()
-
-    def action_find(self) -> None:
-        """Open the find bar with what is selected."""
-        self.query_one(FindBar).open(replacing=False)
-
-    def action_replace(self) -> None:
-        """Open it with its second field."""
-        self.query_one(FindBar).open(replacing=True)
 
     def fit(self) -> None:
         super().fit()

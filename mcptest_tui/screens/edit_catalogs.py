@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcptest_tui.screens.base import WorkScreen
     from mcptest_tui.screens.edit_docs import OpenDoc
 
-ASKING, FAILED = "asking", "failed"
+READING, FAILED = "reading", "failed"
 _FROM_SERVERS = frozenset({"tool", "prompt", "uri"})
 Catalog = dict[str, Any]
 
@@ -28,14 +28,14 @@ class Catalogs(FileController):
         super().__init__(screen, files)
         self.arrived: Callable[[str], None] = lambda _: None
         """Called with the suite of a server that has answered."""
-        self._asked: dict[tuple[str, str], Catalog | str] = {}
+        self._answers: dict[tuple[str, str], Catalog | str] = {}
         self._remembered: dict[str, tuple[object, dict[str, Catalog]]] = {}
         """By suite: what its servers were when the catalogs of its past were read from the disk, and those."""
 
     @property
-    def is_asking(self) -> bool:
+    def is_reading(self) -> bool:
         """Whether a server has not answered yet."""
-        return ASKING in self._asked.values()
+        return READING in self._answers.values()
 
     def of(self, doc: OpenDoc) -> dict[str, Catalog]:
         """What is known of the servers of a file's suites."""
@@ -45,7 +45,7 @@ class Catalogs(FileController):
             for path, server, catalog in connected:
                 if path == suite:
                     found.setdefault(server, catalog)
-            for (path, server), answer in self._asked.items():
+            for (path, server), answer in self._answers.items():
                 if path == suite and isinstance(answer, dict):
                     found.setdefault(server, answer)
             for server, catalog in self._recall(doc, suite).items():
@@ -79,17 +79,17 @@ class Catalogs(FileController):
 
     def engine_lost(self) -> None:
         """What was being asked has no answer any more."""
-        self._asked = {key: answer for key, answer in self._asked.items() if isinstance(answer, dict)}
+        self._answers = {key: answer for key, answer in self._answers.items() if isinstance(answer, dict)}
 
     def action_read(self) -> None:
         """Forget what the servers said, and ask them again when it is needed."""
-        self._asked = {}
+        self._answers = {}
         doc = self.files.current
         if doc is not None:
             for server in doc.document.servers if doc.document is not None else ():
-                self._ask_server(doc, server.name)
+                self._begin_reading(doc, server.name)
 
-    def ask_at_cursor(self, doc: OpenDoc, *, explicit: bool) -> None:
+    def read_at_cursor(self, doc: OpenDoc, *, explicit: bool) -> None:
         """Ask the server that the cursor's place is about, if nothing is known of it yet."""
         from mcptest_engine.suite.completion_sources import CompletionSources
         from mcptest_engine.suite.cursor import place_at
@@ -101,7 +101,7 @@ class Catalogs(FileController):
             return
         server = CompletionSources(doc.area.lines, place, {}).server_of_test()
         if server and server not in self.of(doc) and (explicit or self._has_run(doc, server)):
-            self._ask_server(doc, server, again=explicit)
+            self._begin_reading(doc, server, again=explicit)
 
     def _has_run(self, doc: OpenDoc, server: str) -> bool:
         """Whether a run has started this server in this session: then it does no harm to start it once more."""
@@ -111,12 +111,12 @@ class Catalogs(FileController):
             for row in self.workbench.store.rows.values()
         )
 
-    def _ask_server(self, doc: OpenDoc, server: str, *, again: bool = False) -> None:
+    def _begin_reading(self, doc: OpenDoc, server: str, *, again: bool = False) -> None:
         """Ask a server what it offers, as its suite has it, or as the text says that is not sound yet."""
         documents = self.workbench.store.documents
         for suite in self.suites_of(doc):
             known = documents.get(suite)
-            state = self._asked.get((suite, server))
+            state = self._answers.get((suite, server))
             if state is not None and not (again and state == FAILED):
                 return
             if known is not None and known.sound and any(item.name == server for item in known.servers):
@@ -124,7 +124,7 @@ class Catalogs(FileController):
             else:
                 target = target_in(doc.area.lines, server, doc.file.path.rpartition("/")[0])
             if target is not None:
-                self._asked[suite, server] = ASKING
+                self._answers[suite, server] = READING
                 work = self._read_server(suite, server, target)
                 self.screen.run_worker(work, group="edit.catalog", exit_on_error=False)
                 return
@@ -142,6 +142,6 @@ class Catalogs(FileController):
             bench.messages.show(f"{server}: {wrong.message}", "warning")
         finally:
             bench.engine.send("disconnect", session=key)
-        self._asked[suite, server] = answer
+        self._answers[suite, server] = answer
         if isinstance(answer, dict):
             self.arrived(suite)

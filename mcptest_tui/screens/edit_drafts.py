@@ -49,10 +49,10 @@ class Questions(Controller):
         self.open: _Question | None = None
         self._before = before
 
-    def ask(
+    def show(
         self, title: str, lines: list[str], choices: tuple[tuple[str, str], ...], answers: dict[str, Callable[[], Any]]
     ) -> None:
-        """Ask, unless another question stands there or its answer has not come through; `answers[""]` is for Escape."""
+        """Show a question, unless another is open or its answer has not come through; `answers[""]` is for Escape."""
         if self.open is not None and (self.open.is_answered or self.open in self.workbench.screen_stack):
             return
         self._before()
@@ -176,7 +176,7 @@ class Drafting(FileController):
             doc.left_over = None
             self.drafts.drop(path)
 
-        self._questions.ask(
+        self._questions.show(
             f"There is unsaved text of {doc.file.name}",
             lines,
             (("r", "restore it"), ("d", "show the difference"), ("x", "throw it away"), ("l", "later")),

@@ -49,7 +49,7 @@ class Assistance(FileController):
             answered=answered,
             folder=Path(doc.file.path).parent,
         )
-        self._catalogs.ask_at_cursor(doc, explicit=explicit)
+        self._catalogs.read_at_cursor(doc, explicit=explicit)
         return found
 
     def _answered_at_cursor(self, doc: OpenDoc) -> list[tuple[str, str]]:
@@ -104,7 +104,7 @@ class Assistance(FileController):
     def action_complete(self) -> None:
         """What could stand here; nothing is said of it when something is on its way."""
         if self.files.writable is not None and not self.completing.look(explicit=True):
-            self._awaits_server = self._catalogs.is_asking
+            self._awaits_server = self._catalogs.is_reading
             self.workbench.messages.show("asking the server …" if self._awaits_server else "nothing to complete here")
 
     def action_explain(self) -> None:

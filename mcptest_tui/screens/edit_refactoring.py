@@ -1,4 +1,4 @@
-"""Giving a name another name everywhere, with the snapshots of a test; and tidying a text."""
+"""Finding and replacing; giving a name another name everywhere, with the snapshots of a test; tidying a text."""
 
 from __future__ import annotations
 
@@ -6,10 +6,41 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.text import counted
 from mcptest_tui.screens.edit_files import FileController
+from mcptest_tui.widgets.find_bar import FindBar
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from mcptest_engine.suite.rename import Renaming
+    from mcptest_tui.screens.base import WorkScreen
     from mcptest_tui.screens.edit_docs import OpenDoc
+    from mcptest_tui.screens.edit_files import OpenFiles
+
+
+class Finding(FileController):
+    """Opens the find bar, which searches the text itself, and closes it."""
+
+    def __init__(self, screen: WorkScreen, files: OpenFiles) -> None:
+        super().__init__(screen, files)
+        self.bar = FindBar()
+
+    def back(self) -> bool:
+        """Close the bar; False when it is closed."""
+        if self.bar.display:
+            self.bar.action_leave()
+            return True
+        return False
+
+    def on_find_bar_replaced(self, event: FindBar.Replaced) -> None:
+        """Say how many places have changed."""
+        self.workbench.messages.show(f"replaced {counted(event.count, 'place')}; {key_of('edit.undo')} takes it back")
+
+    def action_find(self) -> None:
+        """Open the find bar with what is selected."""
+        self.bar.open(replacing=False)
+
+    def action_replace(self) -> None:
+        """Open it with its second field."""
+        self.bar.open(replacing=True)
 
 
 class Refactoring(FileController):

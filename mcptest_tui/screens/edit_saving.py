@@ -7,6 +7,7 @@ that comes up under a typist's fingers is answered by the next letter.
 from __future__ import annotations
 
 import asyncio
+import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ from mcptest_tui.state.editor_model import CannotSave, EditorFile, digest_of, lo
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mcptest_tui.screens.base import WorkScreen
     from mcptest_tui.screens.edit_checks import Diagnostics
     from mcptest_tui.screens.edit_docs import OpenDoc
@@ -29,7 +32,7 @@ TYPING_SECONDS = 1.5
 
 
 class Saving(FileController):
-    """Writes files, closes them, and takes what others wrote."""
+    """Writes files, closes them, and takes what others wrote; the `Editor` of the rest of the workbench."""
 
     def __init__(
         self,
@@ -43,6 +46,29 @@ class Saving(FileController):
         super().__init__(screen, files)
         self._questions, self._drafting = questions, drafting
         self._diagnostics, self._refactoring = diagnostics, refactoring
+
+    # What the rest of the workbench asks of the editor
+
+    def unsaved_names(self) -> list[str]:
+        """The names of files with text that the disk does not have."""
+        return [self.files.title_of(doc) for doc in self.files.unsaved]
+
+    def unsaved_text(self, path: str) -> str | None:
+        """The text of the editor, where the disk has another."""
+        doc = self.files.docs.get(os.path.abspath(path))  # noqa: PTH100
+        return doc.text if doc is not None and doc.is_dirty else None
+
+    def change_text(self, path: str, text: str) -> None:
+        """Change a text by one edit, which can be undone."""
+        self.files.docs[os.path.abspath(path)].area.become(text)  # noqa: PTH100
+
+    def flush_drafts(self) -> None:
+        """Write drafts of all unsaved text now."""
+        self._drafting.flush()
+
+    def open_paths(self) -> Iterable[str]:
+        """The open files."""
+        return self.files.docs
 
     # Saving
 
@@ -175,7 +201,7 @@ class Saving(FileController):
         if not doc.is_dirty:
             self.close(doc)
             return
-        self._questions.ask(
+        self._questions.show(
             f"Close {doc.file.name} without saving?",
             ["Its text is saved as a draft, which is offered when you open the file again."],
             (("s", "save and close"), ("c", "close"), ("n", "stay")),
@@ -285,7 +311,7 @@ class Saving(FileController):
             doc.postponed = there.disk.digest
             self._diagnostics.refresh_line(doc)
 
-        self._questions.ask(
+        self._questions.show(
             f"{doc.file.name} has changed on the disk, and here",
             ["The other text is saved in .mcptest/cache/drafts."],
             (

@@ -113,7 +113,7 @@ class HomeScreen(WorkScreen):
 
     def hints_first(self) -> dict[str, str]:
         """Cancel what is waited for; the ways to begin; the way out."""
-        asked = {"app.back": "cancel"} if self.making.is_asking else {}
+        asked = {"app.back": "cancel"} if self.making.is_connecting else {}
         return {**asked, "home.demo": "", "home.new": "", "home.servers": "", "home.open": "", "app.quit": ""}
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:  # noqa: ARG002 - Textual's
@@ -138,7 +138,7 @@ class SuiteMaking(Controller):
         """The command or URL that was typed last."""
 
     @property
-    def is_asking(self) -> bool:
+    def is_connecting(self) -> bool:
         """Whether a server is being connected to."""
         return any(worker.group == GROUP and not worker.is_finished for worker in self.screen.workers)
 

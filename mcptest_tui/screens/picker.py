@@ -71,14 +71,14 @@ def _scored(choice: Choice, query: str) -> tuple[float, tuple[int, ...]]:
     if at >= 0:
         offsets = range(at, at + len(wanted))
         score += 300 if at == 0 else 200 if not title[at - 1].isalnum() else 100
-    elif choice.words and _begin_words(wanted, f"{title} {choice.words}"):
+    elif choice.words and _has_word_starts(wanted, f"{title} {choice.words}"):
         score += 150
-    elif score == 0 and len(wanted) > 2 and _begin_words(wanted, f"{choice.group} {choice.help}".lower()):
+    elif score == 0 and len(wanted) > 2 and _has_word_starts(wanted, f"{choice.group} {choice.help}".lower()):
         score = 0.1
     return score + (1000 if choice.right == query else 0), tuple(offsets)
 
 
-def _begin_words(wanted: str, text: str) -> bool:
+def _has_word_starts(wanted: str, text: str) -> bool:
     """Whether each word of `wanted` begins a word of the text."""
     return all(re.search(rf"\b{re.escape(word)}", text) for word in wanted.split())
 

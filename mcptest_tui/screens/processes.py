@@ -138,9 +138,9 @@ class ProcessesWindow(Modal[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.process")
 
-    def __init__(self, bench: BaseApp) -> None:
+    def __init__(self, workbench: BaseApp) -> None:
         super().__init__(classes="picker")
-        self._bench = bench
+        self._workbench = workbench
         self._note = ""
 
     def compose(self) -> ComposeResult:
@@ -152,7 +152,7 @@ class ProcessesWindow(Modal[None]):
 
     def on_mount(self) -> None:
         """What is known at once, then what the engine measures."""
-        self.show(self._bench.processes)
+        self.show(self._workbench.processes)
         self.list.focus()
         self.look()
         self.set_interval(LOOK_SECONDS, self.look)
@@ -178,12 +178,12 @@ class ProcessesWindow(Modal[None]):
 
     async def _look(self) -> None:
         try:
-            rows = await self._bench.engine.request("processes")
+            rows = await self._workbench.engine.request("processes")
         except EngineError as wrong:
             self._say(wrong.message)
         else:
             if self.is_mounted:
-                self.show(processes_of(rows, self._bench.store.documents))
+                self.show(processes_of(rows, self._workbench.store.documents))
                 self.list.is_measured = True
 
     def show(self, processes: tuple[Process, ...]) -> None:
@@ -227,36 +227,38 @@ class ProcessesWindow(Modal[None]):
         self.list.refresh()
         self.refresh_bindings()
         if one.role == "hand":
-            self._bench.engine.send("disconnect", session=one.session)
+            self._workbench.engine.send("disconnect", session=one.session)
         else:
-            self._ask("end_process", one)
+            self._request("end_process", one)
 
     def action_restart(self) -> None:
         """End the one under the cursor and have it started again."""
         one = self.list.process
         assert one is not None
         if one.role == "engine":
-            self._bench.engine.restart()
+            self._workbench.engine.restart()
         else:
             self.list.restarting = one
             if one.role == "hand":
-                self._ask("restart", one, session=one.session)
+                self._request("restart", one, session=one.session)
             else:
-                self._ask("restart_process", one)
+                self._request("restart_process", one)
 
     def action_copy(self) -> None:
         """Its pid, or the URL of a session."""
         one = self.list.process
         assert one is not None
-        self._bench.copy(one.shown if one.pid is None else str(one.pid), "the URL" if one.pid is None else "the pid")
+        self._workbench.copy(
+            one.shown if one.pid is None else str(one.pid), "the URL" if one.pid is None else "the pid"
+        )
 
-    def _ask(self, do: str, one: Process, **arguments: Any) -> None:
-        async def ask() -> None:
+    def _request(self, do: str, one: Process, **arguments: Any) -> None:
+        async def request() -> None:
             try:
-                await self._bench.engine.request(do, **(arguments or {"number": one.number}))
+                await self._workbench.engine.request(do, **(arguments or {"number": one.number}))
             except EngineError as wrong:
                 self.list.ended.pop(one.key, None)
                 self._say(f"{wrong.message}; {wrong.hint}" if wrong.hint else wrong.message)
             self.look()
 
-        in_background(self, ask, "processes.do")
+        in_background(self, request, "processes.do")

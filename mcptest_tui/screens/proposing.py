@@ -70,9 +70,11 @@ class Proposing(Controller):
         self._is_calling = True
         told = f"calling {one_line(item.name, 40)} to propose a test …"
         self.workbench.messages.show(told, is_over=lambda: not self._is_calling)
-        in_background(self.screen, partial(self._ask_proposal, server, item, arguments, confirmed), "servers.propose")
+        in_background(
+            self.screen, partial(self._request_proposal, server, item, arguments, confirmed), "servers.propose"
+        )
 
-    async def _ask_proposal(self, server: Server, item: Item, arguments: dict[str, Any], confirmed: bool) -> None:
+    async def _request_proposal(self, server: Server, item: Item, arguments: dict[str, Any], confirmed: bool) -> None:
         from mcptest_tui.state.new_suite import free_path
 
         bench = self.workbench
@@ -94,7 +96,7 @@ class Proposing(Controller):
             self._is_calling = False
             bench.refresh_status()
             if wrong.kind == "policy" and not confirmed:
-                self._ask_once(server, item, arguments, wrong.message)
+                self._confirm_once(server, item, arguments, wrong.message)
             else:
                 bench.messages.notify(wrong.message, severity="warning", hint=wrong.hint)
             return
@@ -115,7 +117,7 @@ class Proposing(Controller):
         await bench.reviews.refresh()
         bench.go("review", suite=saving.place.path, test=str(told["name"]))
 
-    def _ask_once(self, server: Server, item: Item, arguments: dict[str, Any], why: str) -> None:
+    def _confirm_once(self, server: Server, item: Item, arguments: dict[str, Any], why: str) -> None:
         """The policy says no; a person may say yes, to exactly one call."""
         from mcptest_tui.widgets.modals import Question
 

@@ -85,10 +85,10 @@ class ReviewScreen(WorkScreen):
         super().__init__()
         self.state = self.workbench.reviews.state
         self.listed = ReviewList(self.state, id="review-list")
-        self.proposal = ProposalPane(self, self.leave_written, self.show_counts)
+        self.proposal = ProposalPane(self, self.close_written, self.show_counts)
         self.writing = Writing(self, self.show_counts)
-        self.deciding = Deciding(self, self.writing, self._moved, self.leave_written)
-        self.editing = Editing(self, self.deciding.decide, self.leave_written, self._focus)
+        self.deciding = Deciding(self, self.writing, self._moved, self.close_written)
+        self.editing = Editing(self, self.deciding.decide, self.close_written, self._focus)
         self._arriving: tuple[str, str] | None = None
 
     def compose_body(self) -> Iterable[Widget]:
@@ -147,7 +147,7 @@ class ReviewScreen(WorkScreen):
         if self.editing.back():
             self.show_all()
             return True
-        return self.leave_written() or self.proposal.back()
+        return self.close_written() or self.proposal.back()
 
     def key_title(self, action: str) -> str | None:
         """Leave out of the footer what is done with a proposal, while what was written is shown in its place."""
@@ -225,7 +225,7 @@ class ReviewScreen(WorkScreen):
         if self.state.move(steps) or self.workbench.reviews.written:
             self._moved()
 
-    def leave_written(self) -> bool:
+    def close_written(self) -> bool:
         """From what was written back to the proposal, which nobody decides about unseen; False where that is shown."""
         if not self.workbench.reviews.written:
             return False
@@ -259,9 +259,9 @@ class _ItemPane(Vertical):
 class ProposalPane(Controller):
     """Shows the proposal under the cursor, or what was written last. `on_show` is called afterwards."""
 
-    def __init__(self, screen: WorkScreen, leave_written: Callable[[], bool], on_show: Callable[[], None]) -> None:
+    def __init__(self, screen: WorkScreen, close_written: Callable[[], bool], on_show: Callable[[], None]) -> None:
         super().__init__(screen)
-        self._reviews, self._leave_written, self._on_show = self.workbench.reviews, leave_written, on_show
+        self._reviews, self._close_written, self._on_show = self.workbench.reviews, close_written, on_show
         self._state = self._reviews.state
         self.view = ReviewView(id="review-item")
         self._has_details = False
@@ -303,7 +303,7 @@ class ProposalPane(Controller):
 
     def action_info(self) -> None:
         """Show all details, or fewer."""
-        self._leave_written()
+        self._close_written()
         self._has_details = not self._has_details
         self.show(keep=True)
 

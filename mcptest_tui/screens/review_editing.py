@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from mcptest_tui.debounce import Debounce
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.screens.base import Controller, in_background
 from mcptest_tui.state.reviewing import ACCEPT
@@ -14,8 +15,6 @@ from mcptest_tui.words import key_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from textual.timer import Timer
-
     from mcptest_tui.screens.base import WorkScreen
     from mcptest_tui.state.reviewing import Item, Reviewing
 
@@ -23,19 +22,19 @@ CHECK_SECONDS = 0.15
 
 
 class Editing(Controller):
-    """The editor of one proposal. `decide` accepts it, `leave_written` shows it again, `on_close` moves the focus elsewhere."""
+    """The editor of one proposal. `decide` accepts it, `close_written` shows it again, `on_close` moves the focus elsewhere."""
 
     def __init__(
         self,
         screen: WorkScreen,
         decide: Callable[[str, str | None], None],
-        leave_written: Callable[[], object],
+        close_written: Callable[[], object],
         on_close: Callable[[], None],
     ) -> None:
         super().__init__(screen)
-        self._decide, self._leave_written, self._on_close = decide, leave_written, on_close
+        self._decide, self._close_written, self._on_close = decide, close_written, on_close
         self._id: str | None = None
-        self._checking: Timer | None = None
+        self._check_soon = Debounce(screen, CHECK_SECONDS, self._check)
 
     @property
     def is_open(self) -> bool:
@@ -80,14 +79,14 @@ class Editing(Controller):
         if item.is_cut:
             self.workbench.messages.show(f"this is too long to edit here: {key_of('review.source')} opens the suite")
             return
-        self._leave_written()
+        self._close_written()
         decision = self._state.decision(item)
         text = self._state.drafts.get(item.id) or (decision.text if decision is not None else None) or item.to_edit
         self._id = item.id
         self.screen.add_class("-editing")
         self.editor.open(text)
         self.editor.note(f"{key_of('review.take')} accepts it so   {key_of('app.back')} cancel")
-        self._ask_check()
+        self._check_soon()
 
     def on_fragment_editor_typed(self, event: FragmentEditor.Typed) -> None:
         """Check the text when typing pauses."""
@@ -98,7 +97,7 @@ class Editing(Controller):
             decision = self._state.decision(item)
             if event.text in (item.to_edit, decision.text if decision is not None else None):
                 del self._state.drafts[item.id]
-            self._ask_check()
+            self._check_soon()
 
     def on_fragment_editor_restored(self, event: FragmentEditor.Restored) -> None:
         """Put the proposed text back."""
@@ -125,11 +124,6 @@ class Editing(Controller):
         self._close_editor()
         text = item.undescribed(text)
         self._decide(ACCEPT, None if text == item.after else text)
-
-    def _ask_check(self) -> None:
-        if self._checking is not None:
-            self._checking.stop()
-        self._checking = self.screen.set_timer(CHECK_SECONDS, self._check)
 
     def _check(self) -> None:
         item = self._edited()

@@ -35,7 +35,7 @@ class Writing(Controller):
         there = bool(self._state.items) if action == "write" else self.workbench.reviews.can_undo
         return there and not self.screen.has_class("-editing")
 
-    def ask_when_complete(self) -> None:
+    def offer_write(self) -> None:
         """All are decided: write now? Asked once, until a decision is taken back."""
         if not self._state.is_complete or self.is_asked or self.workbench.reviews.is_writing:
             return
@@ -99,11 +99,11 @@ class Deciding(Controller):
     """Decides about the proposal under the cursor, or about several. `on_decision` is called after each decision."""
 
     def __init__(
-        self, screen: WorkScreen, writing: Writing, on_decision: Callable[[], None], leave_written: Callable[[], bool]
+        self, screen: WorkScreen, writing: Writing, on_decision: Callable[[], None], close_written: Callable[[], bool]
     ) -> None:
         super().__init__(screen)
         self._state = self.workbench.reviews.state
-        self._writing, self._on_decision, self._leave_written = writing, on_decision, leave_written
+        self._writing, self._on_decision, self._close_written = writing, on_decision, close_written
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         """There is something to decide, or to undo, and no proposal is edited."""
@@ -112,7 +112,7 @@ class Deciding(Controller):
 
     def action_accept(self) -> None:
         """Accept the proposal."""
-        if self._leave_written():
+        if self._close_written():
             return
         item = self._state.current
         before = self._state.decision(item) if item is not None else None
@@ -141,11 +141,11 @@ class Deciding(Controller):
 
     def decide(self, choice: str, text: str | None = None) -> None:
         """Decide about the proposal under the cursor, with a text of its own if it was changed."""
-        if self._state.current is None or self._leave_written():
+        if self._state.current is None or self._close_written():
             return
         self._state.decide(choice, text)
         self._on_decision()
-        self._writing.ask_when_complete()
+        self._writing.offer_write()
 
     def action_undo(self) -> None:
         """Undo the last decision."""
@@ -185,7 +185,7 @@ class Deciding(Controller):
                 there = {item.id for item in self._state.items}
                 self._state.decide_all([item for item in items if item.id in there], choice)
                 self._on_decision()
-                self._writing.ask_when_complete()
+                self._writing.offer_write()
 
         from mcptest_tui.widgets.modals import Question
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from mcptest_tui.base_app import BaseApp
-    from mcptest_tui.mode_screen import ModeScreen
+    from mcptest_tui.mode_screen import Editor
     from mcptest_tui.state.saving import Place, SavedTest, Saving
     from mcptest_tui.widgets.json_tree import JsonTree
     from mcptest_tui.widgets.lines import Piece
@@ -192,8 +192,8 @@ class SaveTest(Modal[str]):
             else [file_row(number, "+" if new else " ", text) for number, text, new in self.written.lines]
         )
 
-    def _editor(self) -> ModeScreen | None:
-        """The screen that has unsaved text of the chosen file."""
+    def _editor(self) -> Editor | None:
+        """What has unsaved text of the chosen file."""
         bench: BaseApp = self.app  # type: ignore[assignment]
         return bench.editor_of(self.saving.place.path)
 

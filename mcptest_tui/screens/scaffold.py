@@ -160,7 +160,7 @@ class ScaffoldScreen(Modal[str]):
     def __init__(self, server: str, session: str, state: Scaffolding, *, mode: str = "edit") -> None:
         super().__init__(classes="picker")
         self._server, self._session, self.state, self._mode = server, session, state, mode
-        self.asking = False
+        self.is_updating = False
 
     def compose(self) -> ComposeResult:
         """The ticks, the text, what it comes to."""
@@ -175,7 +175,7 @@ class ScaffoldScreen(Modal[str]):
     def on_mount(self) -> None:
         """Ask at once."""
         self.preview.soft_wrap = True
-        self._ask()
+        self._update()
 
     @property
     def listed(self) -> ScaffoldList:
@@ -188,7 +188,7 @@ class ScaffoldScreen(Modal[str]):
         return self.query_one(YamlArea)
 
     @property
-    def bench(self) -> BaseApp:
+    def workbench(self) -> BaseApp:
         """The app, typed."""
         return self.app  # type: ignore[return-value]
 
@@ -198,15 +198,15 @@ class ScaffoldScreen(Modal[str]):
         """Something was ticked."""
         event.stop()
         self.listed.rebuilt()
-        self._ask()
+        self._update()
 
     def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
         """What the row is about."""
         event.stop()
         self._show_about()
 
-    def _ask(self) -> None:
-        self.asking = True
+    def _update(self) -> None:
+        self.is_updating = True
         in_background(self, self._fetch, "scaffold")
 
     async def _fetch(self) -> None:
@@ -214,7 +214,7 @@ class ScaffoldScreen(Modal[str]):
         again = True
         while again:
             try:
-                answer = await self.bench.engine.request(
+                answer = await self.workbench.engine.request(
                     "scaffold",
                     session=self._session,
                     into=None if place.new else place.path,
@@ -225,7 +225,7 @@ class ScaffoldScreen(Modal[str]):
                 self.state.failed(f"{wrong.message}; {wrong.hint or 'connect to it again'}")
             else:
                 again = self.state.put(answer)
-        self.asking = False
+        self.is_updating = False
         self._show()
 
     def _show(self) -> None:
@@ -294,11 +294,11 @@ class ScaffoldScreen(Modal[str]):
     def action_write(self) -> None:
         """Write it, if the file is still what it was."""
         state = self.state
-        if self.asking:
-            self.bench.messages.show("the text is being written")
+        if self.is_updating:
+            self.workbench.messages.show("the text is being written")
             return
         if state.problem or not state.after or state.after == state.before:
-            self.bench.messages.show(state.problem or "there is nothing to write", "warning")
+            self.workbench.messages.show(state.problem or "there is nothing to write", "warning")
             return
         path, place = Path(state.destination.path), state.destination
         try:
@@ -306,26 +306,30 @@ class ScaffoldScreen(Modal[str]):
                 self.query_one("#scaffold-note", Static).update(shown(f"{path.name} exists now", style="$text-error"))
                 return
             if not place.new and path.read_bytes() != state.before.encode():
-                self.bench.messages.show(f"{path.name} has changed in the meantime; this is the new text", "warning")
-                self._ask()
+                self.workbench.messages.show(
+                    f"{path.name} has changed in the meantime; this is the new text", "warning"
+                )
+                self._update()
                 return
             write_suite(path, (with_schema_line(state.after, path) if place.new else state.after).encode())
         except OSError as wrong:
-            self.bench.messages.notify(f"cannot write {path}: {wrong.strerror or wrong}", severity="error")
+            self.workbench.messages.notify(f"cannot write {path}: {wrong.strerror or wrong}", severity="error")
             return
         line = state.first_new_line
         self.dismiss(str(path))
         run, tests = key_of("run.all"), key_of("app.mode.1", typing=True)
         hint = f"{run} runs its tests" if self._mode == "tests" else f"{tests} goes to its tests, and {run} runs them"
-        self.bench.messages.notify(f"wrote {path.name}", hint=hint, is_over=lambda: self.bench.runs.progress.busy)
-        self.bench.run_worker(self._open(str(path), line, new=place.new), group="documents", exit_on_error=False)
+        self.workbench.messages.notify(
+            f"wrote {path.name}", hint=hint, is_over=lambda: self.workbench.runs.progress.busy
+        )
+        self.workbench.run_worker(self._open(str(path), line, new=place.new), group="documents", exit_on_error=False)
 
     async def _open(self, path: str, line: int, *, new: bool) -> None:
-        bench = self.bench
-        await bench.open_document(path)
+        workbench = self.workbench
+        await workbench.open_document(path)
         if not new:
-            bench.documents_changed([path])
+            workbench.documents_changed([path])
         if self._mode == "edit":
-            bench.go("edit", path=path, line=line)
+            workbench.go("edit", path=path, line=line)
         else:
-            bench.go(self._mode)
+            workbench.go(self._mode)

@@ -12,12 +12,12 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 
 from mcptest_tui.keymap import bindings_for
-from mcptest_tui.screens.asking import Requests
 from mcptest_tui.screens.base import WorkScreen, in_background
 from mcptest_tui.screens.browser import Browser
 from mcptest_tui.screens.calling import Calls
 from mcptest_tui.screens.connecting import Connections
 from mcptest_tui.screens.proposing import Proposing
+from mcptest_tui.screens.requests import Requests
 from mcptest_tui.widgets.frame import show_titles
 from mcptest_tui.widgets.server_list import ServerList
 from mcptest_tui.widgets.splitter import Splitter
@@ -25,7 +25,6 @@ from mcptest_tui.widgets.splitter import Splitter
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from textual import events
     from textual.binding import BindingType
     from textual.timer import Timer
     from textual.widget import Widget
@@ -143,32 +142,6 @@ class ServersScreen(WorkScreen):
         needed = action in ("connections.new_suite", "browser.filter", "requests.ping")
         return self.connections.idle_text() if needed else ""
 
-    # The cursor and the focus
-
-    def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
-        """Follow it, out of the call."""
-        browser = self.browser
-        if event.lines is browser.server_list:
-            self.remove_class("-calling")
-            browser.show_catalog()
-            browser.look_at("server")
-            self.refresh_bindings()
-        elif event.lines is browser.catalog_list:
-            self.remove_class("-calling")
-            browser.look_at("item")
-
-    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """The right pane is about what the focus is in."""
-        browser = self.browser
-        looks_at = {"server-list": "server", "catalog": "item"}.get(event.widget.id or "")
-        if looks_at is not None:
-            browser.go_to("servers" if looks_at == "server" else "catalog", focus=False)
-            if looks_at != browser.looks_at:
-                browser.look_at(looks_at)
-                self.refresh_bindings()
-        elif self.calls.pane in event.widget.ancestors_with_self or event.widget is browser.about:
-            browser.go_to("about", focus=False)
-
     def on_lines_chosen(self, event: Lines.Chosen) -> None:
         """Enter: on a server what it offers, on what it offers the form."""
         event.stop()
@@ -211,19 +184,11 @@ class ServersScreen(WorkScreen):
 
     def remember(self) -> dict[str, Any]:
         """What was typed, and the selection; nothing that a server said."""
-        recent, current = self.browser.servers.recent(), self.browser.selected
-        is_kept = not (current or "").startswith("typed:") or (current or "").removeprefix("typed:") in recent
-        return {"recent": recent, "current": current if is_kept else None}
+        return self.browser.remember()
 
     def restore(self, memory: dict[str, Any]) -> None:
         """From the last session; a command from a file is asked about before it is started."""
-        recent = memory.get("recent")
-        for typed in reversed(recent if isinstance(recent, list) else []):
-            if isinstance(typed, str) and len(typed) < 2_000:
-                self.browser.servers.add(typed, ask=True)
-        if isinstance(memory.get("current"), str):
-            self.browser.wanted_key = memory["current"]
-        self.browser.show_all()
+        self.browser.restore(memory)
 
     def _wake(self) -> None:
         """Something that changes with the time is shown."""

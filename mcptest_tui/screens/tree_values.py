@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mcptest_tui.state.json_rows import Path
 
-    Ask = Callable[..., Awaitable[Any]]
+    Request = Callable[..., Awaitable[Any]]
     """Asks the engine for something below the root of a tree: (command, path, more arguments)."""
 
 
@@ -25,23 +25,23 @@ class TreeValues(Controller):
     Each kind of request has a group of its own: going to a hit of fewer letters must not end the search for more.
     """
 
-    def take(self, event: JsonTree.NodeAction, ask: Ask | None = None) -> None:
-        """Do what a tree wants; without `ask` it holds all of its value."""
+    def take(self, event: JsonTree.NodeAction, request: Request | None = None) -> None:
+        """Do what a tree asks for; without `request` it holds all of its value."""
         tree = event.tree
         if event.what == "target":
             self.workbench.copy(tree.target, "the target")
         elif event.what in ("copy", "value") and tree.is_whole():
             self._use(event, text_of(tree.value()))
-        elif ask is not None and event.what == "reach":
-            in_background(self.screen, partial(self._reach, event, ask), "value.reach")
-        elif ask is not None and event.what in ("copy", "value", "more", "text"):
-            in_background(self.screen, partial(self._fetch, event, ask), "value")
+        elif request is not None and event.what == "reach":
+            in_background(self.screen, partial(self._reach, event, request), "value.reach")
+        elif request is not None and event.what in ("copy", "value", "more", "text"):
+            in_background(self.screen, partial(self._fetch, event, request), "value")
 
-    def find(self, tree: JsonTree, text: str, ask: Ask, then: Callable[[], None]) -> None:
+    def find(self, tree: JsonTree, text: str, request: Request, then: Callable[[], None]) -> None:
         """Search a tree, and all of its value where it has only a part of that; `then` is called when more was found."""
         tree.search(text)
         if text and tree.nodes is not None and not whole(tree.nodes.value):
-            in_background(self.screen, partial(self._find, tree, text, ask, then), "value.find")
+            in_background(self.screen, partial(self._find, tree, text, request, then), "value.find")
 
     def show(self, title: str, text: str, what: str = "the value") -> None:
         """A text in a window, where it can be copied."""
@@ -59,31 +59,31 @@ class TreeValues(Controller):
         else:
             self.show(event.tree.target or "value", text)
 
-    async def _fetch(self, event: JsonTree.NodeAction, ask: Ask) -> None:
+    async def _fetch(self, event: JsonTree.NodeAction, request: Request) -> None:
         try:
             if event.what == "more":
-                event.tree.extend(event.path, await ask("expand", list(event.path), start=event.start))
+                event.tree.extend(event.path, await request("expand", list(event.path), start=event.start))
             else:
-                self._use(event, str(await ask("value", list(event.path))))
+                self._use(event, str(await request("value", list(event.path))))
         except EngineError as wrong:
             self.workbench.messages.notify(wrong.message, severity="warning", hint=wrong.hint)
 
-    async def _find(self, tree: JsonTree, text: str, ask: Ask, then: Callable[[], None]) -> None:
+    async def _find(self, tree: JsonTree, text: str, request: Request, then: Callable[[], None]) -> None:
         try:
-            paths = await ask("search", [], text=text)
+            paths = await request("search", [], text=text)
         except EngineError:
             return  # what is here has been searched
         tree.found(text, [tuple(path) for path in paths])
         then()
 
-    async def _reach(self, event: JsonTree.NodeAction, ask: Ask) -> None:
+    async def _reach(self, event: JsonTree.NodeAction, request: Request) -> None:
         try:
-            await fetch_up_to(event.tree, event.path, ask)
+            await fetch_up_to(event.tree, event.path, request)
         except EngineError as wrong:
             self.workbench.messages.notify(wrong.message, severity="warning", hint=wrong.hint)
 
 
-async def fetch_up_to(tree: JsonTree, path: Path, ask: Ask) -> None:
+async def fetch_up_to(tree: JsonTree, path: Path, request: Request) -> None:
     """Fetch the entries that lead to a hit, container by container, and go there. Raises: EngineError."""
     for depth, key in enumerate(path):
         held = value_at(tree.nodes.value, path[:depth]) if tree.nodes is not None else None
@@ -95,5 +95,5 @@ async def fetch_up_to(tree: JsonTree, path: Path, ask: Ask) -> None:
         else:
             start, is_here = len(held) - ("$more" in held), key in held
         if not is_here:
-            tree.extend(path[:depth], await ask("expand", list(path[:depth]), start=start, key=key))
+            tree.extend(path[:depth], await request("expand", list(path[:depth]), start=start, key=key))
     tree.reached(path)

@@ -188,7 +188,7 @@ async def a_file_that_is_deleted_is_told_and_made_anew_by_a_save(
     suite.unlink()
     await until(pilot, lambda: "was deleted on the disk" in text_of(pilot.app))
     assert text_of_file(screen) == SUITE
-    assert screen.unsaved() == ["mcptest.yml"]
+    assert screen.saving.unsaved_names() == ["mcptest.yml"]
     await pilot.press("ctrl+s")
     await until(pilot, suite.exists)
     assert suite.read_text() == SUITE
@@ -306,7 +306,7 @@ async def test_a_binary_file_can_be_looked_at_and_is_never_written(place: Path, 
         await checked(pilot)
         assert "not UTF-8" in text_of(pilot.app)
         assert path.read_bytes() == b"a: \xff\xfe\n"
-        assert not screen.unsaved()
+        assert not screen.saving.unsaved_names()
 
 
 async def test_text_of_a_file_that_was_never_saved_is_told_at_the_start_and_offered(
@@ -322,7 +322,7 @@ async def test_text_of_a_file_that_was_never_saved_is_told_at_the_start_and_offe
         await pilot.press("r")
         screen = pilot.app.screen_stack[0]
         await until(pilot, lambda: screen.current and screen.current.text == "name: never saved\n")
-        assert screen.unsaved() == ["never.yml"]
+        assert screen.saving.unsaved_names() == ["never.yml"]
         assert not left.exists()
 
 

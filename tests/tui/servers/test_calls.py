@@ -64,7 +64,7 @@ async def alt_and_a_letter_is_a_key_and_no_text(pilot, path):
     app.go("edit", path=str(path))
     await until(pilot, lambda: app.current_mode == "edit" and app.screen.current is not None)
     await alt_and(pilot, "z")
-    assert not app.screen.unsaved()
+    assert not app.screen.saving.unsaved_names()
 
 
 async def letters_and_digits_on_a_field_that_is_no_text_stay_in_the_form(pilot, screen):

@@ -38,7 +38,7 @@ async def scaffolding(pilot):
 async def made(pilot):
     """The text is there, and is that of the ticks."""
     screen = pilot.app.screen
-    await until(pilot, lambda: screen.state.is_known and not screen.asking, what="the text")
+    await until(pilot, lambda: screen.state.is_known and not screen.is_updating, what="the text")
     await pilot.pause()
 
 

@@ -283,7 +283,7 @@ async def a_suite_for_a_server_is_shown_before_it_is_written(pilot, place):
     await until(pilot, lambda: screen.browser.server.connected and screen.browser.server.catalog)
     await pilot.press("ctrl+n")
     await until(pilot, lambda: isinstance(pilot.app.screen, ScaffoldScreen) and pilot.app.screen.state.after)
-    await until(pilot, lambda: not pilot.app.screen.asking)
+    await until(pilot, lambda: not pilot.app.screen.is_updating)
     assert not (place / "mcptest.yml").exists()
     await pilot.press("ctrl+s")
     await until(pilot, lambda: pilot.app.store.documents)

@@ -118,7 +118,7 @@ async def test_a_suite_is_made_from_a_servers_command(workbench, place):
         pilot.app.screen.query_one(Input).value = command
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ScaffoldScreen) and pilot.app.screen.state.after)
-        await until(pilot, lambda: not pilot.app.screen.asking and "delete_record" in text_of(pilot.app))
+        await until(pilot, lambda: not pilot.app.screen.is_updating and "delete_record" in text_of(pilot.app))
         assert not (place / "mcptest.yml").exists()
         await pilot.press("ctrl+s")
         await until(pilot, lambda: (place / "mcptest.yml").exists() and pilot.app.current_mode == "tests")

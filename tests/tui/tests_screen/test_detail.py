@@ -263,15 +263,15 @@ async def test_a_history_grows_with_every_run_also_where_it_was_asked_for_before
         await opened(pilot, "broken", "history")
         await until(pilot, lambda: "1 run" in text_of(pilot.app))
         answers, held = pilot.app.screen.feed.answers, asyncio.get_running_loop().create_future()
-        ask = answers.ask
+        request = answers.request
 
         async def late(do, **arguments):
-            answer = await ask(do, **arguments)
+            answer = await request(do, **arguments)
             if do == "history" and not held.done():
                 await asyncio.shield(held)  # the screen's own asking may be cancelled meanwhile
             return answer
 
-        monkeypatch.setattr(answers, "ask", late)
+        monkeypatch.setattr(answers, "request", late)
         asked = asyncio.ensure_future(answers.read_history(row(pilot, "broken").id))
         await ran(pilot, "r")
         held.set_result(None)

@@ -199,9 +199,9 @@ class Requests(Controller):
             return
         server = self._able("completions")
         if server is not None and found is not None:
-            in_background(self.screen, partial(self._ask_values, server, found, asked), "servers.complete")
+            in_background(self.screen, partial(self._request_values, server, found, asked), "servers.complete")
 
-    async def _ask_values(self, server: Server, found: Field, asked: dict[str, Any]) -> None:
+    async def _request_values(self, server: Server, found: Field, asked: dict[str, Any]) -> None:
         from mcptest_tui.screens.picker import Choice, Picker
 
         called = await self._send_request(server, "completion/complete", asked)
