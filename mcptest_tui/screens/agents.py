@@ -112,7 +112,7 @@ class AgentsScreen(WorkScreen):
         return False
 
     def status_text(self) -> Content:
-        """How much there is."""
+        """The number of runs."""
         runs = sum(row.kind == RUN for row in self.view.rows)
         return Content(counted(runs, "run")) if runs else Content("")
 
@@ -254,7 +254,7 @@ class RowActions(Controller):
         self.action_open()
 
     def action_open(self) -> None:
-        """The result if the test is decided, else the suite."""
+        """Show the result of a run, go to a proposal in Review, or open a suite."""
         row = self._row()
         if row is None:
             if self._view.more:
@@ -267,7 +267,7 @@ class RowActions(Controller):
             self._detail.open()
 
     def action_edit(self) -> None:
-        """The suite in the editor."""
+        """Open the suite in the editor."""
         row = self._row()
         suite = self._suite(row)
         if suite is None:
@@ -278,7 +278,7 @@ class RowActions(Controller):
             self.workbench.messages.show(f"{self.workbench.workspace.relative(suite)} no longer exists", "warning")
 
     def action_copy_repro(self) -> None:
-        """The command; of several, which."""
+        """Copy the command that repeats the run; where tests failed, ask which command."""
         row = self._row()
         if row is None or not whole_repro(row):
             self.workbench.messages.show("there is nothing here to run again")
@@ -301,7 +301,7 @@ class RowActions(Controller):
         self.workbench.push_screen(picker, answered)
 
     def action_in_tests(self) -> None:
-        """The first test that failed, or the first of the suite, where that is open."""
+        """Go to the first test that failed, or the first of the suite, where that is open."""
         row, rows = self._row(), self.workbench.store.rows
         if row is None or row.kind != RUN:
             self.workbench.messages.show("this row is not a run")
@@ -318,7 +318,7 @@ class RowActions(Controller):
             self.workbench.go("tests", id=found)
 
     def action_review(self) -> None:
-        """The proposal, what is proposed for the test that failed, or everything."""
+        """Go to the proposal, to what is proposed for the test that failed, or to all proposals."""
         row = self._row()
         suite = self._suite(row)
         if row is None or suite is None:

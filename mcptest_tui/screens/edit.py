@@ -2,7 +2,7 @@
 
 The open files (`edit_files.py`), saving them and what others do to them (`edit_saving.py`), drafts of unsaved text
 (`edit_drafts.py`), what is wrong (`edit_checks.py`), what servers offer (`edit_catalogs.py`), completion and explanations
-(`edit_help.py`), renaming and tidying (`edit_refactoring.py`); finding is the find bar's own.
+(`edit_help.py`), finding, renaming and tidying (`edit_refactoring.py`).
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class EditScreen(WorkScreen):
     # What the controllers report
 
     def _file_shown(self, doc: OpenDoc | None) -> None:
-        """Another file is edited, or none."""
+        """Attach completion, find bar and checks to the file that is shown now, if any."""
         completing, bar = self.assistance.completing, self.finding.bar
         if doc is None:
             completing.close()
@@ -172,13 +172,13 @@ class EditScreen(WorkScreen):
         self._settle_soon()
 
     def _settle(self) -> None:
-        """The cursor rests: say what stands there."""
+        """Show what stands at the cursor, which rests."""
         if self.current is None or not self.is_current:
             return
-        told = self.assistance.word_at_cursor()
-        self.diagnostics.explain(in_a_line(told))
+        word = self.assistance.word_at_cursor()
+        self.diagnostics.explain(in_a_line(word))
         if self.has_class("-wide"):
-            self.query_one("#edit-help", HelpCard).show(told)
+            self.query_one("#edit-help", HelpCard).show(word)
             self.query_one(Outline).follow(self.current.area.cursor_location[0] + 1)
 
     # What comes from the app
@@ -206,14 +206,14 @@ class EditScreen(WorkScreen):
                 self.saving.look_at_disk(doc)
 
     def engine_events(self, events: list[dict[str, Any]]) -> None:
-        """A server has said what it lists; anything else `events_applied` sees afterwards."""
+        """Check by the new list of a server; `events_applied` handles all other events."""
         for suite in {event["path"] for event in events if event.get("event") == "catalog.remembered"}:
             self.catalogs.forget(suite)
             if self.current is not None and not self.current.checked_by:
                 self.diagnostics.check_soon(self.current)
 
     def engine_changed(self, state: str, message: str) -> None:  # noqa: ARG002
-        """What was being asked has no answer any more."""
+        """Forget requests that get no answer any more."""
         if state != "ready":
             self.catalogs.engine_lost()
 
@@ -233,7 +233,7 @@ class EditScreen(WorkScreen):
         self.saving.look_at_all()
 
     def status_text(self) -> Content:
-        """Where the cursor is."""
+        """Line and column of the cursor."""
         if self.current is None:
             return Content("")
         row, column = self.current.area.cursor_location
@@ -264,7 +264,7 @@ class EditScreen(WorkScreen):
     # What the widgets tell
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """A letter."""
+        """Check the text, and store a draft of it, once typing pauses."""
         event.stop()
         doc = next((one for one in self.files.docs.values() if one.area is event.text_area), None)
         if doc is not None:
@@ -277,7 +277,7 @@ class EditScreen(WorkScreen):
                 self.workbench.refresh_status()
 
     def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
-        """The cursor moved."""
+        """Show what stands at the cursor."""
         event.stop()
         if self.current is not None and event.text_area is self.current.area:
             self.assistance.completing.moved()

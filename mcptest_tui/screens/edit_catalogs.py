@@ -78,11 +78,11 @@ class Catalogs(FileController):
                 doc.checked_by = ()
 
     def engine_lost(self) -> None:
-        """What was being asked has no answer any more."""
+        """Forget requests that get no answer any more."""
         self._answers = {key: answer for key, answer in self._answers.items() if isinstance(answer, dict)}
 
     def action_read(self) -> None:
-        """Forget what the servers said, and ask them again when it is needed."""
+        """Forget what the servers listed, and read it again."""
         self._answers = {}
         doc = self.files.current
         if doc is not None:
@@ -90,7 +90,7 @@ class Catalogs(FileController):
                 self._begin_reading(doc, server.name)
 
     def read_at_cursor(self, doc: OpenDoc, *, explicit: bool) -> None:
-        """Ask the server that the cursor's place is about, if nothing is known of it yet."""
+        """Read the lists of the server that the cursor's place is about, if nothing is known of it yet."""
         from mcptest_engine.suite.completion_sources import CompletionSources
         from mcptest_engine.suite.cursor import place_at
 
@@ -112,7 +112,7 @@ class Catalogs(FileController):
         )
 
     def _begin_reading(self, doc: OpenDoc, server: str, *, again: bool = False) -> None:
-        """Ask a server what it offers, as its suite has it, or as the text says that is not sound yet."""
+        """Read what a server lists, started as its suite says, or as a text says that has problems."""
         documents = self.workbench.store.documents
         for suite in self.suites_of(doc):
             known = documents.get(suite)

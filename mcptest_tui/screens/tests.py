@@ -58,7 +58,7 @@ class TestsScreen(WorkScreen):
         self._missed = False
 
     def compose_body(self) -> Iterable[Widget]:
-        """Two panes."""
+        """The filter, the list and the detail."""
         with Horizontal(id="tests"):
             with Vertical(id="list-pane", classes="pane"):
                 yield self.listing.filter_bar
@@ -133,7 +133,7 @@ class TestsScreen(WorkScreen):
     # The entry under the cursor
 
     def on_lines_chosen(self, event: Lines.Chosen) -> None:
-        """Enter on a row of the list."""
+        """Open the row of the list."""
         event.stop()
         if event.lines is self.test_list:
             self._open()
@@ -216,7 +216,7 @@ class TestsScreen(WorkScreen):
         }
 
     def restore(self, memory: dict[str, Any]) -> None:
-        """From the last session."""
+        """Use tab, filter, folding and cursor of the last session."""
         if memory.get("sides") is True:
             self.detail.diff.sides = True
         if isinstance(memory.get("tab"), str):

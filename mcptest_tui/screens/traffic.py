@@ -91,7 +91,7 @@ class TrafficScreen(WorkScreen):
             self.workbench.engine.send("traffic_on", on=False)
 
     def engine_events(self, events: list[dict[str, Any]]) -> None:
-        """Rows."""
+        """Show new messages, and the answer of the open one."""
         before = self.traffic.missed
         if self.traffic.apply(events):
             self.rows.rebuilt()
@@ -108,7 +108,7 @@ class TrafficScreen(WorkScreen):
             self.rows.rebuilt()
 
     def arrive(self, **where: Any) -> None:
-        """Show what is said with one server, or in one method."""
+        """Show the messages of one server, or of one method."""
         parts = [f'{name}:"{where[name]}"' for name in ("server", "method") if isinstance(where.get(name), str)]
         self.listing.put_filter(" ".join(parts))
 
@@ -126,11 +126,11 @@ class TrafficScreen(WorkScreen):
         return Content.assemble(*parts) if parts else Content("")
 
     def remember(self) -> dict[str, Any]:
-        """Filter and folding."""
+        """The filter, and whether pairs are folded."""
         return {"filter": self.traffic.filter.text, "pairs": self.traffic.pairs}
 
     def restore(self, memory: dict[str, Any]) -> None:
-        """From the last session."""
+        """Use filter and folding of the last session."""
         self.traffic.pairs = memory.get("pairs") is not False
         if isinstance(memory.get("filter"), str):
             self.listing.put_filter(memory["filter"])

@@ -65,8 +65,6 @@ MOST_LINES = 450
 LARGE = {
     "mcptest_tui.app.Workbench",
     "mcptest_tui.screens.edit.EditScreen",
-    "mcptest_tui.screens.servers.ServersScreen",
-    "mcptest_tui.screens.tests.TestsScreen",
     "mcptest_tui.widgets.conversation_view.ConversationView",
     "mcptest_tui.widgets.json_tree.JsonTree",
     "mcptest_tui.widgets.row_list.RowList",
