@@ -18,8 +18,8 @@ from mcptest_tui.keymap import bindings_for
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.edit_catalogs import Catalogs
 from mcptest_tui.screens.edit_checks import Diagnostics
-from mcptest_tui.screens.edit_drafts import Drafting, Questions
-from mcptest_tui.screens.edit_files import FirstFiles, OpenFiles
+from mcptest_tui.screens.edit_drafts import Drafting, FirstFiles, Questions
+from mcptest_tui.screens.edit_files import OpenFiles
 from mcptest_tui.screens.edit_help import Assistance, in_a_line
 from mcptest_tui.screens.edit_refactoring import Finding, Refactoring
 from mcptest_tui.screens.edit_saving import Saving

@@ -5,7 +5,9 @@ questions over the editor, one at a time.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcptest_tui.debounce import Debounce
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 DRAFT_SECONDS = 2.0
 PAUSE_SECONDS = 0.4
+MOST_RESTORED = 20
+HOLD_SECONDS = 0.5
 _DRAFT = "draft"
 
 
@@ -198,6 +202,69 @@ class Drafting(FileController):
         self.workbench.messages.show(
             f"restored {doc.file.name}; {key_of('edit.undo')} goes back to the text on the disk"
         )
+
+
+class FirstFiles(Controller):
+    """Which files are open at first: those of the last session, else the first suite. Keys are held until there is a text."""
+
+    def __init__(self, screen: WorkScreen, files: OpenFiles, drafting: Drafting) -> None:
+        super().__init__(screen)
+        self._files, self._drafting = files, drafting
+        self.is_chosen = False
+        """A file was asked for: no other is to be shown instead."""
+        self.holds_keys = True
+        """Until the text has the focus: what is typed meanwhile is meant for it."""
+        self._is_begun = False
+
+    def begin(self) -> None:
+        """Open something once the screen is laid out."""
+        self.screen.call_after_refresh(self.open_something)
+        self._hold()
+
+    def _hold(self, was_there: bool = False) -> None:
+        """Until the text has the focus; or until it was there for a while, since something else may have taken the focus."""
+        current = self._files.current
+        there = self._is_begun and not self.screen.is_restoring and (current is None or current.area.is_mounted)
+        if there and was_there:
+            self.holds_keys = False
+        elif self.holds_keys:
+            self.screen.set_timer(HOLD_SECONDS, partial(self._hold, there))
+
+    def open_something(self) -> None:
+        """Open the first suite, unless there is something else to open."""
+        self._is_begun = True
+        if self._files.docs or self.is_chosen or self.screen.is_restoring:
+            return
+        path = next(iter(self.workbench.store.documents), None)
+        if path is not None:
+            self._files.open(path)
+        self._drafting.open_left_behind()
+        if not self._files.docs:
+            self.holds_keys = False
+
+    def restore(self, memory: dict[str, Any]) -> None:
+        """Open the files of the last session, as far as they still exist."""
+        files, current = self._files, self._files.current
+        files.wraps = memory.get("wrap") is True
+        places = [place for place in memory.get("files", ()) if isinstance(place, dict)][:MOST_RESTORED]
+        for place in places:
+            path = place.get("path")
+            if isinstance(path, str) and (os.path.isfile(path) or self._drafting.drafts.find(path) is not None):  # noqa: PTH113
+                files.open(path, int(place.get("line") or 1), int(place.get("column") or 1), quiet=True)
+        wanted = current.file.path if current is not None and self.is_chosen else memory.get("current")
+        if isinstance(wanted, str) and wanted in files.docs:
+            files.show(files.docs[wanted])
+        self._drafting.open_left_behind()
+
+    def remember(self) -> dict[str, Any]:
+        """The open files with their cursors, and which is shown."""
+        places = [
+            {"path": path, "line": doc.area.cursor_location[0] + 1, "column": doc.area.cursor_location[1] + 1}
+            for path, doc in self._files.docs.items()
+        ]
+        current = self._files.current
+        shown = current.file.path if current is not None else None
+        return {"files": places, "current": shown, "wrap": self._files.wraps}
 
 
 def _draft_of(doc: OpenDoc) -> Draft:

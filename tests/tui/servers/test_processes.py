@@ -144,7 +144,7 @@ async def test_the_cursor_stays_at_the_place_of_a_server_that_was_ended(workbenc
         first, second, third = (ours[0]._replace(role="run", name=f"s{n}", number=1000 + n) for n in (1, 2, 3))
         window.show((first, second, third, *ours))
         window.list.move_to(1)
-        window._ask = lambda do, one: asked.append((do, one.name))
+        window._request = lambda do, one: asked.append((do, one.name))
         await pilot.press("x")
         assert " ended" in next(row for row in text_of(pilot.app).splitlines() if "s2, in a run" in row)
         await pilot.press("x")
