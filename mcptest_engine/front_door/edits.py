@@ -42,7 +42,7 @@ async def edit_suite(request: Request) -> Answer:
     lines = text.splitlines()
     answer = {"suite": handle, **checked, "lines": len(lines)}
     if "lines" in request.arguments:
-        shown, more = _shown(lines, request.arguments["lines"])
+        shown, more = _lines_in_room(lines, request.arguments["lines"])
         answer["text"] = shown
         if more is not None:
             answer["notes"] = [
@@ -121,14 +121,14 @@ def _operation(tree: object, op: str, pointer: str, value: object) -> tuple[Path
     path: Path = ()
     *above, last = (part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/"))
     for part in above:
-        key = _key(holder, part, path)
+        key = _key_of_part(holder, part, path)
         holder, path = holder[key], (*path, key)
     if isinstance(holder, list) and op == "add":
-        index = len(holder) if last == "-" else _key([*holder, None], last, path)
+        index = len(holder) if last == "-" else _key_of_part([*holder, None], last, path)
         return path, [*holder[:index], value, *holder[index:]]
     if isinstance(holder, dict) and op == "add":
         return (*path, last), value
-    key = _key(holder, last, path)
+    key = _key_of_part(holder, last, path)
     if op == "replace":
         return (*path, key), value
     if isinstance(holder, list):
@@ -136,7 +136,7 @@ def _operation(tree: object, op: str, pointer: str, value: object) -> tuple[Path
     return path, {name: part for name, part in holder.items() if name != key}
 
 
-def _key(holder: object, part: str, path: Path) -> Any:
+def _key_of_part(holder: object, part: str, path: Path) -> Any:
     """The key or index that a part of a pointer means. Raises: UsageError with the nearest one."""
     from mcptest_engine.core.errors import did_you_mean
     from mcptest_engine.core.text import pointer
@@ -156,7 +156,7 @@ def _key(holder: object, part: str, path: Path) -> Any:
     raise UsageError(f"{place} is neither a list nor a mapping")
 
 
-def _shown(lines: Sequence[str], wanted: Sequence[int]) -> tuple[str, int | None]:
+def _lines_in_room(lines: Sequence[str], wanted: Sequence[int]) -> tuple[str, int | None]:
     """The lines from the first to the last that were asked for, as far as there is room, and the first that is not shown."""
     first, last = (*wanted[:2], len(lines))[:2] if wanted else (1, len(lines))
     if not 1 <= first <= max(len(lines), 1):

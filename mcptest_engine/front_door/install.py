@@ -50,12 +50,12 @@ def install(root: Path, path: Path | None, *, writes_enabled: bool, allowed_env:
             f"{DEFAULT_PATH} is a link to a place outside of this workspace, so nothing is written there",
             hint="replace it with a file or folder, or name the file: --install-path FILE",
         )
-    text = _read(file)
+    text = _file_text(file)
     is_toml = file.suffix.lower() == ".toml"
-    member = "mcp_servers" if is_toml else _member(file, text)
+    member = "mcp_servers" if is_toml else _servers_key(file, text)
     words = ["mcp-server", *(["--enable-writes"] if writes_enabled else [])]
     words += [word for name in allowed_env for word in ("--allow-env", name)]
-    entry = _entry(root, file, words, typed=member == "servers")
+    entry = _own_entry(root, file, words, typed=member == "servers")
     try:
         if is_toml:
             from mcptest_engine.front_door.toml_edit import with_table
@@ -63,7 +63,7 @@ def install(root: Path, path: Path | None, *, writes_enabled: bool, allowed_env:
             after = with_table(text, (member, NAME), entry)
         else:
             before = loads(text) if text.strip() else {}
-            entry = {**_there(before, member), **entry}
+            entry = {**_entry_in_file(before, member), **entry}
             after = with_member(text, (member, NAME), entry)
             after = text if before and loads(after) == before else after
     except (LenientError, NotEditable) as wrong:
@@ -81,7 +81,7 @@ def install(root: Path, path: Path | None, *, writes_enabled: bool, allowed_env:
     return Installed(file, entry, changed=True, backup=backup)
 
 
-def _read(file: Path) -> str:
+def _file_text(file: Path) -> str:
     try:
         return file.read_bytes().decode("utf-8")
     except FileNotFoundError:
@@ -92,7 +92,7 @@ def _read(file: Path) -> str:
         raise UsageError(f"{file} cannot be read: {wrong.strerror or wrong}") from None
 
 
-def _member(file: Path, text: str) -> str:
+def _servers_key(file: Path, text: str) -> str:
     """`mcpServers`; VS Code says `servers`."""
     try:
         told = loads(text) if text.strip() else {}
@@ -103,14 +103,14 @@ def _member(file: Path, text: str) -> str:
     return "servers" if file.parent.name == ".vscode" else "mcpServers"
 
 
-def _there(settings: object, member: str) -> dict[str, Any]:
+def _entry_in_file(settings: object, member: str) -> dict[str, Any]:
     """The entry as it is in the file now."""
     servers = settings.get(member) if isinstance(settings, dict) else None
     found = servers.get(NAME) if isinstance(servers, dict) else None
     return dict(found) if isinstance(found, dict) else {}
 
 
-def _entry(root: Path, file: Path, words: list[str], *, typed: bool) -> dict[str, Any]:
+def _own_entry(root: Path, file: Path, words: list[str], *, typed: bool) -> dict[str, Any]:
     if not file.absolute().is_relative_to(root.absolute()):
         words += ["--workspace", str(root)]  # whoever reads that file starts anywhere
     kind = {"type": "stdio"} if typed else {}

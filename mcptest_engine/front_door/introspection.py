@@ -29,14 +29,14 @@ async def list_tools(request: Request) -> Answer:
     """{tools, warnings?, next_cursor?}; warnings are those of the tools on this page."""
     spec, _ = target_of(request.door, request.arguments)
     start = start_of(request.arguments.get("cursor"))
-    tools = [tool for _, tool in await _entries(spec, tools="tools")]
+    tools = [tool for _, tool in await _list_entries(spec, tools="tools")]
     return await asyncio.to_thread(_page_of_tools, spec, tools, start)
 
 
 def _page_of_tools(spec: ServerSpec, tools: list[dict[str, Any]], start: int) -> dict[str, Any]:
     room = LARGEST_PAGE
     while True:
-        shown, following = page(tools, start, room=room, show=_shown(spec))
+        shown, following = page(tools, start, room=room, show=_redaction_for(spec))
         warned = warnings_of(tools[start : start + len(shown)])
         # Every warning of a page is told with it: a server that provokes many gets shorter pages, and hides none.
         if len(shown) == 1 or weight(warned) <= _ROOM_FOR_WARNINGS:
@@ -55,12 +55,12 @@ def warnings_of(tools: Iterable[Mapping[str, object]]) -> dict[str, Any]:
 
 async def list_resources(request: Request) -> Answer:
     """{resources, resourceTemplates, next_cursor?}; templates follow the last resource."""
-    return await _listed(request, resources="resources", resourceTemplates="resources/templates")
+    return await _page_of_lists(request, resources="resources", resourceTemplates="resources/templates")
 
 
 async def list_prompts(request: Request) -> Answer:
     """{prompts, next_cursor?} of the server."""
-    return await _listed(request, prompts="prompts")
+    return await _page_of_lists(request, prompts="prompts")
 
 
 async def get_capabilities(request: Request) -> Answer:
@@ -76,7 +76,7 @@ async def get_capabilities(request: Request) -> Answer:
 
     spec, _ = target_of(request.door, request.arguments)
     opening = await with_server(spec, opening_of)
-    show, room = _shown(spec), LARGEST_HEAD
+    show, room = _redaction_for(spec), LARGEST_HEAD
     return {key: shortened(show(value), room) for key, value in opening.items()}
 
 
@@ -144,19 +144,19 @@ async def with_server(spec: ServerSpec, use: Callable[[Session], Awaitable[_T]])
         raise
 
 
-async def _listed(request: Request, **members: str) -> dict[str, Any]:
+async def _page_of_lists(request: Request, **members: str) -> dict[str, Any]:
     """Lists by the names that they have in the answer, in pages over all of them together."""
     spec, _ = target_of(request.door, request.arguments)
     start = start_of(request.arguments.get("cursor"))
-    entries = await _entries(spec, **members)
-    taken, following = page([entry for _, entry in entries], start, show=_shown(spec))
+    entries = await _list_entries(spec, **members)
+    taken, following = page([entry for _, entry in entries], start, show=_redaction_for(spec))
     answer: dict[str, Any] = {member: [] for member in members}
     for (member, _), entry in zip(entries[start:], taken, strict=False):
         answer[member].append(entry)
     return {**answer, **({"next_cursor": following} if following is not None else {})}
 
 
-async def _entries(spec: ServerSpec, **members: str) -> list[tuple[str, dict[str, Any]]]:
+async def _list_entries(spec: ServerSpec, **members: str) -> list[tuple[str, dict[str, Any]]]:
     """(member, entry) of every list that the server declares."""
     from mcptest_engine.servers.catalog import LISTS, list_all
 
@@ -171,7 +171,7 @@ async def _entries(spec: ServerSpec, **members: str) -> list[tuple[str, dict[str
     return await with_server(spec, read)
 
 
-def _shown(spec: ServerSpec) -> Callable[[Any], Any]:
+def _redaction_for(spec: ServerSpec) -> Callable[[Any], Any]:
     """How what this server sent is shown: as it sent it, but for secrets that it got from here."""
 
     def redacted(value: object) -> Any:

@@ -60,7 +60,7 @@ def read_output(workspace: Workspace, uri: str) -> str:
     slugs = Slugs()
     for test in tests_of(record):
         if slugs.take(str(test.get("name", ""))) == wanted:
-            whole = presentable(_whole(workspace, run_id, test.get("output")), DEEPEST)
+            whole = presentable(_whole_output(workspace, run_id, test.get("output")), DEEPEST)
             return json.dumps(whole, ensure_ascii=False, indent=2)
     raise UsageError(
         f"the run {run_id} has no test `{wanted[:100]}`", hint="a test is named by its slug: small letters and -"
@@ -83,7 +83,7 @@ def listed(workspace: Workspace) -> list[tuple[str, str]]:
     return [(presentable(uri), presentable(about)) for uri, about in told[:MOST_LISTED]]
 
 
-def _whole(workspace: Workspace, run_id: str, output: object) -> Any:
+def _whole_output(workspace: Workspace, run_id: str, output: object) -> Any:
     """The output itself, read from beside the record where it was too large to stand inside."""
     place = output.get("$file") if isinstance(output, dict) and set(output) == {"$file", "bytes"} else None
     if not isinstance(place, str):

@@ -94,7 +94,7 @@ class Client:
         try:
             message = read_message(line)
         except BadMessage as bad:
-            self._send(_refusal(bad, line))
+            self._send(_error_for_line(bad, line))
             return
         key = message.get("id")
         if isinstance(key, float):  # Source: MCP 2025-11-25, basic#requests
@@ -156,10 +156,10 @@ class Client:
         match method:
             case "tools/list":
                 enabled = self._door.writes_enabled
-                tools = [_tool(verb, writes_enabled=enabled) for verb in verbs.listed(writes_enabled=enabled)]
+                tools = [_tool_entry(verb, writes_enabled=enabled) for verb in verbs.listed(writes_enabled=enabled)]
                 return {"tools": tools, "_meta": {"mcptest/writesEnabled": enabled}}
             case "tools/call":
-                return await _called(self._door, params, self._progress(params), self._client(params))
+                return await _call_verb(self._door, params, self._progress(params), self._client(params))
             case "resources/list":
                 from mcptest_engine.front_door.resources import listed
 
@@ -169,7 +169,7 @@ class Client:
             case "resources/templates/list":
                 return {"resourceTemplates": list(_TEMPLATES)}
             case "resources/read":
-                return await _read(self._door, params, stateless=stateless)
+                return await _read_resource(self._door, params, stateless=stateless)
             case "server/discover" if stateless:
                 from mcptest_engine.mock.stateless import discovered
 
@@ -239,7 +239,7 @@ def _without_halves(value: object) -> Any:
     return value
 
 
-def _refusal(bad: BadMessage, line: bytes) -> bytes:
+def _error_for_line(bad: BadMessage, line: bytes) -> bytes:
     """The error for a line that is no message, under the id of its request where one can be made out.
 
     Otherwise a client would wait for that request for ever.
@@ -267,7 +267,7 @@ _TEMPLATES = (
 )
 
 
-async def _read(door: Door, params: Mapping[str, object], *, stateless: bool) -> dict[str, Any]:
+async def _read_resource(door: Door, params: Mapping[str, object], *, stateless: bool) -> dict[str, Any]:
     """The result of `resources/read`. Raises: RpcError."""
     from mcptest_engine.front_door.resources import read_resource
 
@@ -282,7 +282,7 @@ async def _read(door: Door, params: Mapping[str, object], *, stateless: bool) ->
     return {"contents": [{"uri": uri, "mimeType": "application/json", "text": text}]}
 
 
-def _tool(verb: verbs.Verb, *, writes_enabled: bool) -> dict[str, Any]:
+def _tool_entry(verb: verbs.Verb, *, writes_enabled: bool) -> dict[str, Any]:
     """How a client is told of a verb: shortly, since a model reads it in each session.
 
     The schema of the answers is a resource; hints that say nothing of a verb that only reads are left out.
@@ -303,7 +303,7 @@ def _tool(verb: verbs.Verb, *, writes_enabled: bool) -> dict[str, Any]:
     }
 
 
-async def _called(
+async def _call_verb(
     door: Door, params: Mapping[str, object], progress: Any, client: dict[str, str] | None
 ) -> dict[str, Any]:
     """The result of a tool call. Raises: RpcError for a verb that there is not."""
@@ -320,14 +320,16 @@ async def _called(
     except RpcError:
         raise
     except McptestError as wrong:
-        return _refused(_error_text(wrong, door))
+        return _error_result(_error_text(wrong, door))
     except Exception as bug:  # noqa: BLE001 - one verb that fails must not end the others
         told = door.known_secrets.redact_text(str(bug))
-        return _refused(f"this is a bug in mcptest {__version__}: {type(bug).__name__}: {told}")
+        return _error_result(f"this is a bug in mcptest {__version__}: {type(bug).__name__}: {told}")
     size = weight(answer)
     if size > LARGEST_ANSWER:
         told = f"the answer of `{verb.name}` has {size:,} bytes, which is more than a client takes"
-        return _refused(f"{told}\nrequest less at once, such as fewer `tools`, or use the command line: mcptest --help")
+        return _error_result(
+            f"{told}\nrequest less at once, such as fewer `tools`, or use the command line: mcptest --help"
+        )
     return {"content": [{"type": "text", "text": json_of(answer)}], "structuredContent": answer, "isError": False}
 
 
@@ -380,7 +382,7 @@ def _error_text(wrong: McptestError, door: Door) -> str:
     return door.known_secrets.redact_text(sanitise(told))[:8_000]
 
 
-def _refused(words: str) -> dict[str, Any]:
+def _error_result(words: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": words}], "isError": True}
 
 

@@ -88,7 +88,7 @@ def text_of(request: Request) -> str:
 
 async def run_tool_test(request: Request) -> Answer:
     """Run a suite that came as text, now or before, and tell what came of it."""
-    return await _run(request, _sent_suite(request, text_of(request)))
+    return await _run_one(request, _sent_suite(request, text_of(request)))
 
 
 async def trigger_run(request: Request) -> Answer:
@@ -99,7 +99,7 @@ async def trigger_run(request: Request) -> Answer:
     config, workspace = request.arguments.get("config"), request.workspace
     found = () if config is None or handle_of(config) is not None else suites_below(workspace.root, config)
     if not found:
-        return await _run(request, _suite_of(request))
+        return await _run_one(request, _suite_of(request))
     several = [_Named(path, config=workspace.relative(path)) for path in found]
     folders = [named for named in several if named.path.is_dir()]  # which cannot be read
     suites = [(named, await _load(request, named)) for named in several if named not in folders]
@@ -185,10 +185,10 @@ async def record_cassette(request: Request) -> Answer:
 
     name = request.arguments["name"]
     cassette_path(request.workspace, name)  # a name that is none is told before anything is run
-    return await _run(request, _suite_of(request), record=name)
+    return await _run_one(request, _suite_of(request), record=name)
 
 
-async def _run(request: Request, named: _Named, *, record: str | None = None) -> Answer:
+async def _run_one(request: Request, named: _Named, *, record: str | None = None) -> Answer:
     return await _run_all(request, [(named, await _load(request, named))], record=record)
 
 
@@ -214,7 +214,7 @@ async def _run_all(
     door, progress, runs = request.door, _ProgressSender(request), list[_Ran]()
 
     def done(ran: RunRecord) -> None:  # also what there is of a run that was called off
-        runs.append(_Ran(suites[len(runs)][0], ran, _save(request, ran)))
+        runs.append(_Ran(suites[len(runs)][0], ran, _save_record(request, ran)))
 
     chosen = [(suite, _settings(request, named, suite, record)) for named, suite in suites]
     work = launch_suites(chosen, workspace=request.workspace, listen=lambda: nullcontext(progress), done=done)
@@ -227,7 +227,7 @@ async def _run_all(
         raise
     if record is not None and runs[0].record.cassette is None:
         raise McptestError(f"the cassette was not written: {'; '.join(runs[0].record.warnings)}"[:1000])
-    return _answer(request, runs, not_run)
+    return _run_answer(request, runs, not_run)
 
 
 def _settings(request: Request, named: _Named, suite: LoadedSuite, record: str | None) -> RunSettings:
@@ -337,10 +337,10 @@ def _mutation_answer(report: dict[str, Any], handle: str | None) -> Answer:
         "mutants": (survivors, ROOM_FOR_FAILURES),
     }
     shown = {
-        key: page([_members(entry, _MEMBERS_OF_MUTATION[key]) for entry in entries], 0, room=room)
+        key: page([_only_members(entry, _MEMBERS_OF_MUTATION[key]) for entry in entries], 0, room=room)
         for key, (entries, room) in parts.items()
     }
-    answer = _members(report, _MEMBERS_OF_MUTATION[""]) | {key: entries for key, (entries, _) in shown.items()}
+    answer = _only_members(report, _MEMBERS_OF_MUTATION[""]) | {key: entries for key, (entries, _) in shown.items()}
     notes = ["`mutants` are the survivors, those of the weakest tests first"]
     if any(more is not None for _, more in shown.values()):
         notes.append("not all are shown here: `mcptest mutate --format json` has everything")
@@ -351,7 +351,7 @@ def _mutation_answer(report: dict[str, Any], handle: str | None) -> Answer:
     return {**answer, "notes": notes}
 
 
-def _members(entry: Mapping[str, object], names: Iterable[str]) -> dict[str, Any]:
+def _only_members(entry: Mapping[str, object], names: Iterable[str]) -> dict[str, Any]:
     """The entry with these members alone."""
     found: dict[str, Any] = presentable({name: entry[name] for name in names if name in entry})
     return found
@@ -367,7 +367,7 @@ def _in_a_line(problem: Problem, request: Request, *, inline: Path | None) -> st
     return ", ".join(line.strip() for line in str(replace(problem, file=file)).splitlines())
 
 
-def _save(request: Request, record: RunRecord) -> str | None:
+def _save_record(request: Request, record: RunRecord) -> str | None:
     """Why the record could not be kept, None when it was."""
     try:
         request.workspace.save_run(record.to_json(streamed=True))
@@ -420,7 +420,7 @@ class _ProgressSender:
             await self._progress(float(self._done), float(self._total), self._last)
 
 
-def _answer(request: Request, runs: list[_Ran], not_run: Sequence[SuiteNotRun]) -> dict[str, Any]:
+def _run_answer(request: Request, runs: list[_Ran], not_run: Sequence[SuiteNotRun]) -> dict[str, Any]:
     """The answer for runs of one suite or of several, of which some may not have run."""
     from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.reporting.facts import unchecked_text
@@ -434,9 +434,9 @@ def _answer(request: Request, runs: list[_Ran], not_run: Sequence[SuiteNotRun]) 
         slugs = Slugs()
         tests += [(run, test, output_uri(run.record.run_id, slugs.take(test.name))) for test in run.record.tests]
     failed = [one for one in tests if one[1].verdict is Verdict.FAIL]
-    shown, more = page(tests, 0, room=ROOM_FOR_RESULTS, show=lambda one: _row(one[0].named, one[1]))
+    shown, more = page(tests, 0, room=ROOM_FOR_RESULTS, show=lambda one: _result_row(one[0].named, one[1]))
     shown_failures, more_failures = page(
-        failed, 0, room=ROOM_FOR_FAILURES, show=lambda one: _failure(request, one[0].named, one[0].record, *one[1:])
+        failed, 0, room=ROOM_FOR_FAILURES, show=lambda one: _failure_row(request, one[0].named, one[0].record, *one[1:])
     )
     handle, suites, totals = runs[0].named.handle, _suite_rows(runs, not_run), record.totals
     answer: dict[str, Any] = {
@@ -485,7 +485,7 @@ def _suite_rows(runs: list[_Ran], not_run: Sequence[SuiteNotRun]) -> list[dict[s
     return rows
 
 
-def _row(named: _Named, test: TestResult) -> dict[str, Any]:
+def _result_row(named: _Named, test: TestResult) -> dict[str, Any]:
     """The row, with `reason` where it was not decided or not run: no failure tells of it.
 
     `better_arguments` are there where made-up ones were refused and the server returned others that fit.
@@ -507,7 +507,7 @@ def _row(named: _Named, test: TestResult) -> dict[str, Any]:
     return row
 
 
-def _failure(request: Request, named: _Named, record: RunRecord, test: TestResult, uri: str) -> dict[str, Any]:
+def _failure_row(request: Request, named: _Named, record: RunRecord, test: TestResult, uri: str) -> dict[str, Any]:
     """As the agent reporter tells it, and within bounds: names are as long as a suite makes them.
 
     `repro_call` are the parameters of the `tools/call` that does what the command line `repro` does.

@@ -110,7 +110,7 @@ class CacheFiles:
         """What a test's arguments name and a server that runs here may read."""
         if spec.command is None:
             return []
-        names = (unquote(text[7:]) if text.startswith("file://") else text for text in _texts(params))
+        names = (unquote(text[7:]) if text.startswith("file://") else text for text in _texts_in(params))
         return [self._path(path, whole=True) for path in _paths(directory_of(spec), names)]
 
     def _projects(self, code: dict[Path, frozenset[str]], folder: Path, program: Path | None) -> Iterator[str | None]:
@@ -226,7 +226,7 @@ def _is_passed_on(variable: str) -> bool:
     return variable in ALWAYS_PASSED or variable.startswith("LC_")
 
 
-def _texts(value: object) -> Iterator[str]:
+def _texts_in(value: object) -> Iterator[str]:
     waiting = [value]
     while waiting:
         item = waiting.pop()

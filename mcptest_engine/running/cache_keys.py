@@ -188,11 +188,11 @@ class Keys:
 
 
 def _canonical(value: object) -> bytes:
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=_plain)
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=_json_default)
     return text.encode("utf-8", "backslashreplace")
 
 
-def _plain(value: object) -> Any:
+def _json_default(value: object) -> Any:
     """What JSON has no word for, such as a read-only mapping."""
     from collections.abc import Mapping
 

@@ -170,7 +170,7 @@ def _count_tool(
         if MASK in given:  # the record keeps the values of such a parameter to itself
             continue
         values = _enum(schema)
-        texts = _texts(given) if values else set()
+        texts = _json_values(given) if values else set()
         for value in values:
             told = redact(json.dumps(value, ensure_ascii=False))
             rows["enum_values"].append(
@@ -261,7 +261,7 @@ def _enum(schema: Mapping[str, object]) -> Sequence[Any]:
     return [value for value in values[:MOST_VALUES] if not nested_deeper_than(value, _DEEPEST_VALUE)]
 
 
-def _texts(given: Sequence[object]) -> set[str]:
+def _json_values(given: Sequence[object]) -> set[str]:
     """The values given, themselves and those in lists, as JSON: there `true` is not 1."""
     flat = (one for each in given for one in ((each, *each) if isinstance(each, list) else (each,)))
     return {json.dumps(one, sort_keys=True, default=str) for one in flat}

@@ -446,13 +446,13 @@ def server_item(name: str, settings: Mapping[str, object], *, start_dir: Path, s
     return ServerItem(
         name=name,
         transport=transport_of(settings.get("url")) if words else "http",
-        target=_target(words, settings.get("url"), secrets),
+        target=_target_text(words, settings.get("url"), secrets),
         files=server_sources(words, start_dir / cwd if isinstance(cwd, str) and "\0" not in cwd else start_dir),
         env_names=tuple(map(str, env)) if isinstance(env, dict) else (),
     )
 
 
-def _target(words: Sequence[str], url: object, secrets: frozenset[str]) -> str:
+def _target_text(words: Sequence[str], url: object, secrets: frozenset[str]) -> str:
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.suite.secrets import without_userinfo
@@ -482,10 +482,10 @@ _known_states: dict[tuple[str, int, int, int], str] = {}
 
 
 def _states(files: Sequence[str]) -> list[str]:
-    return [_state(file) for file in files]
+    return [_content_hash(file) for file in files]
 
 
-def _state(file: str) -> str:
+def _content_hash(file: str) -> str:
     """A hash of the file's content, read again only when the file was touched; of a huge one its time and size count."""
     try:
         seen = Path(file).stat()

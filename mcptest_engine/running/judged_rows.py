@@ -78,7 +78,7 @@ async def judge_with_models(
     if outcome.verdict is Verdict.FAIL or not any(row.passed is None for row in outcome.assertions):
         return outcome
     if fault is not None:
-        return _failed(outcome, fault)
+        return _failed_by_judge(outcome, fault)
     if stopped is not None:
         told = stopped.message if stopped.defers else f"not judged: {stopped.reason}"
         return outcome._replace(message=told, deferred=stopped.reason if stopped.defers else None)
@@ -135,7 +135,7 @@ async def _answer_question(
     return None
 
 
-def _failed(outcome: Outcome, fault: JudgeError) -> Outcome:
+def _failed_by_judge(outcome: Outcome, fault: JudgeError) -> Outcome:
     """A judge that was asked and gave no verdict fails the test, like any other scorer."""
     row = next(row for row in outcome.assertions if row.passed is None)
     message = row.message or fault.message

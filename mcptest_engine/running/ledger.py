@@ -496,7 +496,7 @@ def _tools_of(tests: Sequence[TestResult], runs: Sequence[RunRecord]) -> tuple[L
         (server, tool): [] for server, tools in listed.items() for tool in tools
     }
     for test in tests:
-        for called in _called(test, METHODS_AS_TOOLS):
+        for called in _tools_called(test, METHODS_AS_TOOLS):
             callers.setdefault(called, []).append(test)
     levels, found = list(Strength), []
     for (server, tool), own in callers.items():
@@ -517,7 +517,7 @@ def _tools_of(tests: Sequence[TestResult], runs: Sequence[RunRecord]) -> tuple[L
     return tuple(found)
 
 
-def _called(test: TestResult, not_tools: Container[str]) -> dict[tuple[str, str], None]:
+def _tools_called(test: TestResult, not_tools: Container[str]) -> dict[tuple[str, str], None]:
     """The tools that a test calls, by server."""
     found: dict[tuple[str, str], None] = {}
     verify, trace = test.verify, test.trace

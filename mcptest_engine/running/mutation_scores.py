@@ -32,7 +32,7 @@ _LARGEST = 16 * 1024 * 1024
 def read_mutation_scores(suite: LoadedSuite, workspace: Workspace) -> dict[str, float]:
     """The scores by the ids of tests, from 0 to 1; without those of tests that have changed since. A damaged file has none."""
     try:
-        stored = load_json(read_file(_path(suite, workspace), largest=_LARGEST))
+        stored = load_json(read_file(_scores_path(suite, workspace), largest=_LARGEST))
         tests = stored["tests"] if stored["schema_version"] == SCHEMA_VERSION else {}
         digests = set(_digests(suite, workspace).values())
         return {
@@ -53,13 +53,13 @@ def save_mutation_scores(suite: LoadedSuite, workspace: Workspace, scores: Itera
         if score is not None and (case.file, case.line) in digests
     }
     stored = {"schema_version": SCHEMA_VERSION, "suite": workspace.relative(suite.path), "tests": tests}
-    path = _path(suite, workspace)
+    path = _scores_path(suite, workspace)
     workspace.make_runs_dir()  # and with it the `.gitignore`
     make_directory(path.parent)
     write_atomic(path, json.dumps(stored, indent=1).encode("utf-8", "backslashreplace"))
 
 
-def _path(suite: LoadedSuite, workspace: Workspace) -> Path:
+def _scores_path(suite: LoadedSuite, workspace: Workspace) -> Path:
     name = os.path.splitext(workspace.relative(suite.path))[0]  # noqa: PTH122
     return workspace.data_dir / "strength" / f"{slug(name)}.json"
 

@@ -354,7 +354,7 @@ class Pool:
             entry = self._entries.get(name) or pinned.get(name)
             session = self._own.get(name) if entry is None else _session_of(entry)
             if entry is not None or name in self._own:
-                record = _record(spec, entry, session, self.redactor)
+                record = _server_record(spec, entry, session, self.redactor)
                 findings = self._findings.records_of(spec)
                 listed = self.listed.get(name, {}).get("tools")
                 if findings or listed is not None:
@@ -569,7 +569,7 @@ def _session_of(entry: _Entry) -> Session | None:
     return entry.opening.result() if ended else None
 
 
-def _record(spec: ServerSpec, entry: _Entry | None, session: Session | None, redactor: Redactor) -> ServerRecord:
+def _server_record(spec: ServerSpec, entry: _Entry | None, session: Session | None, redactor: Redactor) -> ServerRecord:
     from mcptest_engine.core.run_record import ServerRecord
     from mcptest_engine.servers.transport import transport_of
 

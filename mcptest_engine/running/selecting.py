@@ -128,14 +128,14 @@ def _name_test(text: str | None, names: set[str]) -> Callable[[str], bool]:
                 f"the filter `{text}` is not a regular expression: {wrong}",
                 hint="without `re:` a filter is plain text",
             ) from None
-        return lambda name: _found(text[3:], name)
+        return lambda name: _matches(text[3:], name)
     base, hash_mark, number = text.rpartition(" #")
     if hash_mark and number.isdigit() and base in names:
         return lambda name: name == base
     return lambda name: text in name
 
 
-def _found(pattern: str, name: str) -> bool:
+def _matches(pattern: str, name: str) -> bool:
     from mcptest_engine.core.patterns import PatternTimeout, search
 
     try:

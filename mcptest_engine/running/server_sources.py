@@ -69,7 +69,7 @@ def _neighbours(folder: str, family: frozenset[str]) -> list[str]:
         deeper: list[str] = []
         for place in level:
             looked += 1
-            files, folders = _listed(place)
+            files, folders = _known_listing(place)
             found += [file for file in files if os.path.splitext(file)[1] in family]  # noqa: PTH122
             deeper += folders
             if looked > MOST_FOLDERS or len(found) > MOST_FILES:
@@ -78,20 +78,20 @@ def _neighbours(folder: str, family: frozenset[str]) -> list[str]:
     return found
 
 
-def _listed(folder: str) -> _Listing:
+def _known_listing(folder: str) -> _Listing:
     try:
         changed = os.stat(folder).st_mtime_ns  # noqa: PTH116
         known = _listings.get(folder)
         if known is None or known[0] != changed:
             if len(_listings) > 2_000:
                 _listings.clear()
-            known = _listings[folder] = (changed, _list(folder))
+            known = _listings[folder] = (changed, _read_listing(folder))
     except OSError:
         return (), ()
     return known[1]
 
 
-def _list(folder: str) -> _Listing:
+def _read_listing(folder: str) -> _Listing:
     files, folders = [], []
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):

@@ -63,7 +63,7 @@ def compare_tests(before: TestResult, after: TestResult) -> tuple[TestChange, ..
     if skip is not None:
         if "skip" in (before.definition or {}):
             return ()
-        return (TestChange(kind=ChangeKind.SKIPPED, after=_shown(skip), weakens=True),)
+        return (TestChange(kind=ChangeKind.SKIPPED, after=_value_text(skip), weakens=True),)
     if _is_unknown(before) or _is_unknown(after):
         return ()
     found = [
@@ -129,13 +129,13 @@ def _is_unknown(result: TestResult) -> bool:
 def _call_changes(before: TestResult, after: TestResult) -> Iterator[TestChange]:
     if (before.server, before.tool) != (after.server, after.tool):
         names = [f"{result.server}/{result.tool or result.kind.value}" for result in (before, after)]
-        yield TestChange(kind=ChangeKind.CALL_CHANGED, before=_shown(names[0]), after=_shown(names[1]))
+        yield TestChange(kind=ChangeKind.CALL_CHANGED, before=_value_text(names[0]), after=_value_text(names[1]))
         return
     if before.request is None or after.request is None or before.kind not in _ONE_REQUEST:
         return
     one, other = (_arguments(result.request or {}) for result in (before, after))
     if not equal(one, other):
-        yield TestChange(kind=ChangeKind.ARGUMENTS_CHANGED, before=_shown(one), after=_shown(other))
+        yield TestChange(kind=ChangeKind.ARGUMENTS_CHANGED, before=_value_text(one), after=_value_text(other))
 
 
 def _arguments(request: Mapping[str, Any]) -> Any:
@@ -353,8 +353,8 @@ def _limit_changes(before: TestResult, after: TestResult) -> Iterator[TestChange
             yield TestChange(
                 kind=ChangeKind.LIMIT_CHANGED,
                 place=key,
-                before=_shown(one[key]) if key in one else "none",
-                after=_shown(other[key]) if key in other else "none",
+                before=_value_text(one[key]) if key in one else "none",
+                after=_value_text(other[key]) if key in other else "none",
                 weakens=_is_looser(key, one.get(key), other.get(key)),
             )
 
@@ -384,14 +384,16 @@ def _step_changes(before: TestResult, after: TestResult) -> Iterator[TestChange]
         return  # the steps follow a call that passed
     for at, step in enumerate(before.verify):
         if at >= len(after.verify):
-            yield TestChange(kind=ChangeKind.STEP_REMOVED, before=_shown(step.label), weakens=True)
+            yield TestChange(kind=ChangeKind.STEP_REMOVED, before=_value_text(step.label), weakens=True)
             continue
         other = after.verify[at]
         if step.verdict is Verdict.SKIP or other.verdict is Verdict.SKIP:
             continue
         if step.request != other.request:
             one, two = (_arguments(each.request or {}) for each in (step, other))
-            yield TestChange(kind=ChangeKind.ARGUMENTS_CHANGED, place=step.label, before=_shown(one), after=_shown(two))
+            yield TestChange(
+                kind=ChangeKind.ARGUMENTS_CHANGED, place=step.label, before=_value_text(one), after=_value_text(two)
+            )
         yield from _assertion_changes(step.assertions, other.assertions, step, other)
 
 
@@ -403,7 +405,9 @@ def _node_changes(before: TestResult, after: TestResult) -> Iterator[TestChange]
     for name, node in one.items():
         now = other.get(name)
         if now is None:
-            yield TestChange(kind=ChangeKind.STEP_REMOVED, place=name, before=_shown(node.get("tool")), weakens=True)
+            yield TestChange(
+                kind=ChangeKind.STEP_REMOVED, place=name, before=_value_text(node.get("tool")), weakens=True
+            )
         elif any(now.get(key) and not node.get(key) for key in ("mocked", "frozen")):
             word = "mocked" if now.get("mocked") else "frozen"
             kind = ChangeKind.CALL_MOCKED
@@ -481,5 +485,5 @@ def _matcher_text(matcher: Mapping[str, object]) -> str:
     return f"{name}: {show(operand, _LONGEST)}"
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     return value[:_LONGEST] if isinstance(value, str) else show(value, _LONGEST)

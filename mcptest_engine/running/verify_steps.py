@@ -28,12 +28,12 @@ async def run_verify_steps(case: Case, outcome: Outcome, sessions: Sessions, cal
     warnings = list(outcome.warnings)
     for step in case.request.verify:
         if step.server in gone:
-            rows.append(_row(step, verdict=Verdict.SKIP, message=GONE))
+            rows.append(_verify_result(step, verdict=Verdict.SKIP, message=GONE))
             continue
         found = await caller.ask(step, sessions)
         if found.gone and found.verdict is Verdict.FAIL:
             gone.add(step.server)
-        rows.append(_judged(step, found))
+        rows.append(_judged_step(step, found))
         warnings += (f"{rows[-1].label}: {warning}" for warning in found.warnings)
     return _decided(case, outcome._replace(verify=tuple(rows), warnings=tuple(warnings)))
 
@@ -42,7 +42,7 @@ def _decided(case: Case, outcome: Outcome) -> Outcome:
     """The outcome of call and steps together; where both failed, the call's failure comes first and both are told."""
     wrong = next((row for row in outcome.verify if row.failure is not None), None)
     if wrong is not None and wrong.failure is not None:
-        failure = _joined(outcome.failure, wrong.failure, wrong.summary)
+        failure = _joined_failure(outcome.failure, wrong.failure, wrong.summary)
         return outcome._replace(verdict=Verdict.FAIL, message=failure.message, failure=failure)
     if outcome.lost and not _expects(case.expect):
         outcome = outcome._replace(verdict=Verdict.PASS, message=None)
@@ -53,7 +53,7 @@ def _decided(case: Case, outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _joined(own: Failure | None, of_step: Failure, words: str) -> Failure:
+def _joined_failure(own: Failure | None, of_step: Failure, words: str) -> Failure:
     if own is None:
         return replace(of_step, message=words, parts=((Part.STEP, words),))
     return own.with_part(Part.STEP, words.replace("\n", "; "))
@@ -63,9 +63,9 @@ def _expects(expect: Mapping[str, object]) -> bool:
     return bool(expect.get("assertions")) or len(expect) > ("assertions" in expect)
 
 
-def _judged(step: VerifyStep, found: Outcome) -> VerifyResult:
+def _judged_step(step: VerifyStep, found: Outcome) -> VerifyResult:
     return replace(
-        _row(step, verdict=found.verdict, message=found.message),
+        _verify_result(step, verdict=found.verdict, message=found.message),
         duration_ms=round(found.duration_ms, 3),
         failure=found.failure,
         assertions=found.assertions,
@@ -74,7 +74,7 @@ def _judged(step: VerifyStep, found: Outcome) -> VerifyResult:
     )
 
 
-def _row(step: VerifyStep, *, verdict: Verdict, message: str | None) -> VerifyResult:
+def _verify_result(step: VerifyStep, *, verdict: Verdict, message: str | None) -> VerifyResult:
     return VerifyResult(
         index=step.number,
         name=step.name,

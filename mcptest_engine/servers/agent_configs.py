@@ -140,7 +140,7 @@ def find_agent_servers(start_dir: Path, environ: Mapping[str, str], *, platform:
             read.append(str(place.path))
             entries = list(place.entries(settings, start_dir))
         except (OSError, ValueError, RecursionError) as wrong:
-            problems.append(ConfigProblem(str(place.path), place.client, _reason(wrong)))
+            problems.append(ConfigProblem(str(place.path), place.client, _problem_text(wrong)))
             continue
         _add_servers(entries, place, environ, start_dir, servers, problems)
     return AgentConfigs(tuple(servers), tuple(problems), tuple(read))
@@ -176,7 +176,7 @@ def _add_servers(
     """Read the entries; one that names no server is a problem."""
     for name, entry in entries[:MOST_SERVERS]:
         try:
-            servers.append(_server(name, entry, place, environ, start_dir))
+            servers.append(_found_server(name, entry, place, environ, start_dir))
         except ValueError as wrong:
             problems.append(ConfigProblem(str(place.path), place.client, f"`{name}`: {wrong}"))
 
@@ -254,7 +254,7 @@ def read_settings(path: Path) -> Mapping[str, Any] | None:
     return value
 
 
-def _reason(wrong: Exception) -> str:
+def _problem_text(wrong: Exception) -> str:
     if isinstance(wrong, LenientError):
         return f"line {wrong.line}, column {wrong.column}: {wrong.message}"
     if isinstance(wrong, OSError):
@@ -265,7 +265,7 @@ def _reason(wrong: Exception) -> str:
 # --- where in them the servers stand
 
 
-def _members(settings: Mapping[str, object], name: str) -> Iterator[tuple[str, Any]]:
+def _items_of_object(settings: Mapping[str, object], name: str) -> Iterator[tuple[str, Any]]:
     value = settings.get(name)
     if value is None:
         return
@@ -275,7 +275,7 @@ def _members(settings: Mapping[str, object], name: str) -> Iterator[tuple[str, A
 
 
 def _mcp_servers(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
-    return _members(settings, "mcpServers")
+    return _items_of_object(settings, "mcpServers")
 
 
 def _vs_code(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:
@@ -286,21 +286,21 @@ def _vs_code(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[
 def _vs_code_own(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
     nested = settings.get("mcp")  # of its settings.json, where other things are called `mcp` too
     inside = nested if isinstance(nested, dict) and isinstance(nested.get("servers"), dict) else {}
-    yield from _members(settings, "servers")
-    yield from _members(inside, "servers")
+    yield from _items_of_object(settings, "servers")
+    yield from _items_of_object(inside, "servers")
 
 
 def _opencode(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
     nested = settings.get("mcp")
-    return iter(()) if isinstance(nested, dict) and "servers" in nested else _members(settings, "mcp")
+    return iter(()) if isinstance(nested, dict) and "servers" in nested else _items_of_object(settings, "mcp")
 
 
 def _codex(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
-    return _members(settings, "mcp_servers")
+    return _items_of_object(settings, "mcp_servers")
 
 
 def _zed(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
-    return _members(settings, "context_servers")
+    return _items_of_object(settings, "context_servers")
 
 
 def _claude_code(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:
@@ -316,7 +316,7 @@ def _claude_code(settings: Mapping[str, object], start_dir: Path) -> Iterator[tu
 # --- what an entry says
 
 
-def _server(name: str, entry: object, place: _Place, environ: Mapping[str, str], start_dir: Path) -> FoundServer:
+def _found_server(name: str, entry: object, place: _Place, environ: Mapping[str, str], start_dir: Path) -> FoundServer:
     """Raises: ValueError for an entry that names no server."""
     if not name.strip():
         raise ValueError("a server needs a name")
@@ -367,7 +367,7 @@ def _command(
     env: dict[str, Any] = next((holder[key] for key in ("env", "environment") if isinstance(holder.get(key), dict)), {})
     target: dict[str, Any] = {
         "command": [text(word) for word in (*words, *arguments)],
-        "env": {str(key): text(_plain(value)) for key, value in env.items() if value is not None},
+        "env": {str(key): text(_value_text(value)) for key, value in env.items() if value is not None},
     }
     cwd = entry.get("cwd")
     if isinstance(cwd, str) and cwd:
@@ -434,7 +434,7 @@ def _expanded(
     return _VARIABLE.sub(value, text)
 
 
-def _plain(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

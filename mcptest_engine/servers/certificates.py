@@ -25,12 +25,14 @@ def trusted_certificates(spec: ServerSpec) -> ssl.SSLContext:
             return httpx2.create_ssl_context(verify=verify)
         return _trusting(Path(verify))
     except FileNotFoundError:
-        raise cannot_start(spec, f'{_source(verify)} "{_named(verify)}", which does not exist') from None
+        raise cannot_start(spec, f'{_source(verify)} "{_certificates_name(verify)}", which does not exist') from None
     except ssl.SSLError:
-        raise cannot_start(spec, f'{_source(verify)} "{_named(verify)}", which contains no certificate') from None
+        raise cannot_start(
+            spec, f'{_source(verify)} "{_certificates_name(verify)}", which contains no certificate'
+        ) from None
     except OSError as wrong:
         raise cannot_start(
-            spec, f'{_source(verify)} "{_named(verify)}", which cannot be read: {wrong.strerror}'
+            spec, f'{_source(verify)} "{_certificates_name(verify)}", which cannot be read: {wrong.strerror}'
         ) from None
 
 
@@ -38,7 +40,7 @@ def _source(verify: bool | str) -> str:
     return "`http.verify` names" if isinstance(verify, str) else "the environment names the certificates"
 
 
-def _named(verify: bool | str) -> str:
+def _certificates_name(verify: bool | str) -> str:
     return verify if isinstance(verify, str) else os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR", "")
 
 

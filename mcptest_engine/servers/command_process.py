@@ -398,11 +398,11 @@ def _lives(pgid: int) -> bool:
     """Whether something of the group still runs; in many containers nobody reaps orphans, and they stay as zombies."""
     if not _exists(pgid):
         return False
-    states = [state for state in map(_state, Path("/proc").glob("[0-9]*/stat")) if state]
+    states = [state for state in map(_process_state, Path("/proc").glob("[0-9]*/stat")) if state]
     return not states or any(group == pgid and letter not in {"Z", "X"} for letter, group in states)
 
 
-def _state(stat: Path) -> tuple[str, int] | None:
+def _process_state(stat: Path) -> tuple[str, int] | None:
     """The state and the process group of a process, None when it is gone. Source: proc_pid_stat(5)."""
     try:
         letter, _parent, group, *_ = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()

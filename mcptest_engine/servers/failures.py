@@ -232,7 +232,7 @@ def _spawn_reason(spec: ServerSpec, program: str, wrong: OSError | ValueError) -
     if isinstance(wrong, FileNotFoundError):
         return _not_found(spec, program)
     if isinstance(wrong, PermissionError):
-        if "/" in program and _path(spec, program).is_dir():
+        if "/" in program and _program_path(spec, program).is_dir():
             return f'"{program}" is a directory, not a program', "name the program inside it"
         if _magic(spec, program) in _BINARY_MAGICS:
             return f'"{program}" is not executable', "make it so with `chmod +x`"
@@ -260,7 +260,7 @@ def _interpreter(program: str) -> str:
     return INTERPRETERS.get(Path(program).suffix, "python3")
 
 
-def _path(spec: ServerSpec, program: str) -> Path:
+def _program_path(spec: ServerSpec, program: str) -> Path:
     return Path(spec.cwd or "", program)
 
 
@@ -270,7 +270,7 @@ def _magic(spec: ServerSpec, program: str) -> bytes:
 
     found = program if "/" in program else shutil.which(program, path=spec.env.get("PATH"))
     try:
-        with _path(spec, found or program).open("rb") as stream:
+        with _program_path(spec, found or program).open("rb") as stream:
             return stream.read(4)
     except OSError:
         return b""
@@ -289,7 +289,7 @@ def _not_found(spec: ServerSpec, program: str) -> tuple[str, str | None]:
         hint: str | None = did_you_mean(program, known) if program not in known else None
         if " " in program:
             hint = "write the command as a list, one word each: " + json.dumps(program.split())
-        elif _path(spec, program).is_file():
+        elif _program_path(spec, program).is_file():
             hint = _beside_hint(program)
         return f'the program "{one_line(program)}" was not found on PATH', hint
     if Path(program).exists():
@@ -304,7 +304,7 @@ def _beside_suite_hint(spec: ServerSpec, word: str) -> str | None:
             spec.config_dir is not None
             and not Path(word).is_absolute()
             and Path(spec.config_dir, word).is_file()
-            and not _path(spec, word).exists()
+            and not _program_path(spec, word).exists()
         )
     except (OSError, ValueError):  # a word that no path can be
         return None

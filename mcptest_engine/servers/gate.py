@@ -116,11 +116,11 @@ class Gate:
 
         Raises: UsageError for a tool that the server does not list, since nothing is known of it; and what listing raises.
         """
-        return _found(await self._lists.read(session), name)
+        return _descriptors_of(await self._lists.read(session), name)
 
     async def tool_class(self, session: OpenSession, name: str) -> ToolClass:
         """The class of a tool as it is listed now, the most dangerous where it is listed twice. Raises as `descriptors`."""
-        return class_of(_found(await self._lists.read(session), name))
+        return class_of(_descriptors_of(await self._lists.read(session), name))
 
     def last_class(self, session: OpenSession, name: str) -> ToolClass | None:
         """The class of a tool in the list that was read last; None where it is not in it, or none was read. Asks nobody."""
@@ -145,7 +145,7 @@ class Gate:
         """
         async with self._free:
             await self._wait_for_pace(session)
-            tool_class = class_of(_found(await self._lists.read(session), name))
+            tool_class = class_of(_descriptors_of(await self._lists.read(session), name))
             self._count(session, name, tool_class)  # nothing is waited for after it
             try:
                 yield tool_class
@@ -187,7 +187,7 @@ def may_miss_list_change(session: OpenSession) -> bool:
     return session.stateless or session.transport != "stdio"
 
 
-def _found(listing: Listing, name: str) -> tuple[Mapping[str, Any], ...]:
+def _descriptors_of(listing: Listing, name: str) -> tuple[Mapping[str, Any], ...]:
     tools = listing.tools.get(name)
     if tools is None:
         count = "1 tool" if len(listing.tools) == 1 else f"{len(listing.tools)} tools"

@@ -43,7 +43,7 @@ class HttpClient:
         from mcptest_engine.servers.oauth import auth_for
 
         assert spec.url is not None
-        parts = _parts(spec)
+        parts = _url_parts(spec)
         auth.check_secrets_may_go(spec)
         self.auth = auth_for(spec)
         if self.auth is not None:
@@ -124,7 +124,7 @@ class HttpClient:
         )
 
 
-def _parts(spec: ServerSpec) -> Any:
+def _url_parts(spec: ServerSpec) -> Any:
     """Raises: ServerDidNotStart for what is not an http or https URL."""
     assert spec.url is not None
     try:

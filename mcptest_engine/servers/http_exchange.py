@@ -167,7 +167,7 @@ class HttpExchange:
         kind, status = content_type(response), response.status_code
         if body.strip() and kind == "application/json":
             self._hand_on(call, body, monotonic())
-            if _answered(call):
+            if _is_answered(call):
                 if self._is_unusable_answer(call, body):
                     await cut(response)
                 return
@@ -213,13 +213,13 @@ class HttpExchange:
             raise
         except Exception as wrong:  # noqa: BLE001  # the connection: what it means depends on what it has brought
             broken_off = self._broken_off(wrong)
-        return None if _answered(call) else self._after_end(call, events, broken_off)
+        return None if _is_answered(call) else self._after_end(call, events, broken_off)
 
     def _take_event(self, event: ServerSentEvent, at: float, call: Call, leash: asyncio.Timeout) -> None:
         if not is_message(event):
             return
         self._hand_on(call, event.data, at)
-        if _answered(call) and leash.when() is None:
+        if _is_answered(call) and leash.when() is None:
             self._is_unusable_answer(call, event.data)
             leash.reschedule(asyncio.get_running_loop().time() + _AFTER_ANSWER_SECONDS)
 
@@ -308,7 +308,7 @@ class HttpExchange:
         return CallFailed(ProtocolBroken, f"answered with {told}{to_what}{shown}{refusal}")
 
 
-def _answered(call: Call) -> bool:
+def _is_answered(call: Call) -> bool:
     """Whether the session has its answer; one that is delayed on purpose has come and is not yet handed on."""
     return call.size > 0 or call.future.done()
 

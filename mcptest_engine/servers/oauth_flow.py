@@ -274,12 +274,14 @@ class Flow:
         if self._given_scope is not None:
             return
         offered = _scopes(self.metadata)
-        wanted = challenge_parameter(challenge.header, "scope") or _joined(_scopes(self._resource_metadata) or offered)
+        wanted = challenge_parameter(challenge.header, "scope") or _scope_text(
+            _scopes(self._resource_metadata) or offered
+        )
         if wanted and "offline_access" in (offered or ()) and "refresh_token" in self._grants:
-            wanted = _joined([*wanted.split(), "offline_access"])
+            wanted = _scope_text([*wanted.split(), "offline_access"])
         if challenge.needs_scope:
             granted = None if self.grant is None else self.grant.scope
-            wanted = _joined([word for scope in (self.scope, granted, wanted) for word in (scope or "").split()])
+            wanted = _scope_text([word for scope in (self.scope, granted, wanted) for word in (scope or "").split()])
         self.scope = wanted
 
     async def _get_client(self, http: OAuthHttp) -> None:
@@ -436,5 +438,5 @@ def _scopes(metadata: Mapping[str, object] | None) -> list[str] | None:
     return [scope for scope in found if isinstance(scope, str)] if isinstance(found, list) else None
 
 
-def _joined(scopes: Sequence[str] | None) -> str | None:
+def _scope_text(scopes: Sequence[str] | None) -> str | None:
     return " ".join(dict.fromkeys(scopes)) or None if scopes else None

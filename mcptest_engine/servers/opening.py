@@ -120,9 +120,9 @@ async def _probe(session: OpenSession, seconds: float) -> Opened:
             if probe in done and _speaks_stateless(session, probe):
                 session.offering(NEWEST_STATELESS, stateless=True)
                 return _discovered(session, probe.result(), NEWEST_STATELESS)
-            if hello in done and "result" in _answer(hello):
+            if hello in done and "result" in _answer_of(hello):
                 break
-        if session.spec.command is not None and _ended(hello.exception()):
+        if session.spec.command is not None and _is_death(hello.exception()):
             raise ProbeFatal  # it answered the probe badly and was gone
         return _shaken(session, hello.result())
     finally:
@@ -132,7 +132,7 @@ async def _probe(session: OpenSession, seconds: float) -> Opened:
                 task.add_done_callback(retrieve_exception)
 
 
-def _answer(task: asyncio.Task[Exchange]) -> Mapping[str, Any]:
+def _answer_of(task: asyncio.Task[Exchange]) -> Mapping[str, Any]:
     return {} if task.cancelled() or task.exception() is not None else task.result().answer
 
 
@@ -141,7 +141,7 @@ def _speaks_stateless(session: OpenSession, probe: asyncio.Task[Exchange]) -> bo
     failed = probe.exception()
     if isinstance(failed, AuthFailed):
         raise failed
-    if failed is not None and _ended(failed):
+    if failed is not None and _is_death(failed):
         raise ProbeFatal if session.spec.command is not None else failed
     if failed is not None:
         return False
@@ -150,7 +150,7 @@ def _speaks_stateless(session: OpenSession, probe: asyncio.Task[Exchange]) -> bo
     return isinstance(versions, list) and NEWEST_STATELESS in versions
 
 
-def _ended(failed: BaseException | None) -> bool:
+def _is_death(failed: BaseException | None) -> bool:
     return isinstance(failed, CallFailed) and failed.error is ServerDied and failed.ending is not None
 
 
@@ -162,7 +162,7 @@ def _supported(error: object) -> list[str]:
 
 def _shaken(session: OpenSession, exchange: Exchange) -> Opened:
     if "error" in exchange.answer:
-        raise _refusal("initialize", exchange.answer["error"], session.spec.redact)
+        raise _refused_opening("initialize", exchange.answer["error"], session.spec.redact)
     result = exchange.answer["result"]
     version = result.get("protocolVersion")
     opened = _opened(exchange, result.get("serverInfo"), version)
@@ -180,7 +180,7 @@ def _shaken(session: OpenSession, exchange: Exchange) -> Opened:
 
 def _discovered(session: OpenSession, exchange: Exchange, revision: str) -> Opened:
     if "error" in exchange.answer:
-        raise _refusal("server/discover", exchange.answer["error"], session.spec.redact)
+        raise _refused_opening("server/discover", exchange.answer["error"], session.spec.redact)
     result = exchange.answer["result"]
     versions = result.get("supportedVersions")
     if not isinstance(versions, list) or revision not in versions:
@@ -205,7 +205,7 @@ def _opened(exchange: Exchange, info: object, version: object) -> Opened:
     )
 
 
-def _refusal(method: str, error: Mapping[str, object], redact: Callable[[str], str]) -> CallFailed:
+def _refused_opening(method: str, error: Mapping[str, object], redact: Callable[[str], str]) -> CallFailed:
     from mcptest_engine.core.clipping import describe_error
 
     hint = None

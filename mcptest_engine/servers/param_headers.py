@@ -45,7 +45,7 @@ class ParamHeaders:
         wanted = self._wanted.get(str((params or {}).get("name"))) if method == "tools/call" else None
         if not wanted:
             return None
-        found = ((header, _at((params or {}).get("arguments"), path)) for path, header in wanted.items())
+        found = ((header, _argument_at((params or {}).get("arguments"), path)) for path, header in wanted.items())
         return {
             PREFIX + header: header_text(value)
             for header, value in found
@@ -117,7 +117,7 @@ _MANY = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 _NAMED = frozenset({"patternProperties", "dependentSchemas", "$defs", "definitions"})
 
 
-def _at(value: object, path: _Path) -> Any:
+def _argument_at(value: object, path: _Path) -> Any:
     for key in path:
         if not isinstance(value, dict):
             return None

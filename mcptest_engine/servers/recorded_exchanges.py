@@ -27,14 +27,14 @@ class RecordedExchanges:
     def __init__(self, exchanges: Iterable[Mapping[str, Any]]) -> None:
         self._waiting: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
         for exchange in exchanges:
-            self._waiting.setdefault(_key(exchange["method"], exchange.get("params")), []).append(exchange)
+            self._waiting.setdefault(_exchange_key(exchange["method"], exchange.get("params")), []).append(exchange)
         for found in self._waiting.values():
             found.reverse()  # taken from the end
         self.methods = frozenset(method for method, _ in self._waiting)
 
     def take(self, method: str, params: object) -> Mapping[str, Any] | None:
         """The recorded exchange for a request; None when there is none, or none any more."""
-        waiting = self._waiting.get(_key(method, params))
+        waiting = self._waiting.get(_exchange_key(method, params))
         if not waiting:
             return None
         return waiting[-1] if method in _AS_OFTEN_AS_ASKED and len(waiting) == 1 else waiting.pop()
@@ -46,7 +46,7 @@ class RecordedExchanges:
         alike = [key for key in self._waiting if key[0] == method]
         if not alike:
             return f"the cassette has no {what}"
-        used_up = _key(method, params) in self._waiting
+        used_up = _exchange_key(method, params) in self._waiting
         return (
             f"every recorded answer to this {what} has been used"
             if used_up
@@ -65,7 +65,7 @@ def normalised(value: object) -> Any:
     return [normalised(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
-def _key(method: str, params: object) -> tuple[str, str]:
+def _exchange_key(method: str, params: object) -> tuple[str, str]:
     if method in OPENINGS:
         return method, ""
     return method, json.dumps(normalised(params or {}), sort_keys=True, ensure_ascii=False, default=str)

@@ -19,6 +19,11 @@ _MAX_REPEATED_NAMES = 20
 _MAX_NOISE_LINES = 100
 
 
+def noise_text(count: int) -> str:
+    """So many lines that were no message, as a text."""
+    return "a line that is not a message" if count == 1 else f"{count} lines that are not messages"
+
+
 class Remarks:
     """The remarks on one session, redacted, not sanitised.
 
@@ -80,8 +85,7 @@ class Remarks:
         """Add the finding about the lines that were no message, when the run over this session ends."""
         if self._noise:
             first = wire.clip(self._noise[0][1], 160, self._spec.redact)
-            count = self.noise_count
-            lines = "a line that is not a message" if count == 1 else f"{count} lines that are not messages"
+            lines = noise_text(self.noise_count)
             sent = f"wrote {lines} to stdout" if transport == "stdio" else f"sent {lines}"
             self.add_finding("stdout_noise", f"{sent}, such as: {first}")
 

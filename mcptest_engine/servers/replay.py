@@ -104,9 +104,9 @@ class _Transport(ConnectionlessTransport):
     def _give(self, receiver: Receiver, call: Call, exchange: Mapping[str, Any]) -> None:
         now = monotonic()
         for notification in exchange.get("notifications") or ():
-            receiver.received(_line(notification), now)
+            receiver.received(_message_line(notification), now)
         for request in exchange.get("server_requests") or ():
-            receiver.server_messages.add_request(request, size=len(_line(request)))
+            receiver.server_messages.add_request(request, size=len(_message_line(request)))
         if exchange.get("http") is not None:
             call.http = dict(exchange["http"])
         if "refusal" in exchange:
@@ -122,7 +122,7 @@ class _Transport(ConnectionlessTransport):
         self._say(receiver, call, exchange["answer"], at=call.sent_at + seconds)
 
     def _say(self, receiver: Receiver, call: Call, answer: Mapping[str, object], *, at: float | None = None) -> None:
-        line = _line({"jsonrpc": "2.0", **answer, "id": call.id})
+        line = _message_line({"jsonrpc": "2.0", **answer, "id": call.id})
         receiver.received(line, monotonic() if at is None else at)
 
     def withdraw(self, call: Call) -> bool:  # noqa: ARG002
@@ -135,5 +135,5 @@ class _Transport(ConnectionlessTransport):
         return ""
 
 
-def _line(message: Mapping[str, object]) -> bytes:
+def _message_line(message: Mapping[str, object]) -> bytes:
     return json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace")

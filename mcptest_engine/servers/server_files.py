@@ -220,7 +220,7 @@ def _registry(
     base = str(name or path.stem).rpartition("/")[2] or "server"
     servers: list[FoundServer] = []
     problems: list[str] = []
-    packages, remotes = _entries(document, "packages"), _entries(document, "remotes")
+    packages, remotes = _objects_in(document, "packages"), _objects_in(document, "remotes")
     for at, package in enumerate(packages):
         kind = str(package.get("registryType", package.get("registry_type", package.get("registry_name", ""))))
         own = base if len(packages) + len(remotes) == 1 else f"{base}-{kind or at}"
@@ -243,7 +243,7 @@ def _registry(
             continue
         values = _Values(environ, inputs)
         target = _http(remote, values, _object(remote.get("variables"), f"remotes[{at}].variables"))
-        servers.append(_found(own, path, target, values))
+        servers.append(_found_server(own, path, target, values))
     if not servers and not problems:
         problems.append("it has neither `packages` nor `remotes`")
     return ServerFile(
@@ -255,21 +255,21 @@ def _registry(
     )
 
 
-def _entries(document: Mapping[str, object], key: str) -> list[Mapping[str, Any]]:
+def _objects_in(document: Mapping[str, object], key: str) -> list[Mapping[str, Any]]:
     value = document.get(key)
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _package(package: Mapping[str, Any], kind: str, name: str, path: Path, values: _Values) -> FoundServer:
-    variables = _entries(package, "environmentVariables") or _entries(package, "environment_variables")
+    variables = _objects_in(package, "environmentVariables") or _objects_in(package, "environment_variables")
     env = {
         str(one["name"]): text
         for one in variables
         if "name" in one and (text := values.of(one, str(one["name"]), in_environment=True)) is not None
     }
     runner = str(package.get("runtimeHint") or package.get("runtime_hint") or _RUNNERS[kind])
-    before = _arguments(_entries(package, "runtimeArguments") or _entries(package, "runtime_arguments"), values)
-    after = _arguments(_entries(package, "packageArguments") or _entries(package, "package_arguments"), values)
+    before = _arguments(_objects_in(package, "runtimeArguments") or _objects_in(package, "runtime_arguments"), values)
+    after = _arguments(_objects_in(package, "packageArguments") or _objects_in(package, "package_arguments"), values)
     version, identifier = package.get("version"), package["identifier"]
     pinned = f"{identifier}@{version}" if version and version != "latest" else identifier
     if runner == "docker":
@@ -298,9 +298,9 @@ def _package(package: Mapping[str, Any], kind: str, name: str, path: Path, value
         target |= _http(
             transport,
             values,
-            {str(one.get("name", "")).lstrip("-"): one for one in _entries(package, "packageArguments")},
+            {str(one.get("name", "")).lstrip("-"): one for one in _objects_in(package, "packageArguments")},
         )
-    return _found(name, path, target, values)
+    return _found_server(name, path, target, values)
 
 
 def _arguments(arguments: Sequence[Mapping[str, object]], values: _Values) -> list[str]:
@@ -328,7 +328,7 @@ def _arguments(arguments: Sequence[Mapping[str, object]], values: _Values) -> li
 def _http(remote: Mapping[str, object], values: _Values, variables: Mapping[str, object]) -> dict[str, Any]:
     headers = {
         str(one["name"]): text
-        for one in _entries(remote, "headers")
+        for one in _objects_in(remote, "headers")
         if "name" in one and (text := values.of(one, str(one["name"]), in_environment=True, has_all=True)) is not None
     }
     url = values.filled(str(remote["url"]), variables, has_all=True)
@@ -364,7 +364,7 @@ def _bundle(
     words = [word for text in (config["command"], *(config.get("args") or ())) for word in variables.texts(str(text))]
     given = {str(key): variables.fill(str(text)) for key, text in config["env"].items()}
     target: dict[str, Any] = {"command": words, "env": {key: text for key, text in given.items() if text}}
-    found = _found(str(manifest.get("name") or path.stem), path, target, values)
+    found = _found_server(str(manifest.get("name") or path.stem), path, target, values)
     if is_temporary:
         found = replace(found, places={**found.places, BUNDLE_FOLDER: str(folder)})
     version = manifest.get("version")
@@ -424,7 +424,7 @@ class _BundleVariables:
         return self._values.of(asked, name, in_environment=True) or ""
 
 
-def _found(name: str, path: Path, target: Mapping[str, Any], values: _Values) -> FoundServer:
+def _found_server(name: str, path: Path, target: Mapping[str, Any], values: _Values) -> FoundServer:
     return FoundServer(
         name=name,
         source_path=str(path),

@@ -130,13 +130,17 @@ def type_of(schema: object, root: object, depth: int = 0) -> str:
         return "|".join([*told, "…"] if len(values) > MOST_VALUES else told)
     kind = whole.get("type")
     if isinstance(kind, list):
-        return _joined(_plain_type(one, whole, root, depth, named) for one in kind) or "any"
+        return _alternatives(_plain_type(one, whole, root, depth, named) for one in kind) or "any"
     if isinstance(kind, str):
         return _plain_type(kind, whole, root, depth, named)
     for key in ("anyOf", "oneOf"):
         branches = whole.get(key)
         if isinstance(branches, list) and branches:
-            return _joined(type_of(branch, root, depth + 1) for branch in branches[:20]) if depth < _DEEPEST else "any"
+            return (
+                _alternatives(type_of(branch, root, depth + 1) for branch in branches[:20])
+                if depth < _DEEPEST
+                else "any"
+            )
     if isinstance(whole.get("properties"), Mapping):
         return named or "object"
     return named or "any"
@@ -149,7 +153,7 @@ def resolved(schema: object, root: object) -> Mapping[str, Any]:
         if not isinstance(found, Mapping):
             return {}
         if isinstance(found.get("$ref"), str):
-            target = _at(root, found["$ref"])
+            target = _referenced(root, found["$ref"])
             if not isinstance(target, Mapping):
                 return {key: value for key, value in found.items() if key != "$ref"}
             found = {**target, **{key: value for key, value in found.items() if key != "$ref"}}
@@ -169,7 +173,7 @@ def _merged(parts: list[Any], root: object) -> dict[str, Any] | None:
     for part in parts[:20]:
         if not isinstance(part, Mapping):
             return None
-        target = _at(root, part["$ref"]) if isinstance(part.get("$ref"), str) else part
+        target = _referenced(root, part["$ref"]) if isinstance(part.get("$ref"), str) else part
         if not isinstance(target, Mapping):
             return None
         for key, value in target.items():
@@ -208,7 +212,7 @@ def _plain_type(kind: object, schema: Mapping[str, object], root: object, depth:
     return _TYPES.get(kind, _short(kind)) if isinstance(kind, str) else "any"
 
 
-def _joined(kinds: Iterator[str]) -> str:
+def _alternatives(kinds: Iterator[str]) -> str:
     told = list(dict.fromkeys(kinds))
     if len(told) > MOST_KINDS:
         told = [*told[:MOST_KINDS], "…"]
@@ -233,7 +237,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _at(root: object, reference: str) -> object:
+def _referenced(root: object, reference: str) -> object:
     """What a local reference leads to, None for any other."""
     if not reference.startswith("#"):
         return None

@@ -45,7 +45,7 @@ async def send_stateless(
         taken_ms += exchange.duration_ms
         if exchange.behind is not None:
             behind = {**exchange.behind, "ms": exchange.behind["ms"] + (behind["ms"] if behind else 0.0)}
-        answered = None if count == MAX_ANSWERS else await _answered(session, exchange)
+        answered = None if count == MAX_ANSWERS else await _input_responses(session, exchange)
         if answered is None:
             break
         further = answered
@@ -90,7 +90,7 @@ async def _send_one(
     return exchange
 
 
-async def _answered(session: OpenSession, exchange: Exchange) -> dict[str, Any] | None:
+async def _input_responses(session: OpenSession, exchange: Exchange) -> dict[str, Any] | None:
     """The members with which the call is made again; None when `exchange` is the end of it."""
     result = exchange.answer.get("result")
     if not isinstance(result, dict) or result.get("resultType") != "input_required":

@@ -53,7 +53,7 @@ async def _listen(session: OpenSession) -> None:
         return
     params = {"notifications": wanted, "_meta": session.request_meta}
     listening = asyncio.ensure_future(session.send_request("subscriptions/listen", params, _FOR_EVER))
-    listening.add_done_callback(lambda task: _ended(session, task))
+    listening.add_done_callback(lambda task: _remark_end(session, task))
     deadline = monotonic() + session.spec.connect_timeout_seconds
     seen = 0
     while not listening.done() and monotonic() < deadline:
@@ -80,7 +80,7 @@ def _filter(session: OpenSession) -> dict[str, Any]:
     return wanted
 
 
-def _ended(session: OpenSession, task: asyncio.Task[Any]) -> None:
+def _remark_end(session: OpenSession, task: asyncio.Task[Any]) -> None:
     if task.cancelled() or (failure := task.exception()) is not None:
         if not task.cancelled() and isinstance(failure, CallFailed) and session.alive:
             session.remarks.add(f"{failure.clause} (asked for by `client:`)")

@@ -96,7 +96,7 @@ def load(url: str) -> StoredToken | None:
         return None
     except OSError as wrong:
         raise _trouble("cannot be read", path, wrong) from wrong
-    token = _read(data)
+    token = _decode_token(data)
     if token is None or token.url != url:
         what = "contains no token of mcptest" if token is None else "belongs to another URL"
         hint = f"`{login_command(url)}` writes it again; `--logout` removes it"
@@ -114,7 +114,7 @@ def stored() -> tuple[tuple[StoredToken, ...], tuple[Path, ...]]:
     for path in paths:
         try:
             with path.open("rb") as file:
-                token = _read(file.read(_LARGEST + 1))
+                token = _decode_token(file.read(_LARGEST + 1))
         except OSError:
             token = None
         if token is None:
@@ -202,7 +202,7 @@ async def _take(descriptor: int, path: Path, patience_seconds: float) -> None:
         await asyncio.sleep(_PAUSE_SECONDS)
 
 
-def _read(data: bytes) -> StoredToken | None:
+def _decode_token(data: bytes) -> StoredToken | None:
     """The token in a file of ours, or None for what is none: torn, foreign, or of a later version."""
     try:
         members: Any = json.loads(data)

@@ -127,7 +127,7 @@ class Traffic:
 
     def entries(self) -> tuple[TrafficEntry, ...]:
         """What is kept, oldest first, parsed now rather than when it came."""
-        return tuple(_entry(row) for row in self._rows)
+        return tuple(_traffic_entry(row) for row in self._rows)
 
     def last_received(self, *, since: float) -> bytes | None:
         """The line that the server sent last, of a large one the beginning; None when it sent nothing after `since`."""
@@ -143,7 +143,7 @@ def _beginning(message: object) -> bytes:
     return compact(message, LARGE_BYTES).encode("utf-8", "backslashreplace")
 
 
-def _entry(row: _Row) -> TrafficEntry:
+def _traffic_entry(row: _Row) -> TrafficEntry:
     at, sent, size, line, message, _weight = row
     if message is not None:
         return TrafficEntry(at=at, sent=sent, size=size, message=message, text=json.dumps(message, ensure_ascii=False))

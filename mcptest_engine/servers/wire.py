@@ -73,14 +73,14 @@ def encode_request(call_id: int, method: str, params: Mapping[str, object] | Non
     """
     if params is None:
         return f'{{"jsonrpc":"2.0","id":{call_id},"method":{_dump(method)}}}\n'.encode()
-    return _line(f'{{"jsonrpc":"2.0","id":{call_id},"method":{_dump(method)},"params":', params)
+    return _message_line(f'{{"jsonrpc":"2.0","id":{call_id},"method":{_dump(method)},"params":', params)
 
 
 def encode_notification(method: str, params: Mapping[str, object] | None = None) -> bytes:
     """Encode a notification as one line, newline included."""
     if params is None:
         return f'{{"jsonrpc":"2.0","method":{_dump(method)}}}\n'.encode()
-    return _line(f'{{"jsonrpc":"2.0","method":{_dump(method)},"params":', params)
+    return _message_line(f'{{"jsonrpc":"2.0","method":{_dump(method)},"params":', params)
 
 
 def encode_reply(
@@ -88,7 +88,7 @@ def encode_reply(
 ) -> bytes:
     """Our answer to a request of the server: one line, newline included."""
     member, value = ("result", result) if error is None else ("error", error)
-    return _line(f'{{"jsonrpc":"2.0","id":{_dump(request_id)},"{member}":', value)
+    return _message_line(f'{{"jsonrpc":"2.0","id":{_dump(request_id)},"{member}":', value)
 
 
 def parse(line: bytes, decode: Callable[[str], Any] | None = None) -> Any:
@@ -287,7 +287,7 @@ def _decode_large(text: str) -> Any:
             gc.enable()
 
 
-def _line(head: str, value: object) -> bytes:
+def _message_line(head: str, value: object) -> bytes:
     try:
         text = _encode(value)
     except ValueError as wrong:

@@ -57,10 +57,10 @@ def check_suite_here(tell: Tell, checked: CheckedSuite | None, path: Path | None
     status = Status.WARNING if warnings else Status.OK
     tell(Check(layer="suite", name="suite", status=status, detail=detail, hint=warnings[0].hint if warnings else None))
     for name, settings in suite.servers.items():
-        tell(_server(name, settings, suite, environ))
+        tell(_server_check(name, settings, suite, environ))
 
 
-def _server(name: str, settings: Mapping[str, Any], suite: LoadedSuite, environ: Mapping[str, str]) -> Check:
+def _server_check(name: str, settings: Mapping[str, Any], suite: LoadedSuite, environ: Mapping[str, str]) -> Check:
     from mcptest_engine.servers.spec import spec_from_settings
     from mcptest_engine.servers.urls import shown_url
 

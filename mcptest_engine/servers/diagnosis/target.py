@@ -23,6 +23,7 @@ from mcptest_engine.servers.diagnosis.checks import Check, Status
 from mcptest_engine.servers.diagnosis.network import check_network
 from mcptest_engine.servers.failures import duration
 from mcptest_engine.servers.http_failures import media_type
+from mcptest_engine.servers.remarks import noise_text
 from mcptest_engine.servers.session import connect
 from mcptest_engine.servers.spec import is_own
 from mcptest_engine.servers.urls import login_command, shown_url
@@ -83,7 +84,7 @@ async def _over_http(spec: ServerSpec, tell: Tell, learn: Learn | None) -> None:
         session = await connect(spec, made=made.append)
     except AuthFailed as refused:
         if refused.http is not None:
-            tell(_http_check(Status.OK, _answered(refused.http), began))
+            tell(_http_check(Status.OK, _http_answer(refused.http), began))
         tell(_auth_refused(spec, refused))
         await _report_token_source(spec, refused, tell)
         return
@@ -101,7 +102,7 @@ async def _over_http(spec: ServerSpec, tell: Tell, learn: Learn | None) -> None:
                 _http_check(Status.WARNING, told, began, "serve Streamable HTTP as well: newer clients know only that")
             )
         else:
-            tell(_http_check(Status.OK, _answered(http), began))
+            tell(_http_check(Status.OK, _http_answer(http), began))
         tell(_auth_accepted(spec, session))
         _report_protocol(session, tell)
         await _report_catalog(session, tell, learn)
@@ -114,7 +115,7 @@ def _http_check(status: Status, detail: str, began: float, hint: str | None = No
     return Check(layer="http", name="HTTP", status=status, detail=detail, hint=hint, duration_ms=took)
 
 
-def _answered(http: dict[str, Any]) -> str:
+def _http_answer(http: dict[str, Any]) -> str:
     return f"HTTP {http.get('status', '?')}, {media_type(http) or 'no content type'}"
 
 
@@ -127,7 +128,7 @@ def _report_http_failure(wrong: ServerError, session: Session | None, began: flo
         isinstance(status, int) and status < 300 and media_type(http) in ("application/json", "text/event-stream")
     ):
         if status is not None:
-            tell(_http_check(Status.OK, _answered(http), began))
+            tell(_http_check(Status.OK, _http_answer(http), began))
         tell(Check(layer="protocol", name="MCP", status=Status.FAILED, detail=clause, hint=wrong.hint))
         return
     hint = wrong.hint
@@ -282,7 +283,7 @@ def _report_start_failure(wrong: ServerError, session: Session, tell: Tell) -> N
     tell(Check(layer="start", name="start", status=Status.OK, detail="runs"))
     if noisy:
         first = session.remarks.noise[0][1]
-        detail = f"{clause}; it wrote {_lines(session.remarks.noise_count)} to stdout, such as: {first}"
+        detail = f"{clause}; it wrote {noise_text(session.remarks.noise_count)} to stdout, such as: {first}"
         hint = _REMARK_HINT
         tell(Check(layer="stdout", name="stdout", status=Status.FAILED, detail=detail, hint=hint, output=output))
         return
@@ -300,15 +301,11 @@ def _hint_for_end(wrong: ServerError, session: Session) -> str | None:
     return None
 
 
-def _lines(count: int) -> str:
-    return "a line that is not a message" if count == 1 else f"{count} lines that are not messages"
-
-
 def _report_stdout(session: Session, tell: Tell) -> None:
     if not session.remarks.noise_count:
         tell(Check(layer="stdout", name="stdout", status=Status.OK, detail="only messages"))
         return
-    detail = f"{_lines(session.remarks.noise_count)}, such as: {session.remarks.noise[0][1]}"
+    detail = f"{noise_text(session.remarks.noise_count)}, such as: {session.remarks.noise[0][1]}"
     tell(Check(layer="stdout", name="stdout", status=Status.WARNING, detail=detail, hint=_REMARK_HINT))
 
 

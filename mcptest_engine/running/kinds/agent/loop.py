@@ -105,7 +105,7 @@ async def _turn(
     calls = [_tool_call(use, toolbox, number) for use in reply.uses]
     so_far.calls += calls
     services.on_turn(so_far)
-    stop = _ended(program, so_far, reply)
+    stop = _stop_reason(program, so_far, reply)
     if stop is not None:
         for call in calls:
             call.error, call.is_error = call.error or "not called: the conversation ended", True
@@ -122,7 +122,7 @@ async def _turn(
     return stops.MAX_TURNS if number >= program.max_turns else None
 
 
-def _ended(program: AgentProgram, so_far: Conversation, reply: ModelReply) -> str | None:
+def _stop_reason(program: AgentProgram, so_far: Conversation, reply: ModelReply) -> str | None:
     """Why nothing more is called after an answer: in providers' own words where it is none of ours."""
     spent = so_far.cost_usd
     if program.budget_usd is not None and spent is not None and spent > program.budget_usd:

@@ -200,7 +200,7 @@ async def run_composition(
     odd = (f"node `{node.plan.id}`: {node.odd}" for node in trace.nodes if node.odd is not None)
     unsaid = _unsaid(trace)
     outcome = outcome._replace(warnings=(*outcome.warnings, *odd, *(() if unsaid is None else (unsaid,))))
-    return _ended(case, row, trace, outcome)
+    return _decided(case, row, trace, outcome)
 
 
 def _unsaid(trace: Trace) -> str | None:
@@ -218,7 +218,7 @@ def _unsaid(trace: Trace) -> str | None:
     return f'no call reported its cost (`_meta["{USAGE}"]`), so `{"` and `".join(caps)}` {have} no effect'
 
 
-def _ended(case: Case, row: Row, trace: Trace, outcome: Outcome) -> Outcome:
+def _decided(case: Case, row: Row, trace: Trace, outcome: Outcome) -> Outcome:
     """With assertions they and the budget decide; without, every node has to have run.
 
     What failed in the graph comes before the assertions that failed: they may follow from it. A node that an assertion expected

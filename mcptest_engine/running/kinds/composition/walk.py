@@ -159,7 +159,7 @@ class Walk:
             spending.stops.discard(self._stop)
             if self._timer is not None:
                 self._timer.cancel()
-            await _ended(self._tasks.values())
+            await _cancel_and_wait(self._tasks.values())
         seconds = self._services.clock() - self._began
         spending.took(seconds)
         trace = Trace(self._program, self._nodes, duration_ms=seconds * 1000)
@@ -362,7 +362,7 @@ class Walk:
             if workers:
                 await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
         finally:
-            await _ended(workers)
+            await _cancel_and_wait(workers)
             node.calls.sort(key=lambda call: (call.item or 0, call.iteration or 0, call.attempt))
         if failures:
             raise min(failures, key=lambda failure: failure[0])[1]
@@ -541,7 +541,7 @@ def _over(cap: Cap, usage: Usage, what: str, keys: tuple[str, str]) -> str | Non
     return None
 
 
-async def _ended(tasks: Iterable[asyncio.Task[None]]) -> None:
+async def _cancel_and_wait(tasks: Iterable[asyncio.Task[None]]) -> None:
     """Cancel what is left of them, and wait until all have ended, whoever else wants this to end meanwhile."""
     every = tuple(tasks)
     left = {task for task in every if not task.done()}

@@ -101,12 +101,16 @@ def planned_gradings(
     for case in cases:
         row = case.body
         if isinstance(row, EvalRow) and row.scorer is not None:
-            planned = PlannedGrading(case.name, _answer(row.candidate), tuple(_lines(row.rubric)), scorer=row.scorer)
+            planned = PlannedGrading(
+                case.name, _answer_source(row.candidate), tuple(_rubric_outline(row.rubric)), scorer=row.scorer
+            )
             yield planned._replace(deferred=case.deferred)
         elif isinstance(row, EvalRow):
             known = None if row.candidate.output is None else len(row.candidate.output) // CHARACTERS_PER_TOKEN
-            planned = PlannedGrading(case.name, _answer(row.candidate), tuple(_lines(row.rubric)), row.threshold)
-            yield _judged(planned._replace(deferred=case.deferred), row.rubric, row.judge, models, prices, known)
+            planned = PlannedGrading(
+                case.name, _answer_source(row.candidate), tuple(_rubric_outline(row.rubric)), row.threshold
+            )
+            yield _plan_judging(planned._replace(deferred=case.deferred), row.rubric, row.judge, models, prices, known)
         elif isinstance(row, MetricRow):
             written = row.written.get("rubric", row.metric) if isinstance(row.written, dict) else row.written
             rubric = written if isinstance(written, str | dict) and row.metric == "rubric" else row.metric
@@ -114,16 +118,18 @@ def planned_gradings(
                 rubric = row.written
             subject = case.subject or ""
             answer = f"the result of `{names.get(subject, subject)}`"
-            planned = PlannedGrading(case.name, answer, tuple(_lines(rubric)), row.threshold, deferred=case.deferred)
-            yield _judged(planned, rubric, row.judge, models, prices, None)
+            planned = PlannedGrading(
+                case.name, answer, tuple(_rubric_outline(rubric)), row.threshold, deferred=case.deferred
+            )
+            yield _plan_judging(planned, rubric, row.judge, models, prices, None)
         for target, asked in _judge_matchers(case):
             jurors = jurors_of(asked, {"models": judge.models})
             own = Judge(asked.get("model", judge.model), asked.get("jury", judge.jury), judge.guarded, jurors)
             rubric = asked["rubric"]
             planned = PlannedGrading(
-                case.name, f"`{target}`", tuple(_lines(rubric)), asked.get("threshold", DEFAULT_THRESHOLD)
+                case.name, f"`{target}`", tuple(_rubric_outline(rubric)), asked.get("threshold", DEFAULT_THRESHOLD)
             )
-            yield _judged(planned, rubric, own, models, prices, None)
+            yield _plan_judging(planned, rubric, own, models, prices, None)
 
 
 def sums_of(planned: Sequence[PlannedGrading], cases: Sequence[Case]) -> Sums:
@@ -146,13 +152,13 @@ def sums_of(planned: Sequence[PlannedGrading], cases: Sequence[Case]) -> Sums:
     )
 
 
-def _judged(
+def _plan_judging(
     planned: PlannedGrading, written: object, judge: Judge, models: Models, prices: PriceList, known: int | None
 ) -> PlannedGrading:
     seats = seats_of(judge, models)
     deferred = planned.deferred or why_no_verdict(seats)
     able = [seat.model for seat in seats if seat.missing is None]
-    rubric = _read(written)
+    rubric = _rubric_of(written)
     calls = (1, 1) if rubric is None else calls_needed(rubric, jury=len(able) or 1, guarded=judge.guarded)
     asked = (len(SYSTEM) + sum(map(len, planned.rubric))) // CHARACTERS_PER_TOKEN + _FORM_TOKENS
     asked += UNKNOWN_ANSWER_TOKENS if known is None else known
@@ -168,7 +174,7 @@ def _judged(
     )
 
 
-def _answer(candidate: Candidate) -> str:
+def _answer_source(candidate: Candidate) -> str:
     if candidate.output is not None:
         return f"the literal output ({counted(len(candidate.output), 'character')})"
     if candidate.call is not None:
@@ -179,15 +185,15 @@ def _answer(candidate: Candidate) -> str:
     return f"the answer of {'a model' if agent.model is None else f'`{agent.model}`'}{over}, in at most {agent.max_turns} turns"
 
 
-def _read(written: object) -> Rubric | None:
+def _rubric_of(written: object) -> Rubric | None:
     try:
         return read_rubric(written)
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def _lines(written: object) -> list[str]:
-    rubric = _read(written)
+def _rubric_outline(written: object) -> list[str]:
+    rubric = _rubric_of(written)
     return [] if rubric is None or written == "" else outline(rubric)
 
 
