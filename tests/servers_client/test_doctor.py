@@ -119,7 +119,7 @@ def test_a_proxy_that_is_not_there_is_told_as_the_proxys(closed_port: int, look:
     """What fails below HTTP is then the proxy's."""
     report = look(web("http://example.invalid/mcp", http=HttpOptions(proxy=f"http://127.0.0.1:{closed_port}")))
     assert layers(report) == ["url", "proxy", "dns", "tcp"]
-    assert "`http.proxy` names" in report.checks[1].detail
+    assert "as `http.proxy` says" in report.checks[1].detail
     assert failed(report).detail == f"connection refused at 127.0.0.1:{closed_port}"
 
 
