@@ -94,7 +94,7 @@ def capabilities(form: str, output: str | None, **flags: object) -> None:
       mcptest capabilities --command "python server.py" --format json
     """
 
-    async def list_items(session: Session) -> dict[str, Any]:
+    async def opening_of(session: Session) -> dict[str, Any]:
         return {
             "serverInfo": session.server_info,
             "protocolVersion": session.protocol_version,
@@ -102,7 +102,7 @@ def capabilities(form: str, output: str | None, **flags: object) -> None:
             "instructions": session.instructions,
         }
 
-    found = with_session(target_spec(flags), list_items)
+    found = with_session(target_spec(flags), opening_of)
     info = found["serverInfo"] or {}
     rows = [("server", " ".join(str(info[key]) for key in ("name", "version") if key in info))]
     rows += [("protocol", found["protocolVersion"])]

@@ -37,9 +37,8 @@ class Keys:
         if first == b"\x1b":
             return self._sequence()
         data, lead = first, first[0]
-        for _ in range(
-            3 if lead >= 0xF0 else 2 if lead >= 0xE0 else 1 if lead >= 0xC0 else 0
-        ):  # of a character in UTF-8
+        following = 3 if lead >= 0xF0 else 2 if lead >= 0xE0 else 1 if lead >= 0xC0 else 0  # bytes of UTF-8
+        for _ in range(following):
             data += self._byte()
         return data.decode("utf-8", "replace")
 

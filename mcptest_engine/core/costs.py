@@ -152,7 +152,7 @@ class CompositionSum(NamedTuple):
     name: str
     tests: tuple[TestResult, ...]
 
-    def came_to(self, verdict: Verdict) -> int:
+    def count_of(self, verdict: Verdict) -> int:
         """How many of its cases have this verdict."""
         return sum(test.verdict is verdict for test in self.tests)
 
@@ -179,10 +179,10 @@ class CompositionSum(NamedTuple):
             "file": first.file,
             "line": first.line,
             "cases": len(self.tests),
-            "passed": self.came_to(Verdict.PASS),
-            "failed": self.came_to(Verdict.FAIL),
-            "inconclusive": self.came_to(Verdict.INCONCLUSIVE),
-            "skipped": self.came_to(Verdict.SKIP),
+            "passed": self.count_of(Verdict.PASS),
+            "failed": self.count_of(Verdict.FAIL),
+            "inconclusive": self.count_of(Verdict.INCONCLUSIVE),
+            "skipped": self.count_of(Verdict.SKIP),
             "duration_ms": self.duration_ms,
             **({} if spending is None else {"cost_usd": spending.cost_usd, "tokens": spending.tokens}),
             **({} if tripped is None else {"budget_tripped": tripped}),

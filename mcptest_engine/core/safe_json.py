@@ -55,7 +55,8 @@ def json_fault(wrong: Exception) -> JsonFault:
         case ValueError() if "int_max_str_digits" in str(wrong):
             limit = sys.get_int_max_str_digits()
             return JsonFault(f"it contains an integer of more than {limit:,} digits, too many to read")
-    return JsonFault(f"it could not be read: {str(wrong).partition(chr(10))[0] or type(wrong).__name__}")
+    reason = str(wrong).partition("\n")[0] or type(wrong).__name__
+    return JsonFault(f"it could not be read: {reason}")
 
 
 def _refuse_constant(name: str) -> Never:

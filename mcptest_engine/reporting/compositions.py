@@ -65,7 +65,7 @@ def cases_text(one: CompositionSum) -> str:
         return ""
     golden = [row.passed is True for test in one.tests for row in test.assertions if row.name == GOLDEN]
     matched = f", {sum(golden)} of {len(golden)} golden matched" if golden else ""
-    return f"{one.came_to(Verdict.PASS)} of {counted(len(one.tests), 'case')} passed{matched}"
+    return f"{one.count_of(Verdict.PASS)} of {counted(len(one.tests), 'case')} passed{matched}"
 
 
 def spending_text(spending: Spending | None) -> str:

@@ -170,7 +170,7 @@ def _compositions(record: RunRecord) -> Iterator[str]:
     """Each composition and how many of its cases passed."""
     rows = []
     for one in record.compositions:
-        mark = _MARKS[Verdict.FAIL if one.came_to(Verdict.FAIL) else one.tests[0].verdict]
+        mark = _MARKS[Verdict.FAIL if one.count_of(Verdict.FAIL) else one.tests[0].verdict]
         spending = one.spending
         spent = "" if spending is None else f"{spending.tokens:,}"
         cost = "" if spending is None else _inline(facts.cost_text(spending.cost_usd))

@@ -660,28 +660,19 @@ class Unasked:
     """What a session's server sends unasked from now on; nothing where other tests talk over the session as well."""
 
     def __init__(self, session: Session, *, alone: bool) -> None:
-        self._session = session
-        self._alone = alone
-        self._notifications = len(session.server_messages.notifications)
-        self._requests = len(session.server_messages.requests)
+        self._messages, self._alone = session.server_messages, alone
+        self._notifications, self._requests = len(self._messages.notifications), len(self._messages.requests)
 
     def into(self, envelope: dict[str, Any]) -> None:
         """Put what has come so far into the envelope."""
-        session = self._session
-        envelope["notifications"] = session.server_messages.notifications[self._notifications :] if self._alone else []
-        envelope["server_requests"] = session.server_messages.requests[self._requests :] if self._alone else []
+        envelope["notifications"] = self._messages.notifications[self._notifications :] if self._alone else []
+        envelope["server_requests"] = self._messages.requests[self._requests :] if self._alone else []
 
     def grown(self, envelope: dict[str, Any]) -> bool:
         """Whether more has come than the envelope holds."""
-        session = self._session
         held = len(envelope["notifications"]) + len(envelope["server_requests"])
-        here = (
-            len(session.server_messages.notifications)
-            - self._notifications
-            + len(session.server_messages.requests)
-            - self._requests
-        )
-        return self._alone and here > held
+        came = len(self._messages.notifications) + len(self._messages.requests)
+        return self._alone and came - self._notifications - self._requests > held
 
 
 def _misses_something(outcome: Outcome) -> bool:

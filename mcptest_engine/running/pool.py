@@ -17,6 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import CallTimeout, NotReady, ServerDied, ServerError, ServerHung
+from mcptest_engine.core.tasks import retrieve_exception
 from mcptest_engine.core.text import counted
 from mcptest_engine.core.values import dataclass
 
@@ -368,7 +369,7 @@ class Pool:
     ) -> _Entry:
         opening = self._open(name, replaces) if after is None else self._open_after(name, after)
         task = asyncio.get_running_loop().create_task(opening, name=f"server {_name_of(name)}")
-        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # may fail when nobody waits
+        task.add_done_callback(retrieve_exception)
         return _Entry(opening=task, restarts=restarts)
 
     async def _open_after(self, name: str, ended: Session) -> Session:

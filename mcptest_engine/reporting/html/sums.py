@@ -73,12 +73,12 @@ def _compositions(record: RunRecord) -> Html | None:
 
 
 def _composition(one: CompositionSum, *, costs: bool) -> tuple[str, ...]:
-    verdict = Verdict.FAIL if one.came_to(Verdict.FAIL) else one.tests[0].verdict
+    verdict = Verdict.FAIL if one.count_of(Verdict.FAIL) else one.tests[0].verdict
     spending = one.spending
     spent = ("", "") if spending is None else (f"{spending.tokens:,}", facts.cost_text(spending.cost_usd))
     return (
         joined([badge(verdict), " ", name_text(one.name)]),
-        f"{one.came_to(Verdict.PASS)} of {len(one.tests)}",
+        f"{one.count_of(Verdict.PASS)} of {len(one.tests)}",
         *(spent if costs else ()),
         facts.duration_text(one.duration_ms),
     )

@@ -132,17 +132,13 @@ def _stop_reason(program: AgentProgram, so_far: Conversation, reply: ModelReply)
 
 async def _toolbox_for(program: AgentProgram, services: LoopServices) -> Toolbox:
     servers = tuple(dict.fromkeys(program.servers))
-    listing = [asyncio.ensure_future(_list_tools(services, server)) for server in servers]
+    listing = [asyncio.ensure_future(services.list_tools(server)) for server in servers]
     try:
         listed = dict(zip(servers, await asyncio.gather(*listing), strict=True))
         return Toolbox(listed, program.gates.get("distractors"), services.redact)
     except ServerError:
         await asyncio.gather(*listing, return_exceptions=True)
         raise
-
-
-async def _list_tools(services: LoopServices, server: str) -> Sequence[Mapping[str, Any]]:
-    return await services.list_tools(server)
 
 
 def turn_request(

@@ -152,7 +152,6 @@ class SessionServices:
 
     async def ask(self, request: ModelRequest) -> ModelReply:
         """Send one request to the model. Raises: ModelError."""
-        """Send one request to the model. Raises: ModelError."""
         return await self._services.models.send(request._replace(timeout_seconds=self._case.model_timeout_seconds))
 
     def on_turn(self, so_far: Conversation) -> None:
