@@ -90,8 +90,9 @@ class WorkScreen(ModeScreen):
     def on_mount(self) -> None:
         """First sizes and the session's memory."""
         self.fit()
-        self._memory = self.workbench.session.screens.get(self.MODE)
-        if isinstance(self._memory, dict):
+        memory = self.workbench.session.screens.get(self.MODE)
+        if isinstance(memory, dict):
+            self._memory = memory
             self.call_after_refresh(self._restore)
 
     def on_resize(self) -> None:
@@ -128,7 +129,7 @@ class WorkScreen(ModeScreen):
 
     def _restore(self) -> None:
         memory, self._memory = self._memory, None
-        if isinstance(memory, dict):
+        if memory is not None:
             sizes = memory.get("sizes")
             for splitter in self.panes.splitters:
                 splitter.take(sizes.get(splitter.id) if isinstance(sizes, dict) else None)

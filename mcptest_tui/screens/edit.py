@@ -117,7 +117,7 @@ class EditScreen(WorkScreen):
         """The files of the last session, else the first suite."""
         self.query_one("#edit-side-pane").border_title = Content("Outline")
         self.query_one("#edit-empty").focus()
-        self.opening.begin()
+        self.call_next(self.opening.begin)  # behind the frame's own, which restores the last session
 
     @property
     def holds_keys(self) -> bool:

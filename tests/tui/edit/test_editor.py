@@ -3,6 +3,7 @@
 # ruff: noqa: ASYNC240 - files of a few lines, and nobody else on the loop
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -64,6 +65,20 @@ async def test_the_first_suite_is_open_when_one_comes_here(
         monkeypatch.setattr("mcptest_tui.base_app.REPEAT_SECONDS", 0)
         await pilot.press("2")
         assert screen.current.text != SUITE
+
+
+@pytest.mark.parametrize("memory", [{"files": [], "current": None}, {"files": [{"path": "/nowhere/gone.yml"}]}, []])
+async def test_the_first_suite_is_open_where_no_file_of_the_last_session_exists(
+    suite: Path, workbench: Callable[..., Any], memory: Any
+) -> None:
+    """They were all closed, or are gone, or the session is of another shape."""
+    session = suite.parent / ".mcptest" / "cache" / "session.json"
+    session.parent.mkdir(parents=True)
+    session.write_text(json.dumps({"version": 1, "screens": {"edit": memory}}), encoding="utf-8")
+    async with workbench() as pilot:
+        await pilot.press("2")
+        screen = await opened(pilot)
+        assert screen.current.file.path == str(suite)
 
 
 # Problems
