@@ -81,10 +81,10 @@ def _init(cls: Any, *, frozen: bool, slots: bool) -> Callable[..., None]:
             body.append(f"self.{name} = {value}" if plain else f"_set(self, {name!r}, {value})")
     if opened:
         # Setting an attribute is several times as fast as calling its setter: so the value is of a twin class meanwhile, which
-        # lets them be set.
-        settable = {"__setattr__": object.__setattr__, "__delattr__": object.__delattr__}  # with one alone it is slower
-        scope["_open"] = type(cls.__name__, (cls,), {"__slots__": (), **settable})
-        body = ["_own = self.__class__", "_set(self, '__class__', _open)", *body, "_set(self, '__class__', _own)"]
+        # lets them be set. A derived class has a twin of its own, because its values may be laid out otherwise.
+        scope |= {"_cls": cls, "_twin": _settable_twin(cls), "_twin_of": _settable_twin}
+        twin = "_twin if _own is _cls else _twin_of(_own)"
+        body = ["_own = self.__class__", f"_set(self, '__class__', {twin})", *body, "_set(self, '__class__', _own)"]
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
     parameters = ", ".join(["self", *positional, *(["*", *named] if named else [])])
@@ -93,6 +93,12 @@ def _init(cls: Any, *, frozen: bool, slots: bool) -> Callable[..., None]:
     init: Callable[..., None] = scope["__init__"]
     init.__qualname__ = f"{cls.__qualname__}.__init__"
     return init
+
+
+@cache
+def _settable_twin(cls: type) -> type:
+    settable = {"__setattr__": object.__setattr__, "__delattr__": object.__delattr__}  # with one alone it is slower
+    return type(cls.__name__, (cls,), {"__slots__": (), **settable})
 
 
 def _getter(cls: Any) -> Callable[[Any], Any]:

@@ -136,3 +136,22 @@ def test_a_frozen_value_survives_copying_and_pickling() -> None:
             assert many == (2, 3)
     classes: tuple[Any, Any] = (Ours, Library)
     assert outcome(classes[0]) == outcome(classes[1])
+
+
+def test_a_class_of_many_fields_can_be_derived_from() -> None:
+    """Its values are set in a quicker way, which a derived class with a layout of its own takes, too."""
+    many: Any = values.dataclass(frozen=True, slots=True)(
+        type("Many", (), {"__annotations__": {f"field_{number}": "int" for number in range(values._MANY)}})
+    )
+
+    class Derived(many):  # with a `__dict__`
+        pass
+
+    class Slotted(many):
+        __slots__ = ("note",)
+
+    for cls in (many, Derived, Slotted):
+        value = cls(*range(values._MANY))
+        assert type(value) is cls
+        assert dataclasses.astuple(value) == tuple(range(values._MANY))
+        assert outcome(lambda value=value: setattr(value, "field_0", 1))[0] is FrozenInstanceError  # type: ignore[index,misc]
