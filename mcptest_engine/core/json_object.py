@@ -1,7 +1,7 @@
 """Values that a run record holds as JSON objects: one line of each class lists the members, and both ways follow from it.
 
-The two functions of a class are compiled when its first value is encoded or decoded, as `core/values.py` compiles `__init__`.
-They are as fast as functions written by hand, and a command without a record pays nothing.
+A class gets a compiled encoder after its first values, and a compiled decoder at once, as `core/values.py` compiles `__init__`.
+Compiled functions are as fast as functions written by hand. A run of one test does not wait for compiling.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import sys
 from dataclasses import MISSING, fields
 from enum import Enum
 from functools import cache
+from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class JsonObject:
     JSON_MEMBERS: ClassVar[str]
 
     def to_json(self) -> dict[str, Any]:
-        return _encoder(type(self))(self)
+        return _encoders[type(self)](self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -40,7 +41,7 @@ T = TypeVar("T", bound=JsonObject)
 
 def encode(value: JsonObject) -> dict[str, Any]:
     """The members of a value, those of values in it too."""
-    return _encoder(type(value))(value)
+    return _encoders[type(value)](value)
 
 
 def decode(cls: type[T], data: Mapping[str, Any], **others: object) -> T:
@@ -60,7 +61,39 @@ class _Member(NamedTuple):
     decode: str
 
 
-def _new_encoder(cls: type[Any]) -> Callable[[Any], dict[str, Any]]:
+_COMPILED_AFTER = 50
+"""Compiling an encoder takes about as long as encoding so many values member by member."""
+
+
+class Encoders(dict[type[Any], "Callable[[Any], dict[str, Any]]"]):
+    """The encoder of each class."""
+
+    def __missing__(self, cls: type[Any]) -> Callable[[Any], dict[str, Any]]:
+        members, values = tuple(_members(cls, {})), count(1)
+
+        def encode(value: Any) -> dict[str, Any]:
+            if next(values) == _COMPILED_AFTER:
+                self[cls] = compiled_encoder(cls)
+            out = {}
+            for member in members:
+                of_member = getattr(value, member.name)
+                if not member.is_optional or (of_member is not None if member.default is None else of_member):
+                    out[member.key] = _json_of(of_member)
+            return out
+
+        self[cls] = encode
+        return encode
+
+
+def _json_of(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_json_of(one) for one in value]
+    if isinstance(value, JsonObject):
+        return value.to_json()
+    return value.value if isinstance(value, Enum) else value
+
+
+def compiled_encoder(cls: type[Any]) -> Callable[[Any], dict[str, Any]]:
     scope: dict[str, Any] = {}
     first: list[str] = []
     others: list[str] = []
@@ -99,7 +132,7 @@ def _new_decoder(cls: type[Any]) -> Callable[..., Any]:
     return decoder
 
 
-_encoder: Callable[[Any], Callable[[Any], dict[str, Any]]] = cache(_new_encoder)
+_encoders = Encoders()
 _decoder: Callable[[Any], Callable[..., Any]] = cache(_new_decoder)
 
 
