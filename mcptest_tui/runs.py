@@ -32,7 +32,7 @@ class Runs:
         self._keys = count(1)
         self.progress = Progress(time.monotonic)
         self.bail = False
-        self._unasked: set[str] = set()
+        self._unsent: set[str] = set()
         self._run_by_key: set[str] = set()
         self._written = FilesChangedByRuns()
         self._asked_early: set[str] | None = None
@@ -72,7 +72,7 @@ class Runs:
             listed = tests if tests is not None else [row.id for row in store.rows.values() if row.path == place]
             if not listed:
                 continue
-            self._unasked.add(key)
+            self._unsent.add(key)
             self._run_by_key.update(listed if by_key else ())
             store.queue(key, listed)
             self._host.run_worker(self._request_run(key, place, tests), group="run.ask", exit_on_error=False)
@@ -125,9 +125,9 @@ class Runs:
             self._host.messages.show("nothing is running")
             return
         self.progress.stop()
-        for key in list(self._unasked):  # the engine does not know of these yet
+        for key in list(self._unsent):  # the engine does not know of these yet
             self._show_failure(key, message="cancelled before it began", kind=CANCELLED)
-        self._unasked.clear()
+        self._unsent.clear()
         self._host.engine.send("cancel")
         self._host.refresh_status()
 
@@ -219,9 +219,9 @@ class Runs:
         try:
             await self._host.engine_ready.wait()
             await self._suites.read_remembered(path)
-            if key not in self._unasked:
+            if key not in self._unsent:
                 return  # cancelled meanwhile
-            self._unasked.discard(key)
+            self._unsent.discard(key)
             self._host.store.update_digests(key)
             await self._host.engine.request("run", run=key, path=path, ids=ids)
             if key in self.progress.unwanted:  # cancelled while there was no engine to tell
@@ -229,7 +229,7 @@ class Runs:
         except EngineError as wrong:
             self._show_failure(key, message=wrong.message, hint=wrong.hint, kind=wrong.kind)
         except Exception:
-            self._unasked.discard(key)
+            self._unsent.discard(key)
             self._show_failure(key, message="a bug in mcptest kept the run from beginning", kind="bug")
             raise
 

@@ -214,13 +214,13 @@ class Runs:
     def _start_spares(self, suite: LoadedSuite, settings: RunSettings, names: tuple[str, ...]) -> frozenset[str]:
         from mcptest_engine.engine_process.event_lines import server_event_lines
         from mcptest_engine.running.fresh import fresh_groups, has_fixed_port
-        from mcptest_engine.running.launch import talked_to
+        from mcptest_engine.running.launch import shared_sessions
 
         if not self._warm.seconds:
             return frozenset()
         pool = self._open(suite, settings, "spare")
         groups = fresh_groups(suite)
-        shared = {name for entry in suite.tests for name in talked_to(suite, entry, pool, groups)}
+        shared = {name for entry in suite.tests for name in shared_sessions(suite, entry, pool, groups)}
         used = tuple(name for name in names if name in shared and not has_fixed_port(suite.servers[name]))
         pool.emit = server_event_lines(self._send, path=suite.path)
         return frozenset(used) if used and self._warm.keep(suite, pool, used, settings.environ) else frozenset()

@@ -113,7 +113,7 @@ async def decide(
             fault = request.fault if not attempts else None
             sessions.broken.clear()
             outcome = _require_lost_answer(
-                await caller.ask(case, sessions, number=len(attempts) + 1, fault=fault), fault
+                await caller.attempt(case, sessions, number=len(attempts) + 1, fault=fault), fault
             )
             attempt = _attempt_of(outcome, fault)
             left = len(attempts) < case.retries

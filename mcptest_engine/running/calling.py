@@ -26,7 +26,7 @@ from mcptest_engine.running.ids import grading_of
 from mcptest_engine.running.plan import WATCHED
 from mcptest_engine.running.slow_work import SlowWork
 from mcptest_engine.running.stored_results import CERTAINLY_SMALL
-from mcptest_engine.running.verdicts import SUCCESS, Outcome, failed, judge, refused, what_came
+from mcptest_engine.running.verdicts import SUCCESS, Outcome, answer_kind, failed_outcome, judge, refused_outcome
 from mcptest_engine.suite.items import uses_matcher
 
 if TYPE_CHECKING:
@@ -121,13 +121,13 @@ class Caller:
             judged=judged,
         )
 
-    async def ask(
+    async def attempt(
         self, asked: JudgedRequest, sessions: Sessions, *, number: int = 1, fault: Fault | None = None
     ) -> Outcome:
         """The `number`-th attempt at one request. Whatever goes wrong in it is this test's failure and nobody else's."""
         try:
             if not isinstance(asked, Case) or isinstance(asked.body, (Request, Check)):
-                return await self._ask(asked, sessions, number, fault)
+                return await self._attempt_request(asked, sessions, number, fault)
             outcome = await self.bodies.run(asked, asked.body, sessions, number)
             return _with_history(outcome, *sessions.shared.values())
         except PolicyDenied as denied:
@@ -142,7 +142,9 @@ class Caller:
         """Takes rows of what models were paid for a case beside what its outcome tells."""
         return self.spent.setdefault(case_id, []).extend
 
-    async def _ask(self, asked: JudgedRequest, sessions: Sessions, number: int, fault: Fault | None) -> Outcome:
+    async def _attempt_request(
+        self, asked: JudgedRequest, sessions: Sessions, number: int, fault: Fault | None
+    ) -> Outcome:
         began = self._clock()
         server = asked.server
         case = asked if isinstance(asked, Case) else None
@@ -314,7 +316,7 @@ class Caller:
         if session is not None:
             sessions.failed(asked.server, session, error)
         await asyncio.sleep(0)  # a server that is gone fails every call at once, and others want their turn
-        outcome = failed(error, duration_ms=duration_ms)
+        outcome = failed_outcome(error, duration_ms=duration_ms)
         if outcome.lost:
             if session is not None and not session.alive:
                 await sessions.renew(asked.server, session)
@@ -326,7 +328,7 @@ class Caller:
             return outcome  # nothing was asked yet: only a refusal of whoever asks is an answer to it
         envelope = make_envelope(asked, {}, number=number, duration_ms=duration_ms, http=error.http)
         snapshots = self._answer_snapshots()
-        outcome = refused(asked, outcome, await self._judge(asked, envelope, snapshots=snapshots))
+        outcome = refused_outcome(asked, outcome, await self._judge(asked, envelope, snapshots=snapshots))
         if snapshots is not None:
             snapshots.close(outcome.failure)
         return outcome
@@ -570,7 +572,7 @@ def _held_to_catalog(
 
     Neither counts where the test expects an error; where it expects neither, only of a call that succeeded.
     """
-    params, came = asked.params or {}, what_came(envelope)
+    params, came = asked.params or {}, answer_kind(envelope)
     if (
         asked.outcome is ExpectedOutcome.ERROR
         or came is None

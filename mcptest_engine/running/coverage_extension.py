@@ -33,7 +33,7 @@ _UNASKED = ServerLists(tools=None, resources=None, prompts=None)
 def coverage_extension_for(
     plan: Plan, floors: Mapping[str, float] | None, servers: Sequence[str], shard: tuple[int, int] | None, pool: Pool
 ) -> CoverageExtension:
-    """The survey of a run. `servers` are all of the suite's."""
+    """The coverage of a run. `servers` are all of the suite's."""
     whole = plan.selected == plan.declared
     if floors is None or not whole or not plan.cases:
         note = None

@@ -112,7 +112,7 @@ async def execute(
         storage=ResultStorage(redactor, files.side_files),
         blank=blank,
         snapshots=snapshots.store if snapshots.is_used else None,
-        survey=extensions.coverage,
+        coverage=extensions.coverage,
         limits=suite.effects or None,
         mutation_scores=read_mutation_scores(suite, workspace),
         cache=extensions.cache,

@@ -10,7 +10,7 @@ from mcptest_engine.core.results import Verdict
 from mcptest_engine.judging.answer_text import call_error_text
 from mcptest_engine.running.calling import call_of
 from mcptest_engine.running.guesses import explain, list_tools, returned, same_error
-from mcptest_engine.running.verdicts import doubted
+from mcptest_engine.running.verdicts import doubted_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,7 +50,7 @@ class GuessedCases:
             return decision
         told = decision.outcome.output and call_error_text(decision.outcome.output, self._redact)
         doubt = same_error(told, self._errors.get(call_of(case), ())) if told else None
-        return decision if doubt is None else decision._replace(outcome=doubted(decision.outcome, doubt))
+        return decision if doubt is None else decision._replace(outcome=doubted_outcome(decision.outcome, doubt))
 
     async def explain(
         self,

@@ -248,7 +248,7 @@ def needed_servers(suite: LoadedSuite, settings: RunSettings, pool: Pool) -> tup
         return ()
     sure = (entry for entry in suite.tests if not entry.data.get("skip") and _may_run(suite, entry, settings))
     groups = fresh_groups(suite)
-    return tuple(dict.fromkeys(name for entry in sure for name in talked_to(suite, entry, pool, groups)))
+    return tuple(dict.fromkeys(name for entry in sure for name in shared_sessions(suite, entry, pool, groups)))
 
 
 def _may_run(suite: LoadedSuite, entry: TestEntry, settings: RunSettings) -> bool:
@@ -278,16 +278,16 @@ def _bodies(suite: LoadedSuite, entry: TestEntry, models: Sequence[str] = ()) ->
         yield row
 
 
-def talked_to(suite: LoadedSuite, entry: TestEntry, pool: Pool, groups: frozenset[str]) -> list[str]:
+def shared_sessions(suite: LoadedSuite, entry: TestEntry, pool: Pool, groups: frozenset[str]) -> list[str]:
     """The sessions that a test shares with others; one with its own `client` or a fresh process opens it itself.
 
     `groups` are those that have fresh processes.
     """
-    names = _talked_to(suite, entry, pool)
+    names = _sessions_of(suite, entry, pool)
     return [name for name in names if not fresh_of(entry.data, suite.servers.get(name, {}), groups)]
 
 
-def _talked_to(suite: LoadedSuite, entry: TestEntry, pool: Pool) -> list[str]:
+def _sessions_of(suite: LoadedSuite, entry: TestEntry, pool: Pool) -> list[str]:
     data = entry.data
     if entry.kind in WITHOUT_DEFAULTS:
         if entry.kind in (TestKind.AGENT, TestKind.EVAL):

@@ -31,7 +31,7 @@ from mcptest_engine.running.attempts import Decision, decide, interrupted_at, st
 from mcptest_engine.running.calling import Caller
 from mcptest_engine.running.case_results import ResultBuilder, with_line
 from mcptest_engine.running.cases import Check
-from mcptest_engine.running.verdicts import Outcome, deferred, with_tool_hint
+from mcptest_engine.running.verdicts import Outcome, deferred_outcome, with_tool_hint
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -103,7 +103,7 @@ class Run:
     conclude: Callable[[RunRecord], RunRecord]
     hooks: Hooks | None = None
     snapshots: SnapshotStore | None = None
-    survey: CoverageExtension | None = None
+    coverage: CoverageExtension | None = None
     cache: Caching | None = None
     freezer: Freezer | None = None
     judged: Judged | None = None
@@ -175,8 +175,8 @@ class Run:
             if not interrupted:
                 await self._set_up(hooks)
                 await self._all(cases, hooks)
-                if self.survey is not None and self._halted is None:
-                    await self.survey.look(self._caller.catalogs.read())
+                if self.coverage is not None and self._halted is None:
+                    await self.coverage.look(self._caller.catalogs.read())
                 if self._guessed is not None and self._halted is None and self.blank.mode != "replayed":
                     await self._guessed.explain(self._results, self.pool, self._caller.catalogs.read())
                 if self.limits is not None and self._halted is None and self.blank.mode != "replayed":
@@ -334,7 +334,7 @@ class Run:
         if self._halted is not None:
             return stopped_by(self._halted)
         if case.deferred is not None:
-            return Decision(deferred(case.deferred), ())
+            return Decision(deferred_outcome(case.deferred), ())
         return None if self._stopped is None else _skipped(self._stopped, NotRun.BAIL)
 
     async def _decide(self, index: int, case: Case) -> None:

@@ -76,7 +76,7 @@ class Outcome(NamedTuple):
     deferred: str | None = None
 
 
-def deferred(reason: str) -> Outcome:
+def deferred_outcome(reason: str) -> Outcome:
     """The outcome of what waits for a model that could not be asked; `reason` is why."""
     return Outcome(Verdict.INCONCLUSIVE, 0.0, message=f"deferred: {reason}", deferred=reason)
 
@@ -96,7 +96,7 @@ def failure_of(error: ServerError) -> Failure:
     return Failure(kind=kind, message=error.message, hint=error.hint, stderr_tail=tail, not_ready=not_ready)
 
 
-def failed(error: ServerError, *, duration_ms: float) -> Outcome:
+def failed_outcome(error: ServerError, *, duration_ms: float) -> Outcome:
     """The outcome of an attempt that got no answer to judge; what was told over HTTP instead is kept.
 
     An answer that the test had taken away is no failure: it was asked for.
@@ -112,7 +112,7 @@ def failed(error: ServerError, *, duration_ms: float) -> Outcome:
     )
 
 
-def refused(asked: JudgedRequest, outcome: Outcome, judged: Outcome) -> Outcome:
+def refused_outcome(asked: JudgedRequest, outcome: Outcome, judged: Outcome) -> Outcome:
     """An attempt that HTTP refused (`outcome`), where the test expects something of `http` (`judged`).
 
     It passes when all that it expects holds, the status does say no, and the test could not pass with a status of success. One
@@ -145,7 +145,7 @@ def judge(
     """
     expect = asked.expect
     assertions = expect.get("assertions", ())
-    came = what_came(envelope)
+    came = answer_kind(envelope)
     if asked.guess is not None and came is not None:
         undecided = _judge_guess(asked, envelope, came, redact)
         if undecided is not None:
@@ -232,7 +232,7 @@ def _judge_unasked(
     redact: Callable[[Any], Any],
 ) -> tuple[list[AssertionResult], Failure | None, tuple[str, ...]]:
     """What is expected of every call without being written, as (its rows, the first failure, warnings)."""
-    came, made = what_came(envelope), []
+    came, made = answer_kind(envelope), []
     failure: Failure | None = None
     if asked.outcome is not ExpectedOutcome.ANY and came is not None:
         row = _outcome_row(len(rows), asked.outcome, came)
@@ -279,8 +279,8 @@ def _unanswered_failure(envelope: Mapping[str, object], rows: tuple[AssertionRes
 SUCCESS = "success"
 
 
-def what_came(envelope: Mapping[str, object]) -> str | None:
-    """What a call came to: "success", "tool_error" or "protocol_error"; None where no answer came."""
+def answer_kind(envelope: Mapping[str, object]) -> str | None:
+    """What came for a call: "success", "tool_error" or "protocol_error"; None where no answer came."""
     if envelope["error"] is not None:
         return FailureKind.PROTOCOL_ERROR.value
     if "result" not in envelope:
@@ -289,7 +289,7 @@ def what_came(envelope: Mapping[str, object]) -> str | None:
     return FailureKind.TOOL_ERROR.value if isinstance(result, dict) and result.get("isError") is True else SUCCESS
 
 
-def doubted(outcome: Outcome, message: str) -> Outcome:
+def doubted_outcome(outcome: Outcome, message: str) -> Outcome:
     """The outcome of a refusal that turned out to show nothing: valid arguments got the same error."""
     rows = tuple(replace(row, passed=None, message=message) for row in outcome.assertions if row.implicit == "outcome")
     return outcome._replace(

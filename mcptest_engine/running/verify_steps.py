@@ -30,7 +30,7 @@ async def run_verify_steps(case: Case, outcome: Outcome, sessions: Sessions, cal
         if step.server in gone:
             rows.append(_verify_result(step, verdict=Verdict.SKIP, message=GONE))
             continue
-        found = await caller.ask(step, sessions)
+        found = await caller.attempt(step, sessions)
         if found.gone and found.verdict is Verdict.FAIL:
             gone.add(step.server)
         rows.append(_judged_step(step, found))

@@ -60,7 +60,7 @@ async def open_session(session: OpenSession) -> Opened:
         if "result" in found.answer:
             session.remarks.add(f'refused `initialize`; mcptest uses the stateless revision "{NEWEST_STATELESS}"')
             return _discovered(session, found, NEWEST_STATELESS)
-    return _shaken(session, exchange)
+    return _opened_by_handshake(session, exchange)
 
 
 def request_meta(client: Mapping[str, Any], revision: str) -> dict[str, Any]:
@@ -124,7 +124,7 @@ async def _probe(session: OpenSession, seconds: float) -> Opened:
                 break
         if session.spec.command is not None and _is_death(hello.exception()):
             raise ProbeFatal  # it answered the probe badly and was gone
-        return _shaken(session, hello.result())
+        return _opened_by_handshake(session, hello.result())
     finally:
         for task in (probe, hello):
             if task is not None:
@@ -160,7 +160,7 @@ def _supported(error: object) -> list[str]:
     return [version for version in supported if isinstance(version, str)] if isinstance(supported, list) else []
 
 
-def _shaken(session: OpenSession, exchange: Exchange) -> Opened:
+def _opened_by_handshake(session: OpenSession, exchange: Exchange) -> Opened:
     if "error" in exchange.answer:
         raise _refused_opening("initialize", exchange.answer["error"], session.spec.redact)
     result = exchange.answer["result"]

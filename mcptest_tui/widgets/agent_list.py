@@ -45,7 +45,6 @@ class AgentList(Lines):
         & > .agent-list--who { color: $accent; }
     }
     """
-    PANE = "What agents did"
     HELP = HELP
 
     def __init__(self, view: AgentsView, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
@@ -96,7 +95,6 @@ class AgentList(Lines):
 class AgentDetail(TextView):
     """All about the row under the cursor."""
 
-    PANE = "Result"
     HELP = HELP
 
 

@@ -48,7 +48,6 @@ class ConversationView(Lines):
         & > .conversation-view--more { color: $accent; text-style: underline; }
     }
     """
-    PANE = "The conversation"
     HELP = """What was said between the test, the model and the tools, turn by turn. {conversation.open} on a call shows its
 arguments and its result as a tree; on a text that is cut it shows all of it; on the head of one of several runs it folds
 that run."""

@@ -44,7 +44,6 @@ class DiffView(Lines):
         & > .diff-view--title { text-style: bold; }
     }
     """
-    PANE = "The difference"
     HELP = """The expected (-) and the actual value (+). {diff.sides} shows both side by side, {diff.wrap} wraps long rows,
     {diff.unfold} shows the equal rows in between."""
     HAS_CURSOR = False

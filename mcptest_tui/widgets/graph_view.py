@@ -73,7 +73,6 @@ class GraphView(Lines):
         & > .graph-view--critical { color: $warning; }
     }
     """
-    PANE = "The graph"
     HELP = """Each row is a node below the nodes that it needs. Its bar shows when it ran. The bars of the critical path,
 which sets the total time, are highlighted. {graph.open} shows a node's arguments, its output before and after the
 transform, and its calls."""

@@ -54,7 +54,6 @@ class JsonTree(Lines):
         & > .json-tree--found { color: $warning; text-style: bold underline; }
     }
     """
-    PANE = "JSON"
     HELP = """A value as a tree. The frame shows the path of the node under the cursor, as an assertion writes it.
     {json.assert} adds an assertion for the value, {json.value} copies it, {json.target} copies its path,
     {json.search} searches, {json.raw} shows everything as text."""

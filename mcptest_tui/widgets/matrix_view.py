@@ -52,7 +52,6 @@ class MatrixView(Lines):
         & > .matrix-view--cell-marked { text-style: bold reverse; }
     }
     """
-    PANE = "The matrix"
     HELP = """Each row is a test, each column a model. A cell shows the verdict with the model, the score or the number
 of runs that passed, and the cost. {matrix.choose} goes to the test."""
 

@@ -46,7 +46,6 @@ class ReviewView(TextView, inherit_bindings=False):
     """The proposal under the cursor. j and k go to others; the arrows scroll, as in everything that is read."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("review.item"), *bindings_for("lines")]
-    PANE = "The proposal"
     HELP = HELP
 
 
@@ -68,7 +67,6 @@ class ReviewList(Lines):
         & > .review-list--suite { color: $foreground 65%; }
     }
     """
-    PANE = "The proposals"
     HELP = HELP
 
     def __init__(self, state: Reviewing, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name

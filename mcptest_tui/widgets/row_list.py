@@ -70,7 +70,6 @@ class RowList(Lines):
         & > .row-list--hint { color: $foreground 75%; }
     }
     """
-    PANE = "The list of tests"
     HELP = """Every test of the open suites. The marks: passed, failed, inconclusive (!), skipped (~), not run yet. Behind a
     name: c cached, + new; a flaky test passed only after a failed attempt. Before the time: how much the test demands
     (answered, valid, shape, value), and the share of wrong answers that it noticed in the last `mcptest mutate`. The time

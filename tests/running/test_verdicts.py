@@ -11,7 +11,7 @@ from mcptest_engine.core.errors import AnswerLost, AuthFailed, NotReady, Protoco
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.core.results import Failure, FailureKind, Part, TestResult
 from mcptest_engine.running.cases import ORDINARY, Case
-from mcptest_engine.running.verdicts import Outcome, failed, judge, refused, with_tool_hint
+from mcptest_engine.running.verdicts import Outcome, failed_outcome, judge, refused_outcome, with_tool_hint
 
 SECRET = "Zq8v-secret-value-0123456"
 
@@ -110,17 +110,17 @@ IS_401 = {"target": "http.status", "matcher": {"exact": 401}}
 
 def test_a_refusal_by_http_passes_when_it_is_what_the_test_expects() -> None:
     """`http` is part of the envelope also where no JSON-RPC answer came."""
-    outcome = failed(AuthFailed("auth failed: HTTP 401", server="s", http=UNAUTHORIZED), duration_ms=1.0)
-    as_expected = refused(case_of(IS_401), outcome, judged({"http": UNAUTHORIZED}, IS_401))
+    outcome = failed_outcome(AuthFailed("auth failed: HTTP 401", server="s", http=UNAUTHORIZED), duration_ms=1.0)
+    as_expected = refused_outcome(case_of(IS_401), outcome, judged({"http": UNAUTHORIZED}, IS_401))
     assert (as_expected.verdict, as_expected.failure) == (Verdict.PASS, None)
     assert as_expected.output == {"http": UNAUTHORIZED}
 
 
 def test_a_refusal_that_is_not_what_the_test_expects_stays_the_servers_failure() -> None:
     """The rows are in the record, and so are status, headers and body."""
-    outcome = failed(AuthFailed("auth failed: HTTP 401", server="s", http=UNAUTHORIZED), duration_ms=1.0)
+    outcome = failed_outcome(AuthFailed("auth failed: HTTP 401", server="s", http=UNAUTHORIZED), duration_ms=1.0)
     assertions = (IS_401, {"target": "result.a", "matcher": {"exact": 1}})
-    told = refused(case_of(*assertions), outcome, judged({"http": UNAUTHORIZED}, *assertions))
+    told = refused_outcome(case_of(*assertions), outcome, judged({"http": UNAUTHORIZED}, *assertions))
     assert told.failure is not None
     assert (told.failure.kind, told.failure.message) == (FailureKind.AUTH, "auth failed: HTTP 401")
     assert [row.passed for row in told.assertions] == [True, False]
@@ -130,19 +130,19 @@ def test_a_refusal_that_is_not_what_the_test_expects_stays_the_servers_failure()
 def test_a_status_of_success_without_an_answer_never_passes() -> None:
     """Green means checked: the answer that was due did not come, or broke the protocol."""
     fine = {"status": 200, "headers": {"content-type": "text/html"}, "body": "<h1>"}
-    outcome = failed(ProtocolBroken("a page", server="s", http=fine), duration_ms=1.0)
+    outcome = failed_outcome(ProtocolBroken("a page", server="s", http=fine), duration_ms=1.0)
     is_200 = {"target": "http.status", "matcher": {"exact": 200}}
-    told = refused(case_of(is_200), outcome, judged({"http": fine}, is_200))
+    told = refused_outcome(case_of(is_200), outcome, judged({"http": fine}, is_200))
     assert told.verdict is Verdict.FAIL
     assert told.message == "a page"
 
 
 def test_errors_are_told_as_whose_fault_they_are() -> None:
     """An answer that the test took away is nobody's."""
-    assert failed(NotReady("not yet", server="s"), duration_ms=1.0).failure == Failure(
+    assert failed_outcome(NotReady("not yet", server="s"), duration_ms=1.0).failure == Failure(
         kind=FailureKind.SERVER, message="not yet", not_ready=True
     )
-    lost = failed(AnswerLost("dropped", server="s"), duration_ms=1.0)
+    lost = failed_outcome(AnswerLost("dropped", server="s"), duration_ms=1.0)
     assert (lost.verdict, lost.failure, lost.lost) == (Verdict.INCONCLUSIVE, None, True)
 
 
@@ -188,10 +188,10 @@ def test_a_refusal_that_nobody_asked_for_is_no_pass(assertion: dict[str, Any]) -
     """Only a test that could not pass with a status of success takes an HTTP error for an answer."""
     http = {"status": 500, "headers": {"server": "x"}}
     error = ProtocolBroken("answered with HTTP 500", server="s", http=http)
-    outcome = failed(error, duration_ms=1.0)
+    outcome = failed_outcome(error, duration_ms=1.0)
     expected = judged({"http": http}, assertion)
     assert expected.verdict is Verdict.PASS
-    assert refused(case_of(assertion), outcome, expected).verdict is Verdict.FAIL
+    assert refused_outcome(case_of(assertion), outcome, expected).verdict is Verdict.FAIL
 
 
 @pytest.mark.parametrize(
@@ -201,13 +201,15 @@ def test_a_refusal_that_nobody_asked_for_is_no_pass(assertion: dict[str, Any]) -
 )
 def test_a_refusal_that_a_test_asks_for_passes_unless_it_wants_success(matcher: dict[str, Any]) -> None:
     http = {"status": 500, "headers": {}}
-    outcome = failed(ProtocolBroken("answered with HTTP 500", server="s", http=http), duration_ms=1.0)
+    outcome = failed_outcome(ProtocolBroken("answered with HTTP 500", server="s", http=http), duration_ms=1.0)
     assertion = {"target": ".http.status", "matcher": matcher}
     expected = judged({"http": http}, assertion)
     as_judged = Verdict.FAIL if "length" in matcher else Verdict.PASS
-    assert refused(case_of(assertion), outcome, expected).verdict is as_judged
-    assert refused(case_of(assertion, outcome=ExpectedOutcome.ERROR), outcome, expected).verdict is as_judged
-    assert refused(case_of(assertion, outcome=ExpectedOutcome.SUCCESS), outcome, expected).verdict is Verdict.FAIL
+    assert refused_outcome(case_of(assertion), outcome, expected).verdict is as_judged
+    assert refused_outcome(case_of(assertion, outcome=ExpectedOutcome.ERROR), outcome, expected).verdict is as_judged
+    assert (
+        refused_outcome(case_of(assertion, outcome=ExpectedOutcome.SUCCESS), outcome, expected).verdict is Verdict.FAIL
+    )
 
 
 @pytest.mark.parametrize("repeated", [False, True])

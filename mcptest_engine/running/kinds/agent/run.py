@@ -24,7 +24,7 @@ from mcptest_engine.running.kinds.agent import conversation as stops
 from mcptest_engine.running.kinds.agent.conversation import Conversation
 from mcptest_engine.running.kinds.agent.loop import converse, turn_request
 from mcptest_engine.running.kinds.agent.plan import runs_id
-from mcptest_engine.running.verdicts import Outcome, deferred, failed, failure_of
+from mcptest_engine.running.verdicts import Outcome, deferred_outcome, failed_outcome, failure_of
 from mcptest_engine.servers.gate import ToolLists
 from mcptest_engine.suite.items import assertions_of
 
@@ -199,7 +199,7 @@ async def _one_run(
         outcome = await _outcome(case, program, services, so_far, number=number, run=run)
     except ServerError as error:
         await asyncio.sleep(0)
-        return failed(error, duration_ms=(services.clock() - began) * 1000)._replace(model=model)
+        return failed_outcome(error, duration_ms=(services.clock() - began) * 1000)._replace(model=model)
     except ModelError as capped:
         return _broken_off(capped, so_far)._replace(model=model)
     except asyncio.CancelledError:
@@ -216,7 +216,7 @@ async def _outcome(
     fault = so_far.fault
     trace = so_far.envelope()
     if fault is not None and fault.defers:
-        return deferred(fault.reason)._replace(model=program.model, trace=trace if so_far.replies else None)
+        return deferred_outcome(fault.reason)._replace(model=program.model, trace=trace if so_far.replies else None)
     if fault is not None:
         return _broken_off(fault, so_far)._replace(trace=trace)
     gates = _measured(case, program, services, so_far, run)

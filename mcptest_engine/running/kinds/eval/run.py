@@ -24,7 +24,7 @@ from mcptest_engine.judging.scorers.scorer_runs import payer_of
 from mcptest_engine.judging.scorers.values import ScorerError
 from mcptest_engine.judging.spending import Capped
 from mcptest_engine.running.ids import grading_of
-from mcptest_engine.running.verdicts import Outcome, deferred, failed
+from mcptest_engine.running.verdicts import Outcome, deferred_outcome, failed_outcome
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -271,7 +271,7 @@ class Candidates:
                 sessions, server, tool, params["arguments"], timeout_seconds=case.timeout_seconds
             )
         except ServerError as error:
-            outcome = failed(error, duration_ms=0.0)
+            outcome = failed_outcome(error, duration_ms=0.0)
             return Answer(failed=outcome, request=request, output=outcome.output)
         answer = exchange.answer
         output = {key: answer[key] for key in ("result", "error") if answer.get(key) is not None}
@@ -385,7 +385,7 @@ async def judged_outcome(
             paid = paid_for(wrong)
             return not_run(wrong.reason, acted=acted or paid is not None)._replace(judgement=paid)
         # the judge turns all others into its own
-        return deferred(wrong.reason)
+        return deferred_outcome(wrong.reason)
     outcome = Outcome(
         verdict=judgement.verdict,
         duration_ms=0.0,
@@ -423,7 +423,7 @@ async def run_metric_row(
     if subject is None or trace is None or not is_judgeable(trace) or subject.verdict is Verdict.SKIP:
         return _without_subject(case.name, row.metric, subject)
     if models is None:
-        return deferred(NO_PROVIDER)
+        return deferred_outcome(NO_PROVIDER)
     began = clock()
     if not task and "nodes" in trace:
         task = composition_name(subject)  # which is all that tells what it is for
@@ -438,7 +438,7 @@ async def run_metric_row(
 def _without_subject(name: str, metric: str, subject: TestResult | None) -> Outcome:
     """A test that is deferred defers what is judged of it; one that was not run is not judged."""
     if subject is not None and subject.deferred is not None:
-        return deferred(subject.deferred)
+        return deferred_outcome(subject.deferred)
     called = one_line(name.removesuffix(f": {metric}") if subject is None else subject.name, 120)
     was = "has nothing to grade" if subject is not None and subject.verdict is Verdict.FAIL else "was not run"
     return Outcome(Verdict.SKIP, 0.0, message=f"not judged: `{called}` {was}")
