@@ -388,6 +388,7 @@ class PlainWorkbench:
     def _do_problems(self, _: str) -> None:
         found = [document for document in self.store.documents.values() if document.diagnostics]
         for document in found:
+            self.out.put(f"{self.out.near(document.path)}:")
             self.out.put_text(problem_lines(document, None, editor=False))
         if not found:
             self.out.put("no problems")

@@ -569,9 +569,13 @@ def _quantile(values: Sequence[float], share: float) -> float:
 
 
 def problem_lines(document: Document, since: float | None, *, editor: bool = True) -> list[TextLine]:
-    """A suite that does not load; `editor`: with the key that opens it there."""
+    """What is wrong in a suite; `editor`: with the key that opens it there."""
     errors = [item for item in document.diagnostics if item.severity == "error"]
-    lines = [line((f"{mark('fail')} {counted(len(errors), 'problem')}: this suite does not run", "fail"))]
+    lines = (
+        [line((f"{mark('fail')} {counted(len(errors), 'problem')}: this suite does not run", "fail"))]
+        if errors
+        else [line((counted(len(document.diagnostics), "warning"), "inconclusive"))]
+    )
     if since is not None:
         at = time.strftime("%H:%M", time.localtime(since))
         lines.append(line((f"the tests that are shown are from {at}, when it loaded last", "dim")))

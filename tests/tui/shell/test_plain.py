@@ -84,6 +84,16 @@ def test_lines_hold_no_control_no_frame_and_no_colour(spoken, demo):
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2500-\u259f]", text)
 
 
+def test_a_suite_with_warnings_alone_is_not_said_not_to_run(spoken, place):
+    """Each suite is named."""
+    servers = 'servers: { demo: { command: ["mcptest", "mock"] } }'
+    (place / "broken.yml").write_text(f"{servers}\ntools: [\n", encoding="utf-8")
+    (place / "unchecked.yml").write_text(f"{servers}\ntools: [{{ name: a, tool: echo }}]\n", encoding="utf-8")
+    lines = spoken("problems")
+    told = {lines[at]: lines[at + 1] for at, text in enumerate(lines) if text in ("broken.yml:", "unchecked.yml:")}
+    assert told == {"broken.yml:": "1 problem: this suite does not run", "unchecked.yml:": "1 warning"}
+
+
 def test_verdicts_are_coloured_where_that_is_asked_for(spoken, demo):
     assert any(
         line.startswith("1 \x1b[32mpassed\x1b[0m: ")
