@@ -26,9 +26,8 @@ def main() -> None:
     import gc
     import signal
 
-    gc.set_threshold(
-        100_000, 20, 100
-    )  # nothing made while starting up is garbage: looking for it took a tenth of the time
+    # nothing made while starting up is garbage: looking for it took a tenth of the time
+    gc.set_threshold(100_000, 20, 100)
     completes = "_MCPTEST_COMPLETE" in os.environ  # a shell asks what may follow
     if not completes and (not arguments or arguments[0] in ("tui", "--plain") or arguments == ["demo"]):
         from mcptest_tui.opening import open_workbench

@@ -161,9 +161,8 @@ def _first_clash(keys: Mapping[str, str], known: Mapping[str, tuple[str, Action]
                 continue
             taken = keys[other].split(",") if other in keys else list(action.keys)
             for key in wanted.split(","):
-                shared = (
-                    key in known[name][1].keys and key in action.keys
-                )  # a pane's key before its screen's, as we have it
+                # a pane's key before its screen's, as we have it
+                shared = key in known[name][1].keys and key in action.keys
                 if key in taken and not shared:
                     return name, other, key
     return None

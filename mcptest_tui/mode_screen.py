@@ -117,9 +117,8 @@ class ModeScreen(Sturdy, Screen[None]):
 
     def _decides_styles(self) -> object:
         app = self.app
-        return state_of(app), getattr(
-            app, "_css_update_count", object()
-        )  # always another, where Textual does not count
+        # always another, where Textual does not count
+        return state_of(app), getattr(app, "_css_update_count", object())
 
     def arrive(self, **where: object) -> None:
         """Called by `app.go`, also when this screen is on already: show that place."""

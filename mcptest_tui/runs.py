@@ -76,9 +76,8 @@ class Runs:
             self._run_by_key.update(listed if by_key else ())
             store.queue(key, listed)
             self._host.run_worker(self._request_run(key, place, tests), group="run.ask", exit_on_error=False)
-            self.progress.request(
-                key, len(listed)
-            )  # last: a run that could not be begun would be waited for without end
+            # last: a run that could not be begun would be waited for without end
+            self.progress.request(key, len(listed))
             keys.append(key)
         if not keys:
             self._host.messages.notify(

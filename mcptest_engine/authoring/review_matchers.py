@@ -285,9 +285,8 @@ def _cut(text: str, most: int) -> str:
 
 
 def _is_number(value: object) -> bool:
-    return (
-        isinstance(value, (int, float)) and not isinstance(value, bool) and value - value == 0
-    )  # of infinities it is not
+    # the difference of infinities is not 0
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value - value == 0
 
 
 def _beyond(value: float, step: int) -> float:

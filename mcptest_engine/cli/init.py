@@ -175,9 +175,8 @@ def _write_suite(
     if person.asks and not flags["no_run"]:
         policy = _with_presumed(person, catalog, flags, policy)
     if (not person.asks and not (flags["yes"] or flags["run_all"])) or flags["no_run"]:
-        policy = replace(
-            policy, execute_destructive=False
-        )  # it allows a call of the run that is made here, and none is
+        # the flag is for a run that is made here, and none is
+        policy = replace(policy, execute_destructive=False)
     found = _scaffolded(catalog, chosen, flags, policy)
     save_suite(output, found.suite)
     _print_summary(output, found, chosen, catalog, flags)

@@ -47,9 +47,8 @@ class Results:
         self._fresh: OrderedDict[str, dict[str, TestResult]] = OrderedDict()  # by run id, oldest first
         self._records: OrderedDict[str, dict[str, Any]] = OrderedDict()
         self._outputs: OrderedDict[str, Any] = OrderedDict()
-        self._answers: OrderedDict[str, tuple[Any, int]] = (
-            OrderedDict()
-        )  # with their sizes; large ones may be JSON in bytes
+        # with their sizes; large ones may be JSON in bytes
+        self._answers: OrderedDict[str, tuple[Any, int]] = OrderedDict()
         self._rest: asyncio.TimerHandle | None = None
         self._answered = 0
         self._history: History | None = None

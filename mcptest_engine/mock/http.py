@@ -263,9 +263,8 @@ class _Endpoint:
         if isinstance(client, Response):
             return client
         effect = client.session.receive(message)
-        if (
-            "method" not in message
-        ):  # the client's answer to a question: what comes of it belongs to the call that asked
+        # without a method, it is the client's answer to a question: what comes of it belongs to the call that asked
+        if "method" not in message:
             client.answered(effect)
             return _ACCEPTED
         return await self._carry_out(client, effect, streams=_takes_events(request))
@@ -354,9 +353,8 @@ class _Endpoint:
     async def _carry_out(self, client: _Client, effect: Effect, *, streams: bool) -> Response | Events:
         """The response to a message; `streams`: it may be an event stream."""
         match effect:
-            case Answer(key=key) if (
-                key in client.asked
-            ):  # what a call has waited for; this was the client's answer to it
+            # what a call has waited for; this was the client's answer to it
+            case Answer(key=key) if key in client.asked:
                 client.asked.pop(key).set_result(effect)
                 return _ACCEPTED
             case Answer(body=body, key=key, delay_ms=delay_ms):

@@ -259,9 +259,8 @@ def _recording(cases: Mapping[str, Case], runs: Sequence[Observed], left_out: li
     flaky = set()
     passed = {one.id for one in first.tests if one.verdict is Verdict.PASS}
     if second is not None and passed <= {one.id for one in second.record.tests}:
-        flaky = {
-            one.id for one in second.record.tests if one.verdict is not Verdict.PASS
-        }  # nothing that they need is lacking
+        # nothing that they need is lacking
+        flaky = {one.id for one in second.record.tests if one.verdict is not Verdict.PASS}
     tests: list[RecordedTest] = []
     for result in first.tests:
         case = cases.get(result.id)

@@ -175,10 +175,8 @@ class Caller:
         unasked.into(envelope)
         validity, found = None, None
         if case is not None and check is not None:
-            envelope["request"] = {
-                "method": exchange.method,
-                "params": exchange.params,
-            }  # what opened a session is known now
+            # what opened a session is known now
+            envelope["request"] = {"method": exchange.method, "params": exchange.params}
             asked = _add_protocol_rules(case, check, envelope, session)
         else:
             found = await self._find_entry(asked, session, envelope, partial(sessions.reach, server))

@@ -193,9 +193,8 @@ def _done(tests: Iterable[Mapping[str, Any]]) -> dict[str, _Done]:
         for node in nodes.values() if isinstance(nodes, dict) else ():
             _note_node(found, node)
         for one in (trace, *(trial.get("trace") for trial in trials if isinstance(trial, dict))):
-            if isinstance(one, dict) and (
-                test.get("kind") == "agent" or "models" in one
-            ):  # once where several rows have it
+            # once where several rows have it
+            if isinstance(one, dict) and (test.get("kind") == "agent" or "models" in one):
                 _note_conversation(found, one)
     return found
 

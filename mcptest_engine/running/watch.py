@@ -148,9 +148,8 @@ class Watcher:
             return await self._poll(stop)
         folders = {path.parent for path in self._seen if path.parent.is_dir()}
         if LINUX:
-            with contextlib.suppress(
-                OSError, AttributeError
-            ):  # the system has no watches left, or the folder has none to give
+            # the system has no watches left, or the folder has none to give
+            with contextlib.suppress(OSError, AttributeError):
                 return await self._wait(open_folders(folders), stop)
             return await self._poll(stop)
         from watchfiles import awatch

@@ -215,9 +215,8 @@ def _params(request: ModelRequest, names: ToolNames, without: frozenset[str]) ->
     if schema is not None:
         params["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
     if request.temperature is not None and "temperature" not in without:
-        params["extra_body"] = {
-            "temperature": request.temperature
-        }  # which the SDK knows no more: newer models take none
+        # the SDK has no parameter for it any more: newer models take none
+        params["extra_body"] = {"temperature": request.temperature}
     if request.tools:
         params["tools"] = [
             {

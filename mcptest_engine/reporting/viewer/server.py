@@ -37,9 +37,8 @@ def listening(port: int) -> socket.socket:
     """A socket on loopback; port 0 is one that is free. Raises: UsageError when that port cannot be had."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        listener.setsockopt(
-            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
-        )  # a port is free again as soon as its viewer has ended
+        # a port is free again as soon as its viewer has ended
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((HOST, port))
         listener.listen(128)
     except OSError as wrong:
