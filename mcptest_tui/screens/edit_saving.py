@@ -347,7 +347,7 @@ class Saving(FileController):
             over, kept = await asyncio.to_thread(self._put_theirs_aside, doc.file.path)
         except OSError as wrong:
             self.workbench.messages.notify(
-                f"theirs cannot be saved as a draft, so nothing was written: {reason(wrong)}",
+                f"their text cannot be saved as a draft, so nothing was written: {reason(wrong)}",
                 severity="error",
                 hint=f"your text stays here; {key_of('edit.save')} asks again",
             )
@@ -356,7 +356,7 @@ class Saving(FileController):
         if written:
             await self.announce(doc)
             if kept is not None:
-                self.workbench.messages.notify("theirs is saved as a draft", hint=path_here(str(kept)))
+                self.workbench.messages.notify("their text is saved as a draft", hint=path_here(str(kept)))
         return written
 
     def _put_theirs_aside(self, path: str) -> tuple[str, Path | None]:
@@ -379,7 +379,7 @@ class Saving(FileController):
             )
             return
         self._take(doc, there)
-        self.workbench.messages.notify("mine is saved as a draft", hint=path_here(str(kept)))
+        self.workbench.messages.notify("your text is saved as a draft", hint=path_here(str(kept)))
 
         async def go() -> None:
             await self._diagnostics.check_now(doc)

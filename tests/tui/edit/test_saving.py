@@ -469,7 +469,7 @@ async def theirs_that_cannot_be_put_aside_is_not_written_over(
     suite.write_text("# theirs\n" + SUITE)
     await _question(pilot, "keep mine")
     await pilot.press("m")
-    await until(pilot, lambda: "theirs cannot be saved as a draft" in text_of(pilot.app))
+    await until(pilot, lambda: "their text cannot be saved as a draft" in text_of(pilot.app))
     assert suite.read_text() == "# theirs\n" + SUITE
     assert text_of_file(screen) == "# mine\n" + SUITE
 
