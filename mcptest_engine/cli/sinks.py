@@ -104,14 +104,16 @@ def live_progress(sinks: Sequence[Sink]) -> Progress | None:
 
 def render_options(sink: Sink, *, config: str, default_config: bool) -> RenderOptions:
     """How a report is rendered; a file gets neither colour nor a terminal's width."""
-    import shutil
-
     from mcptest_engine.reporting.registry import RenderOptions
 
-    terminal = sink.path is None and is_terminal(sys.stdout)
+    width = 0
+    if sink.path is None and is_terminal(sys.stdout):
+        import shutil
+
+        width = shutil.get_terminal_size().columns
     return RenderOptions(
         color=sink.path is None and supports_colour(sys.stdout),
-        width=shutil.get_terminal_size().columns if terminal else 0,
+        width=width,
         agent_budget=sink.agent_budget,
         config=config,
         default_config=default_config,

@@ -15,13 +15,16 @@ if TYPE_CHECKING:
 
 
 async def typed(pilot: Any, text: str) -> None:
-    """Type a text as fast as a terminal sends it, and wait until it is taken; `\n` is Enter."""
-    app = pilot.app
+    """Type a text as fast as a terminal sends it, and wait until it is taken; `\n` is Enter.
+
+    An app that is one widget has no queue of keys.
+    """
+    app, queue = pilot.app, getattr(pilot.app, "key_queue", None)
     for character in text:
         app.post_message(
             events.Key("enter", "\r") if character == "\n" else events.Key(_character_to_key(character), character)
         )
-    await until(pilot, lambda: not app.key_queue.is_typing, what="the keys")
+    await until(pilot, lambda: queue is None or not queue.is_typing, what="the keys")
     await pilot.pause()
 
 
