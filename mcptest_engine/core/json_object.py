@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 class JsonObject:
     """A dataclass with a JSON form.
 
-    `JSON_MEMBERS` are its fields in the published order. `name?` is left out when it is None or empty, `key=name` has another
-    name in JSON. The annotation of a field says whether it holds enums or other such classes, one or a tuple of them.
+    `JSON_MEMBERS` are its fields in the published order. `name?` is left out when it is None or, where its default is another
+    value, when it is empty; `key=name` has another name in JSON. The annotation of a field says whether it holds enums or other
+    such classes, one or a tuple of them.
     """
 
     __slots__ = ()

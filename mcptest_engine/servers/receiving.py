@@ -69,6 +69,10 @@ class MessageReceiver:
         self._repeated_names: list[str] = []
         self._decode = wire.decoder_of_repeats(self._repeated_names)
 
+    def start_over(self) -> None:
+        """Another run begins over this session: its second answers are remarked on, too."""
+        self._answered_twice = False
+
     def receive(self, line: bytes, at: float, *, cut_off: bool) -> None:
         """Handle one line. `cut_off`: the connection ended before the line did. A hostile message may raise anything."""
         session = self._session

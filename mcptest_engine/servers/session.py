@@ -278,6 +278,7 @@ class Session:
         self.spec, self.used_by = spec, used_by
         self.remarks.start_over(spec)
         self.server_messages.start_over()
+        self._receiver.start_over()
         self.traffic = Traffic()
         self.heard = self._client = self._last_call = None
         self._began_at = self._ready_at = monotonic()

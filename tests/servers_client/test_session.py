@@ -161,6 +161,11 @@ def test_a_second_answer_counts_for_nothing_and_is_remarked_upon_once(script: Ca
         for _ in range(3):  # each comes after the second answer to the one before
             assert text_of(await call(session, "x")) == "first"
         assert session.remarks.texts == ['server "bad_calls" answered a request twice; the first answer counts']
+        session.start_over(session.spec, used_by="first.yml")
+        assert session.remarks.texts == []
+        for _ in range(2):
+            await call(session, "x")
+        assert session.remarks.texts == ['server "bad_calls" answered a request twice; the first answer counts']
 
     with_session(script("bad_calls", "twice"), use)
 
