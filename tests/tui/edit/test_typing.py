@@ -9,7 +9,6 @@ from textual import events
 from textual.app import App, ComposeResult
 
 from mcptest_tui.widgets.yaml_area import YamlArea
-from tests.tui.edit.typing import typed
 from tests.tui.pictures import rows_of
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ async def test_a_bracket_takes_the_selection_between_its_pair(area: Any) -> None
 
 async def test_what_was_typed_can_be_taken_back_and_done_again(area: Any) -> None:
     pilot, editor = area
-    await typed(pilot, "name: x\ntools:")
+    await pilot.press(*"name:", "space", "x", "enter", *"tools:")
     await pilot.press(*["ctrl+z"] * 20)
     assert editor.text == ""
     await pilot.press(*["ctrl+y"] * 20)
