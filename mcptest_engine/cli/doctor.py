@@ -112,7 +112,7 @@ def _of_server(
     printer.title(" ".join(f"{name} {value}" for name, value in target.items()))
     network_seconds = timeout_seconds or min(_TLS_OR_TCP_SECONDS, spec.connect_timeout_seconds)
     learnt: list[Catalog] = []
-    _run(diagnose(spec, printer.tell, network_seconds=network_seconds, learn=learnt.append))
+    _run(diagnose(spec, printer.report, network_seconds=network_seconds, learn=learnt.append))
     report = Report(checks=tuple(printer.checks), target=target)
     quality = _described(learnt[0], spec) if lint_descriptions and learnt else None
     if quality is not None:
@@ -147,26 +147,26 @@ def _of_file(flags: Mapping[str, Any], timeout_seconds: float | None, form: str)
             raise UsageError(f"nothing was started: `{path}` names {shown}", hint="start it with --yes")
         printer.title(str(path) if path.name == found.kind else f"{path} ({found.kind})")
         for problem in () if name else found.problems:
-            printer.tell(Check(layer="suite", name="file", status=Status.FAILED, detail=problem))
+            printer.report(Check(layer="suite", name="file", status=Status.FAILED, detail=problem))
         for server in servers:
             printer.server = server.name
             printer.title(f"{one_line(server.name, 80)}: {one_line(server.shown, 300)}")
             if not (server.enabled or name):
-                printer.tell(Check(layer="suite", name="file", status=Status.SKIPPED, detail="turned off"))
+                printer.report(Check(layer="suite", name="file", status=Status.SKIPPED, detail="turned off"))
                 continue
             if server.missing:
                 names = ", ".join(f"`{name}`" for name in server.missing)
                 hint = f"give it: --input {server.missing[0]}=VALUE"
                 detail = f"it needs a value for {names}"
-                printer.tell(Check(layer="suite", name="inputs", status=Status.FAILED, detail=detail, hint=hint))
+                printer.report(Check(layer="suite", name="inputs", status=Status.FAILED, detail=detail, hint=hint))
                 continue
             spec = chosen_in_file(server, path, _NO_EXTRAS).spec(timeout_seconds)
             seconds = timeout_seconds or min(_TLS_OR_TCP_SECONDS, spec.connect_timeout_seconds)
             learnt: list[Catalog] = []
-            _run(diagnose(spec, printer.tell, network_seconds=seconds, learn=learnt.append))
+            _run(diagnose(spec, printer.report, network_seconds=seconds, learn=learnt.append))
             if learnt and found.name is not None:
                 for check in compare_identity(found, learnt[0].server_info):
-                    printer.tell(check)
+                    printer.report(check)
         report = Report(checks=tuple(printer.checks), target={"file": str(path)})
     printer.conclude(report, None)
     return report
@@ -224,7 +224,7 @@ def _of_machine(config: str | None, form: str) -> Report:
     printer = _Printer(form, width=15, redact=redactor.redact_text)
     _run(
         check_here(
-            printer.tell,
+            printer.report,
             environ=environ,
             own=os.path.abspath(sys.argv[0]),  # noqa: PTH100 - `resolve` would follow the link that was used
             data_dir=workspace.data_dir,
@@ -234,7 +234,7 @@ def _of_machine(config: str | None, form: str) -> Report:
             encoding=_terminal_encoding(),
         )
     )
-    check_models(printer.tell, environ if suite is None else {**suite.lookups, **suite.env})
+    check_models(printer.report, environ if suite is None else {**suite.lookups, **suite.env})
     report = Report(checks=tuple(printer.checks))
     printer.conclude(report)
     return report
@@ -282,7 +282,7 @@ class _Printer:
         """Print the title of what is checked."""
         self._write(self._paint("1", self._one_line(text)))
 
-    def tell(self, check: Check) -> None:
+    def report(self, check: Check) -> None:
         """Keep one check, and print it."""
         if self._redact is not None:
             hint = check.hint and self._redact(check.hint)

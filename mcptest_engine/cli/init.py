@@ -156,9 +156,9 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     if not (person.asks and flags["output"] is None):
         _check_free(output, force=flags["force"])
     if chosen is None:
-        chosen = _ask_for_server(person)
+        chosen = _choose_server(person)
     if person.asks and flags["output"] is None:
-        output = _ask_for_output(person, force=flags["force"])
+        output = _choose_output(person, force=flags["force"])
     ctx.exit(_write_suite(chosen, output, flags, person, policy, pipeline))
 
 
@@ -319,7 +319,7 @@ class _Person:
         return False
 
 
-def _ask_for_server(person: _Person) -> Chosen:
+def _choose_server(person: _Person) -> Chosen:
     from mcptest_engine.cli.choosing import find_candidates, parse_choice
     from mcptest_engine.cli.start_commands import StartCommand
     from mcptest_engine.core.sanitise import one_line
@@ -346,7 +346,7 @@ def _ask_for_server(person: _Person) -> Chosen:
             )
 
 
-def _ask_for_output(person: _Person, *, force: bool) -> Path:
+def _choose_output(person: _Person, *, force: bool) -> Path:
     """A file that is not there yet, or one that may be overwritten."""
     from mcptest_engine.core.sanitise import one_line
 

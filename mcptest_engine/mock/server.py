@@ -309,9 +309,9 @@ class Session:
             return self._result(call._replace(case=None, tool=tool._replace(delay_ms=0)), refused)
         if tool.ask is None:
             return self._finish(call, None, before=self._notices(call))
-        return self._ask_client(call) if envelope is None else self._ask_client_stateless(call, envelope)
+        return self._request_input(call) if envelope is None else self._request_input_stateless(call, envelope)
 
-    def _ask_client(self, call: _Call) -> Effect:
+    def _request_input(self, call: _Call) -> Effect:
         question = call.tool.ask
         assert question is not None
         if question.capability not in (self._declared or {}):
@@ -326,7 +326,7 @@ class Session:
         )
         return ClientRequest(body=body, key=(type(call.key), call.key), before=self._notices(call))
 
-    def _ask_client_stateless(self, call: _Call, envelope: Envelope) -> Effect:
+    def _request_input_stateless(self, call: _Call, envelope: Envelope) -> Effect:
         from mcptest_engine.mock import stateless
 
         question = call.tool.ask

@@ -72,9 +72,9 @@ class EffectLedger:
         *,
         by: DecidedBy = DecidedBy.SUITE,
         tool_class: ToolClass | None = None,
-    ) -> NotedCall:
+    ) -> RecordedCall:
         """Count the call that is sent within, however it ends. What this gives is the request's `on_sending`."""
-        return NotedCall(self, session, server, tool, arguments, by, tool_class)
+        return RecordedCall(self, session, server, tool, arguments, by, tool_class)
 
     def learn_classes(self, server: str, tools: object) -> None:
         """Take the classes of tools as a `tools/list` gave them, a page or all of them; the most dangerous of a tool stays."""
@@ -130,7 +130,7 @@ class EffectLedger:
             )
 
 
-class NotedCall:
+class RecordedCall:
     """A call that is counted once it has ended (`EffectLedger.note_call`). A class, because a generator costs more each time.
 
     A call that the gate of the session refuses is counted as denied, one that was never sent not at all. Under a gate

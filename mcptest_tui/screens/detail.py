@@ -491,9 +491,9 @@ class DetailFeed(Controller):
             self.call = entry.path
             self._detail.use_tab("request")
         elif entry.kind == "say" and entry.path and isinstance(row, TestRow):
-            in_background(self.screen, partial(self._ask_text, row, entry, show), "value")
+            in_background(self.screen, partial(self._load_text, row, entry, show), "value")
 
-    async def _ask_text(self, row: TestRow, entry: SaidEntry, show: Callable[[str, str], None]) -> None:
+    async def _load_text(self, row: TestRow, entry: SaidEntry, show: Callable[[str, str], None]) -> None:
         try:
             text = await self.answers.request("value", id=row.id, run_id=row.run_id or None, path=list(entry.path))
         except EngineError as wrong:

@@ -57,7 +57,7 @@ class LoopServices(Protocol):
         """
         ...
 
-    async def ask(self, request: ModelRequest) -> ModelReply:
+    async def send(self, request: ModelRequest) -> ModelReply:
         """Send one request to the model. Raises: ModelError."""
         ...
 
@@ -83,7 +83,7 @@ async def converse(
         so_far.surface_tokens = toolbox.surface_tokens
         while True:
             try:
-                reply = await services.ask(turn_request(program, so_far, toolbox.offers, variant))
+                reply = await services.send(turn_request(program, so_far, toolbox.offers, variant))
             except ModelError as fault:
                 so_far.fault = fault
                 so_far.stop = stops.BUDGET if fault.fault is ModelFault.CAPPED else stops.ERROR

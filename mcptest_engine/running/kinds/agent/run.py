@@ -150,7 +150,7 @@ class SessionServices:
                 server=server,
             )
 
-    async def ask(self, request: ModelRequest) -> ModelReply:
+    async def send(self, request: ModelRequest) -> ModelReply:
         """Send one request to the model. Raises: ModelError."""
         return await self._services.models.send(request._replace(timeout_seconds=self._case.model_timeout_seconds))
 
