@@ -119,7 +119,12 @@ class WorkScreen(ModeScreen):
             splitter.apply()
 
     def _focus_again(self) -> None:
-        """A widget that had no room lost the focus; without one, no key of a pane works."""
+        """A widget that had no room lost the focus; without one, no key of a pane works. A zoomed pane may be hidden now."""
+        if self.panes.zoomed is not None and not self.panes.zoomed.display:
+            self._focused_before = None
+            self.set_focus(None)
+            self.panes.leave_zoom()
+            return
         if self.focused is None and not self.has_class("-no-room"):
             before = self._focused_before
             if before is not None and before.focusable:

@@ -431,6 +431,16 @@ async def test_a_persons_keys_are_taken_and_problems_told(workbench, demo):
         await until(pilot, lambda: pilot.app.current_mode == "review")
 
 
+async def test_a_zoomed_detail_that_has_no_room_any_more_gives_way_to_the_list(workbench, demo):
+    """A terminal that becomes narrow shows the list and not an empty screen."""
+    async with workbench() as pilot:
+        await pilot.press("tab", "z")
+        assert pilot.app.screen.panes.zoomed is pilot.app.screen.detail
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: "the server offers its tools" in text_of(pilot.app))
+        await until(pilot, lambda: pilot.app.focused is pilot.app.screen.test_list)
+
+
 async def small_terminals_name_the_mode_in_the_status_bar(pilot):
     """The mode bar's row is content."""
     await pilot.resize_terminal(58, 14)
