@@ -31,7 +31,7 @@ class Leaving:
 
     def __init__(self, app: BaseApp, restore_title: Callable[[], None]) -> None:
         self._app, self._restore_title = app, restore_title
-        self._left = self._gone = False
+        self._left = self._gone = self._is_going_on = False
 
     def listen(self) -> None:
         """End in order on SIGTERM, and when the terminal is closed."""
@@ -103,14 +103,18 @@ class Leaving:
         on an empty screen only what changes.
         """
         driver = self._app._driver
-        if driver is None or _is_terminal_closed():
-            return
-        was_told = getattr(driver, "_must_signal_resume", True)
-        if not was_told:
-            driver.suspend_application_mode()
-        resume(number, frame)
-        if not was_told:
-            redraw()
+        if driver is None or self._is_going_on or _is_terminal_closed():
+            return  # a second signal, while the first is handled, would start Textual twice, too
+        self._is_going_on = True
+        try:
+            was_told = getattr(driver, "_must_signal_resume", True)
+            if not was_told:
+                driver.suspend_application_mode()
+            resume(number, frame)
+            if not was_told:
+                redraw()
+        finally:
+            self._is_going_on = False
 
     def _swallow(self) -> None:
         """In a thread: discard output that nobody can read any more, and exit at the latest after `HANGUP_SECONDS`."""

@@ -125,8 +125,9 @@ def test_who_was_stopped_and_goes_on_leaves_the_terminal_as_it_was(terminal, dem
     app = terminal()
     app.wait_for("16 tests")
     app.output = b""
-    for number in (signal.SIGSTOP, signal.SIGCONT, signal.SIGCONT):
+    for number in (signal.SIGSTOP, *[signal.SIGCONT] * 6):
         os.kill(app.process.pid, number)
+        time.sleep(0.02)  # some come while the one before is handled
     app.wait_for("5 Traffic")
     app.wait_for("16 tests")
     app.output = b""
