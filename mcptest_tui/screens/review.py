@@ -211,7 +211,7 @@ class ReviewScreen(WorkScreen):
     def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
         """Another one is looked at."""
         event.stop()
-        if event.lines is self.listed and self.state.go(event.at):
+        if event.lines is self.listed:
             self.workbench.reviews.written = []
             self.proposal.show()
 

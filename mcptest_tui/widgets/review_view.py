@@ -73,6 +73,11 @@ class ReviewList(Lines):
         super().__init__(id=id)
         self.state = state
 
+    def cursor_moved(self) -> None:
+        """The state knows at once: proposals that are read meanwhile put the cursor where it says."""
+        self.state.go(self.cursor)
+        super().cursor_moved()
+
     def count(self) -> int:
         return len(self.state.items)
 
