@@ -28,7 +28,15 @@ state = threading.Condition()
 in_hand = {}
 last = {}
 came = {}
-frozen = threading.Lock()
+answering = threading.Lock()
+frozen = threading.Event()
+
+
+def freeze_if_asked(message):
+    """Over stdio it is asked before a message has a thread: none that comes later is answered, however busy the machine."""
+    if message["method"] == "tools/call" and message["params"]["name"] == "freeze" and not frozen.is_set():
+        answering.acquire()
+        frozen.set()
 
 
 def wait_for_another(name):
@@ -50,8 +58,6 @@ def called(name, arguments):
         if name == "die":
             print("giving up", file=sys.stderr, flush=True)
             os._exit(3)
-        if name == "freeze":
-            frozen.acquire()
         if name in ("freeze", "dawdle"):
             threading.Event().wait()
         beside = name in ("mix", "store", "linger", "die_beside", "tire") and wait_for_another(name)
@@ -86,11 +92,12 @@ def answer(message):
 def serve_stdio():
     def work(message):
         result = answer(message)
-        with frozen:
+        with answering:
             minimcp.answer(message["id"], result)
 
     for message in minimcp.messages():
         if "id" in message and "method" in message:
+            freeze_if_asked(message)
             threading.Thread(target=work, args=(message,), daemon=True).start()
 
 
@@ -114,8 +121,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif "id" not in message:
             self.reply(202, b"", {})
         else:
+            freeze_if_asked(message)
             result = answer(message)
-            with frozen:
+            with answering:
                 line = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode()
                 headers = {"Mcp-Session-Id": self.session} if message["method"] == "initialize" else {}
                 self.reply(200, line, headers)
