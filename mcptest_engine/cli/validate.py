@@ -63,10 +63,10 @@ def command(
 
 def _tests_of(suite: LoadedSuite) -> int:
     """How many tests a run would take: an entry with models, runs, graders or cases is several."""
-    from mcptest_engine.running.ids import Shared, names_of
+    from mcptest_engine.running.declared_tests import Shared, all_declared_tests
 
     shared = Shared.of(suite, ())
-    return sum(1 for entry in suite.tests for _ in names_of(entry.kind, entry.data, "", shared))
+    return sum(1 for entry in suite.tests for _ in all_declared_tests(entry.kind, entry.data, "", shared))
 
 
 def _default_path(config: str | None) -> Path:

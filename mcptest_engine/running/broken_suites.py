@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import SuiteError
+from mcptest_engine.running.declared_tests import DeclaredIds, Shared, all_declared_tests
 from mcptest_engine.running.diagnostics import LINE_END
-from mcptest_engine.running.ids import DeclaredIds, Shared, names_of
 from mcptest_engine.suite.merge import merge, merge_variables
 from mcptest_engine.suite.secrets import secret_values
 from mcptest_engine.suite.sources import Reader, Source
@@ -110,12 +110,12 @@ def _find_tests(
         span = tree.span(test.path, nearest=True)
         line = 1 if span is None else span.line
         server, tags = entry.get("server", only_server), entry.get("tags")
-        for kind, full_name in names_of(test.kind, entry, name, shared):
+        for declared in all_declared_tests(test.kind, entry, name, shared):
             yield FoundTest(
-                id=ids.take(kind.value, full_name)[0],
-                name=full_name,
+                id=ids.take(declared.kind.value, declared.name)[0],
+                name=declared.name,
                 block=test.block,
-                kind=kind.value,
+                kind=declared.kind.value,
                 server=server if isinstance(server, str) else "",
                 entry=entry,
                 file=str(reader.sources[test.file].path),

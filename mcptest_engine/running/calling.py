@@ -21,8 +21,8 @@ from mcptest_engine.judging.snapshots import AnswerSnapshots
 from mcptest_engine.judging.validity import Validity, find_invalidity, find_task_handle
 from mcptest_engine.running.cases import Case, Check, Request
 from mcptest_engine.running.catalogs import LISTS, RunCatalogs, find_call_fault
+from mcptest_engine.running.declared_tests import grading_of
 from mcptest_engine.running.effects import EffectLedger
-from mcptest_engine.running.ids import grading_of
 from mcptest_engine.running.plan import WATCHED
 from mcptest_engine.running.slow_work import SlowWork
 from mcptest_engine.running.stored_results import CERTAINLY_SMALL

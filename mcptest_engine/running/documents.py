@@ -193,7 +193,7 @@ def read_composition_graph(path: str, test: str, start_dir: Path, environ: Mappi
     Empty where there is none, or the suite does not load.
     """
     from mcptest_engine.core.enums import TestKind
-    from mcptest_engine.running.ids import DeclaredIds, Shared, names_of
+    from mcptest_engine.running.declared_tests import DeclaredIds, Shared, all_declared_tests
     from mcptest_engine.suite.graph import parents_of
     from mcptest_engine.suite.load import check_suite
     from mcptest_engine.workspace.workspace import Workspace
@@ -205,8 +205,8 @@ def read_composition_graph(path: str, test: str, start_dir: Path, environ: Mappi
     ids = DeclaredIds(Workspace(options.workspace_root).relative(suite.path))
     shared = Shared.of(suite)
     for entry in suite.tests:
-        for kind, name in names_of(entry.kind, entry.data, entry.data["name"], shared):
-            if ids.take(kind.value, name)[0] == test and entry.kind is TestKind.COMPOSITION:
+        for declared in all_declared_tests(entry.kind, entry.data, entry.data["name"], shared):
+            if ids.take(declared.kind.value, declared.name)[0] == test and entry.kind is TestKind.COMPOSITION:
                 return [
                     {
                         "id": node["id"],
@@ -304,7 +304,7 @@ class _Making:
 
     def _tests(self, suite: LoadedSuite, servers: Sequence[ServerItem]) -> Iterator[TestItem]:
         from mcptest_engine.core.enums import Strength, TestKind
-        from mcptest_engine.running.ids import DeclaredIds, Shared, graders_of, names_of
+        from mcptest_engine.running.declared_tests import DeclaredIds, Shared, all_declared_tests, graders_of
         from mcptest_engine.running.mutation_scores import read_mutation_scores
         from mcptest_engine.running.strength import strength_in_suite
         from mcptest_engine.workspace.workspace import Workspace
@@ -331,11 +331,12 @@ class _Making:
                 graders = [(scorers[name], _states(self._scorer_files(scorers[name]))) for name in named]
                 digest = _digest((digest, told, suite.judge, graders))
             strength = strength_in_suite(entry, suite)
-            for kind, name in names_of(entry.kind, data, data["name"], shared):
-                test_id = ids.take(kind.value, name)[0]
+            for declared in all_declared_tests(entry.kind, data, data["name"], shared):
+                kind = declared.kind
+                test_id = ids.take(kind.value, declared.name)[0]
                 yield TestItem(
                     id=test_id,
-                    name=name,
+                    name=declared.name,
                     block=entry.pointer.split("/", 2)[1],
                     kind=kind.value,
                     server=entry.server or next(filter(None, used), ""),

@@ -19,15 +19,13 @@ from mcptest_engine.suite.compliance import revision_of
 from mcptest_engine.suite.items import WITHOUT_DEFAULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from contextlib import AbstractContextManager
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.cases import AnswerObserver, Case
-    from mcptest_engine.running.kinds.agent.plan import AgentProgram
-    from mcptest_engine.running.kinds.eval.plan import EvalRow
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.running.shared_servers import SharedServers
     from mcptest_engine.servers.session import Session
@@ -256,26 +254,11 @@ def _may_run(suite: LoadedSuite, entry: TestEntry, settings: RunSettings) -> boo
     if entry.kind not in (TestKind.AGENT, TestKind.EVAL) or settings.replay is not None:
         return True
     from mcptest_engine.judging.providers.setup import Setup  # few suites need a model
-    from mcptest_engine.running.kinds.eval.plan import why_deferred
+    from mcptest_engine.running.kinds.eval.plan import JudgedTests, why_deferred
 
     setup = Setup({**suite.lookups, **settings.environ, **suite.env})
-    return any(why_deferred(body, setup) is None for body in _bodies(suite, entry, settings.models))
-
-
-def _bodies(suite: LoadedSuite, entry: TestEntry, models: Sequence[str] = ()) -> Iterator[AgentProgram | EvalRow]:
-    """What an agent test or an eval comes to, as the plan has it."""
-    from mcptest_engine.running.ids import Shared
-    from mcptest_engine.running.kinds.agent.plan import programs_of
-    from mcptest_engine.running.kinds.eval.plan import rows_of, scorers_of
-
-    shared = Shared.of(suite, models)
-    if entry.kind is TestKind.AGENT:
-        for _, program in programs_of(entry.data, entry.server, shared, suite.budget, {}):
-            yield program
-        return
-    scorers = scorers_of(suite)
-    for _, row in rows_of(entry.data, entry.server, shared, scorers=scorers, judge=suite.judge, budget=suite.budget):
-        yield row
+    bodies = JudgedTests(suite).bodies(entry, settings.models)
+    return any(why_deferred(body, setup) is None for body in bodies)
 
 
 def shared_sessions(suite: LoadedSuite, entry: TestEntry, pool: Pool, groups: frozenset[str]) -> list[str]:
@@ -291,7 +274,9 @@ def _sessions_of(suite: LoadedSuite, entry: TestEntry, pool: Pool) -> list[str]:
     data = entry.data
     if entry.kind in WITHOUT_DEFAULTS:
         if entry.kind in (TestKind.AGENT, TestKind.EVAL):
-            return [name for body in _bodies(suite, entry) for name in body.servers]
+            from mcptest_engine.running.kinds.eval.plan import JudgedTests
+
+            return [name for body in JudgedTests(suite).bodies(entry) for name in body.servers]
         if entry.kind is TestKind.COMPOSITION:
             called = (node for node in data["nodes"] if "mock" not in node and node.get("freeze") != "golden")
             return [node.get("server", entry.server) for node in called]

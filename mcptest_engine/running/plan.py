@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from mcptest_engine.core.enums import ExpectedOutcome, TestKind
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS, ORDINARY, Case, Check, Plan, Request, VerifyStep
+from mcptest_engine.running.declared_tests import DeclaredIds, DeclaredTest, Shared, declared_tests
 from mcptest_engine.running.fresh import fresh_groups, fresh_of, has_fixed_port
-from mcptest_engine.running.ids import DeclaredIds, Shared, name_of_metric
 from mcptest_engine.running.selecting import repeated, select, shard_of, why_none, with_groups
 from mcptest_engine.running.strength import is_validated, required_outcome, strength_of_test
 from mcptest_engine.safety.tool_classes import ToolClass, classify_name
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.assertions import LineOf
     from mcptest_engine.running.cases import Body
     from mcptest_engine.running.kinds.composition.plan import Row
-    from mcptest_engine.running.kinds.eval.plan import Scorer
+    from mcptest_engine.running.kinds.eval.plan import JudgedTests
     from mcptest_engine.running.settings import RunSettings, Selection
     from mcptest_engine.suite.load import LoadedSuite, TestEntry
     from mcptest_engine.suite.yaml import Pointer
@@ -190,6 +190,10 @@ class _CaseMaker:
 
     def _made(self, entry: TestEntry) -> Iterable[Case]:
         match entry.kind:
+            case TestKind.TOOL | TestKind.RESOURCE | TestKind.PROMPT:
+                return self._rows(entry) if "cases" in entry.data else (self.case(entry),)
+            case TestKind.COMPLIANCE:
+                return (self.case(entry),)
             case TestKind.COMPOSITION:
                 return self._composed(entry)
             case TestKind.AGENT:
@@ -197,7 +201,10 @@ class _CaseMaker:
             case TestKind.EVAL:
                 return self._graded(entry)
             case _:
-                return self._rows(entry) if "cases" in entry.data else (self.case(entry),)
+                assert_never(entry.kind)
+
+    def _tests(self, entry: TestEntry) -> Iterator[DeclaredTest]:
+        return declared_tests(entry.kind, entry.data, entry.data["name"], self._shared)
 
     def _rows(self, entry: TestEntry) -> Iterator[Case]:
         """A test of one request, once for each row of its data."""
@@ -226,41 +233,36 @@ class _CaseMaker:
             timeout_ms=self._default_ms,
             lines=entry.lines if entry.data_file is None else _lines_of_nodes(entry.lines),
         )
-        for number, (data, row) in enumerate(rows):
+        for number, (test, (data, row)) in enumerate(zip(self._tests(entry), rows, strict=True)):
             case = self._row(entry, data, row)
             if entry.data_file is not None:
                 case = case._replace(row=self._row_place(entry, number)[1])
             yield case
-            yield from self._metrics(entry, data, case)
+            yield from self._metrics(entry, test, data, case)
 
     def _conversations(self, entry: TestEntry) -> Iterator[Case]:
         """An agent test, once for each of its models and runs."""
-        from mcptest_engine.running.kinds.agent.plan import programs_of  # few suites have one
+        from mcptest_engine.running.kinds.agent.plan import AgentProgram  # few suites have one
 
-        inconclusive = self._suite.run_options.get("inconclusive", {})
-        for asking, program in programs_of(entry.data, entry.server, self._shared, self._suite.budget, inconclusive):
-            data = {**entry.data, "name": f"{entry.data['name']}{asking.suffix}"}
+        for test in self._tests(entry):
+            program = self._judged.body(entry, test)
+            assert isinstance(program, AgentProgram)
+            data = {**entry.data, "name": test.name}
             case = self.case(replace(entry, data=data), program)
             serial = case.serial or not self._serial_servers.isdisjoint(program.servers)
             case = case._replace(servers=program.servers, model=program.model, serial=serial)
             yield case
-            yield from self._metrics(entry, data, case)
+            yield from self._metrics(entry, test, data, case)
 
     def _graded(self, entry: TestEntry) -> Iterator[Case]:
         """An eval, once for each of its answers and graders. The answer goes by the id of the first row that grades it."""
-        from mcptest_engine.running.kinds.eval.plan import rows_of
+        from mcptest_engine.running.kinds.eval.plan import EvalRow
 
         keys: dict[str, str] = {}
-        rows = rows_of(
-            entry.data,
-            entry.server,
-            self._shared,
-            scorers=self._scorers,
-            judge=self._suite.judge,
-            budget=self._suite.budget,
-        )
-        for name, row in rows:
-            case = self.case(replace(entry, data={**entry.data, "name": name}), row)
+        for test in self._tests(entry):
+            row = self._judged.body(entry, test)
+            assert isinstance(row, EvalRow)
+            case = self.case(replace(entry, data={**entry.data, "name": test.name}), row)
             key = keys.setdefault(row.candidate.key, case.id)
             call, servers = row.candidate.call, row.servers
             changes = call is not None and "serial" not in entry.data and self._changes_state(call["tool"])
@@ -274,26 +276,22 @@ class _CaseMaker:
             )
 
     @cached_property
-    def _scorers(self) -> dict[str, Scorer]:
-        from mcptest_engine.running.kinds.eval.plan import scorers_of
+    def _judged(self) -> JudgedTests:
+        from mcptest_engine.running.kinds.eval.plan import JudgedTests
 
-        return scorers_of(self._suite)
+        return JudgedTests(self._suite)
 
-    def _metrics(self, entry: TestEntry, data: Mapping[str, Any], subject: Case) -> Iterator[Case]:
+    def _metrics(self, entry: TestEntry, test: DeclaredTest, data: Mapping[str, Any], subject: Case) -> Iterator[Case]:
         """What a model is to judge of a composition or of an agent test."""
-        graded = data.get("eval")
-        if not graded:
+        if not test.metrics:
             return
-        from mcptest_engine.running.kinds.agent.plan import AgentProgram
         from mcptest_engine.running.kinds.eval.plan import metric_row
 
-        run = subject.body.run if isinstance(subject.body, AgentProgram) else ""
-        for metric, written in graded.items():
-            name = name_of_metric(data["name"], metric)
-            judged = {**data, "name": name, "expect": {"assertions": ()}, "derivedMetrics": ()}
+        for declared in test.metrics:
+            judged = {**data, "name": declared.name, "expect": {"assertions": ()}, "derivedMetrics": ()}
             judged.pop("timeout_ms", None)  # it is about the calls of the test that is judged
-            row = metric_row(metric, written, self._suite.judge, run=run)
-            yield self.case(replace(entry, kind=TestKind.EVAL, data=judged), row)._replace(
+            row = metric_row(declared, data["eval"], self._suite.judge)
+            yield self.case(replace(entry, kind=declared.kind, data=judged), row)._replace(
                 subject=subject.id,
                 server=subject.server,
                 servers=(),

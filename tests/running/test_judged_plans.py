@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcptest_engine.core.enums import TestKind
+from mcptest_engine.running.declared_tests import Shared, all_declared_tests
 from mcptest_engine.running.documents import document_of
-from mcptest_engine.running.ids import Shared, names_of
 from mcptest_engine.running.kinds.agent.plan import AgentProgram
 from mcptest_engine.running.kinds.eval.plan import EvalRow, Judge, MetricRow
 from mcptest_engine.running.launch import needed_servers, open_pool
@@ -364,7 +364,9 @@ def test_names_foretell_the_plan(
     plan = planned(checked.suite, models=models)
     shared = Shared.of(checked.suite, models)
     told = [
-        pair for entry in checked.suite.tests for pair in names_of(entry.kind, entry.data, entry.data["name"], shared)
+        (test.kind, test.name)
+        for entry in checked.suite.tests
+        for test in all_declared_tests(entry.kind, entry.data, entry.data["name"], shared)
     ]
     assert [(case.kind, case.name) for case in plan.cases] == told
     ids = [case.id for case in plan.cases]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.running.ids import model_runs_of_agent
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from mcptest_engine.running.ids import ModelRun, Shared
+    from mcptest_engine.running.declared_tests import ModelRun
 
 
 DEFAULT_MAX_TURNS = 10
@@ -71,28 +69,27 @@ MIN_TRIALS = 5
 CONFIDENCE_PCT = 95.0
 
 
-def programs_of(
-    data: Mapping[str, Any], server: str, shared: Shared, budget: Mapping[str, Any], inconclusive: Mapping[str, Any]
-) -> Iterator[tuple[ModelRun, AgentProgram]]:
-    """The programs of an agent test, each with what tells it from the others.
+def agent_program(
+    data: Mapping[str, Any],
+    server: str,
+    model_run: ModelRun,
+    budget: Mapping[str, Any],
+    inconclusive: Mapping[str, Any],
+) -> AgentProgram:
+    """The program of one run of an agent test, or of all its trials.
 
     `server` is the one that it uses where it names none, `budget` the suite's, `inconclusive` that of `run_options`.
     """
-    for model_run in model_runs_of_agent(data, shared):
-        trials = None
-        if model_run.runs > 1:
-            trials = Trials(
-                model_run.runs,
-                inconclusive.get("min_trials", MIN_TRIALS),
-                float(inconclusive.get("confidence_pct", CONFIDENCE_PCT)),
-            )
-        gates = {name: data[name] for name in GATES if name in data}
-        yield (
-            model_run,
-            program_of(data, server, model_run, budget)._replace(
-                gates=gates, trials=trials, runs=max(data.get("runs", 1), 1)
-            ),
+    trials = None
+    if model_run.runs > 1:
+        trials = Trials(
+            model_run.runs,
+            inconclusive.get("min_trials", MIN_TRIALS),
+            float(inconclusive.get("confidence_pct", CONFIDENCE_PCT)),
         )
+    gates = {name: data[name] for name in GATES if name in data}
+    program = program_of(data, server, model_run, budget)
+    return program._replace(gates=gates, trials=trials, runs=max(data.get("runs", 1), 1))
 
 
 def program_of(data: Mapping[str, Any], server: str, model_run: ModelRun, budget: Mapping[str, Any]) -> AgentProgram:

@@ -13,7 +13,7 @@ from mcptest_engine.core.text import CHARACTERS_PER_TOKEN, counted
 from mcptest_engine.judging.rubrics import calls_needed, outline, read_rubric
 from mcptest_engine.judging.scorers.judge_prompts import SYSTEM
 from mcptest_engine.judging.scorers.juries import seats_of, why_no_verdict
-from mcptest_engine.running.ids import jurors_of
+from mcptest_engine.running.declared_tests import jurors_of
 from mcptest_engine.running.kinds.agent.plan import AgentProgram
 from mcptest_engine.running.kinds.eval.plan import DEFAULT_THRESHOLD, EvalRow, Judge, MetricRow
 

@@ -6,18 +6,19 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.enums import TestKind
 from mcptest_engine.judging.scorers.juries import seat_of, seats_of, why_no_verdict
 from mcptest_engine.judging.scorers.values import DEFAULT_TIMEOUT_MS as DEFAULT_SCORER_TIMEOUT_MS
 from mcptest_engine.judging.scorers.values import Scorer
-from mcptest_engine.running.ids import graders_of, jurors_of, model_runs_of_eval, name_of_grading, needs_model
-from mcptest_engine.running.kinds.agent.plan import AgentProgram, program_of
+from mcptest_engine.running.declared_tests import Shared, declared_tests, jurors_of, needs_model
+from mcptest_engine.running.kinds.agent.plan import AgentProgram, agent_program, program_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from mcptest_engine.judging.scorers.juries import Providers
-    from mcptest_engine.running.ids import ModelRun, Shared
-    from mcptest_engine.suite.load import LoadedSuite
+    from mcptest_engine.running.declared_tests import DeclaredTest, ModelRun
+    from mcptest_engine.suite.load import LoadedSuite, TestEntry
 
 
 __all__ = ["DEFAULT_SCORER_TIMEOUT_MS", "DEFAULT_THRESHOLD", "Candidate", "EvalRow", "Judge", "MetricRow", "Scorer"]
@@ -96,11 +97,6 @@ class MetricRow(NamedTuple):
 NO_JUDGE = Judge()
 
 
-def scorers_of(suite: LoadedSuite) -> dict[str, Scorer]:
-    """The scorers of a suite by their names."""
-    return {written["name"]: _scorer(written) for written in suite.scorers}
-
-
 def _scorer(written: Mapping[str, Any]) -> Scorer:
     if written["type"] != "exec":
         return Scorer(written["name"], written["type"])  # what else it says is another build's
@@ -128,40 +124,40 @@ def judge_of(written: Mapping[str, Any] | None, otherwise: Mapping[str, Any]) ->
     )
 
 
-def rows_of(
-    data: Mapping[str, Any],
-    server: str,
-    shared: Shared,
-    *,
-    scorers: Mapping[str, Scorer],
-    judge: Mapping[str, Any],
-    budget: Mapping[str, object],
-) -> Iterator[tuple[str, EvalRow]]:
-    """The rows of an eval with their full names; rows of one answer share its candidate. `judge` and `budget` are the suite's.
+class JudgedTests:
+    """Plans what models and graders do for the agent tests and evals of one suite."""
 
-    The key of a candidate is its full name: who plans makes it one that no other eval has.
-    """
-    graders = graders_of(data, shared.scorers)
-    rubric = data.get("rubric", "")
-    told = rubric.get("threshold") if isinstance(rubric, dict) else None
-    threshold = data.get("threshold", DEFAULT_THRESHOLD if told is None else told)
-    for model_run in model_runs_of_eval(data, shared):
-        name = f"{data['name']}{model_run.suffix}"
-        candidate = _candidate(data, name, server, model_run, budget)
-        for grader in graders or (None,):
-            yield (
-                name_of_grading(name, grader, graders),
-                EvalRow(
-                    eval=data["name"],
-                    candidate=candidate,
-                    rubric=rubric,
-                    threshold=threshold,
-                    scorer=None if grader is None else scorers[grader],
-                    judge=judge_of(data.get("judge"), judge),
-                    metadata=data.get("metadata", {}),
-                    run=str(model_run.run or ""),
-                ),
-            )
+    def __init__(self, suite: LoadedSuite) -> None:
+        self._suite = suite
+        self._inconclusive = suite.run_options.get("inconclusive") or {}
+        self._scorers = {written["name"]: _scorer(written) for written in suite.scorers}
+
+    def body(self, entry: TestEntry, test: DeclaredTest) -> AgentProgram | EvalRow:
+        """What is done for one test of an entry.
+
+        Rows with one answer have one key of their candidate. It is a name: who plans makes it one that no other eval has.
+        """
+        data, run = entry.data, test.model_run
+        if test.kind is TestKind.AGENT:
+            return agent_program(data, entry.server, run, self._suite.budget, self._inconclusive)
+        rubric = data.get("rubric", "")
+        told = rubric.get("threshold") if isinstance(rubric, dict) else None
+        return EvalRow(
+            eval=data["name"],
+            candidate=_candidate(data, f"{data['name']}{run.suffix}", entry.server, run, self._suite.budget),
+            rubric=rubric,
+            threshold=data.get("threshold", DEFAULT_THRESHOLD if told is None else told),
+            scorer=None if test.grader is None else self._scorers[test.grader],
+            judge=judge_of(data.get("judge"), self._suite.judge),
+            metadata=data.get("metadata", {}),
+            run=str(run.run or ""),
+        )
+
+    def bodies(self, entry: TestEntry, models: Iterable[str] = ()) -> list[AgentProgram | EvalRow]:
+        """What is done for all tests of an entry; `models` are asked in place of those that it names."""
+        shared = Shared.of(self._suite, models)
+        tests = declared_tests(entry.kind, entry.data, entry.data["name"], shared)
+        return [self.body(entry, test) for test in tests]
 
 
 def _candidate(
@@ -190,7 +186,10 @@ def why_deferred(body: AgentProgram | EvalRow, providers: Providers) -> str | No
     return reason
 
 
-def metric_row(metric: str, written: object, judge: Mapping[str, object], *, run: str = "") -> MetricRow:
-    """What a model judges of the `run`-th run of a case; `judge` is the suite's."""
-    told = written if isinstance(written, dict) else {}
-    return MetricRow(metric, written, told.get("threshold", DEFAULT_THRESHOLD), judge_of(told.get("judge"), judge), run)
+def metric_row(test: DeclaredTest, written: Mapping[str, object], judge: Mapping[str, object]) -> MetricRow:
+    """What a model judges of a test: `test` is the metric, `written` the `eval` of its entry, `judge` that of the suite."""
+    assert test.metric is not None
+    value = written[test.metric]
+    told = value if isinstance(value, dict) else {}
+    threshold, run = told.get("threshold", DEFAULT_THRESHOLD), str(test.model_run.run or "")
+    return MetricRow(test.metric, value, threshold, judge_of(told.get("judge"), judge), run)

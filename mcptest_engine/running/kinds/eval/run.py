@@ -23,7 +23,7 @@ from mcptest_engine.judging.providers.values import NO_PROVIDER, ModelError, Mod
 from mcptest_engine.judging.scorers.scorer_runs import payer_of
 from mcptest_engine.judging.scorers.values import ScorerError
 from mcptest_engine.judging.spending import Capped
-from mcptest_engine.running.ids import grading_of
+from mcptest_engine.running.declared_tests import grading_of
 from mcptest_engine.running.verdicts import Outcome, deferred_outcome, failed_outcome
 
 if TYPE_CHECKING:

@@ -1,18 +1,18 @@
-"""The ids of a suite's tests: `suite-path::kind::full name`, with `#2` and so on where two would be equal.
+"""Which tests a suite has, with their names and ids: for the plan of a run, `validate`, and lists of tests before any run.
 
-The plan of a run and whoever shows a suite that is not running number them alike.
+An id is `suite-path::kind::full name`, with ` #2` and so on where two would be equal.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from mcptest_engine.core.costs import repeat_of
 from mcptest_engine.core.enums import TestKind
 from mcptest_engine.suite.case_rows import name_of_case
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from mcptest_engine.suite.load import LoadedSuite
 
@@ -70,34 +70,78 @@ class ModelRun(NamedTuple):
     runs: int = 1
 
 
-NOTHING_SHARED = Shared()
+class DeclaredTest(NamedTuple):
+    """One of the tests that an entry of a suite declares, and in `metrics` what a model judges of it: tests as well.
+
+    `model_run` is there for agent tests and evals, `grader` for evals that scorers grade, `metric` for a metric.
+    """
+
+    kind: TestKind
+    name: str
+    model_run: ModelRun = ModelRun()
+    grader: str | None = None
+    metric: str | None = None
+    metrics: tuple[DeclaredTest, ...] = ()
 
 
-def names_of(
-    kind: TestKind, entry: Mapping[str, object], name: str, shared: Shared = NOTHING_SHARED
-) -> Iterator[tuple[TestKind, str]]:
-    """The tests that an entry of a suite comes to: the entry itself, or one of each case, model, run, grader and judged metric.
+def declared_tests(kind: TestKind, entry: Mapping[str, object], name: str, shared: Shared) -> Iterator[DeclaredTest]:
+    """The tests of an entry: one, or one of each case, model, run and grader.
 
     `name` is the entry's. The entry may be anything in a suite that is not sound.
     """
-    if kind is TestKind.EVAL:
-        graders = graders_of(entry, shared.scorers)
-        for model_run in model_runs_of_eval(entry, shared):
-            for grader in graders or (None,):
-                yield kind, name_of_grading(f"{name}{model_run.suffix}", grader, graders)
-        return
-    if kind is TestKind.AGENT:
-        suffixes = [model_run.suffix for model_run in model_runs_of_agent(entry, shared)]
-    else:
-        suffixes = _cases_of(entry) if kind is not TestKind.COMPLIANCE else [""]
-    graded = entry.get("eval") if kind in (TestKind.COMPOSITION, TestKind.AGENT) else None
-    for suffix in suffixes:
-        yield kind, f"{name}{suffix}"
-        for metric in graded if isinstance(graded, dict) else ():
-            yield TestKind.EVAL, name_of_metric(f"{name}{suffix}", str(metric))
+    match kind:
+        case TestKind.TOOL | TestKind.RESOURCE | TestKind.PROMPT:
+            return (DeclaredTest(kind, full_name) for full_name in _names_of_cases(entry, name))
+        case TestKind.COMPLIANCE:
+            return iter([DeclaredTest(kind, name)])
+        case TestKind.COMPOSITION:
+            return (_with_metrics(DeclaredTest(kind, full_name), entry) for full_name in _names_of_cases(entry, name))
+        case TestKind.AGENT:
+            runs = _model_runs_of_agent(entry, shared)
+            return (_with_metrics(DeclaredTest(kind, f"{name}{run.suffix}", run), entry) for run in runs)
+        case TestKind.EVAL:
+            return _gradings(entry, name, shared)
+        case _:
+            assert_never(kind)
 
 
-def model_runs_of_agent(entry: Mapping[str, object], shared: Shared = NOTHING_SHARED) -> list[ModelRun]:
+def all_declared_tests(
+    kind: TestKind, entry: Mapping[str, object], name: str, shared: Shared
+) -> Iterator[DeclaredTest]:
+    """The tests of an entry in the order of a run: each is followed by its metrics."""
+    for test in declared_tests(kind, entry, name, shared):
+        yield test
+        yield from test.metrics
+
+
+def _names_of_cases(entry: Mapping[str, object], name: str) -> Iterator[str]:
+    cases = entry.get("cases")
+    if not isinstance(cases, list):
+        return iter([name])
+    named = (row.get("name") for row in cases if isinstance(row, dict))
+    return (name_of_case(name, case) for case in named if isinstance(case, str))
+
+
+def _with_metrics(test: DeclaredTest, entry: Mapping[str, object]) -> DeclaredTest:
+    graded = entry.get("eval")
+    if not isinstance(graded, dict):
+        return test
+    metrics = (
+        DeclaredTest(TestKind.EVAL, f"{test.name}: {metric}", test.model_run, metric=str(metric)) for metric in graded
+    )
+    return test._replace(metrics=tuple(metrics))
+
+
+def _gradings(entry: Mapping[str, object], name: str, shared: Shared) -> Iterator[DeclaredTest]:
+    """The tests of an eval: each grader of each answer. Where several grade, the name says which."""
+    graders = graders_of(entry, shared.scorers)
+    for run in _model_runs_of_eval(entry, shared):
+        for grader in graders or (None,):
+            told = f" ({grader})" if len(graders) > 1 else ""
+            yield DeclaredTest(TestKind.EVAL, f"{name}{run.suffix}{told}", run, grader)
+
+
+def _model_runs_of_agent(entry: Mapping[str, object], shared: Shared) -> list[ModelRun]:
     """What an agent test comes to: each of its models, as often as `runs` says; 0 runs are one."""
     runs = _runs(entry)
     if shared.together and runs > 1:
@@ -105,7 +149,7 @@ def model_runs_of_agent(entry: Mapping[str, object], shared: Shared = NOTHING_SH
     return _each_run(_models(entry, shared), runs)
 
 
-def model_runs_of_eval(entry: Mapping[str, object], shared: Shared = NOTHING_SHARED) -> list[ModelRun]:
+def _model_runs_of_eval(entry: Mapping[str, object], shared: Shared) -> list[ModelRun]:
     """What an eval comes to: each of its models, where one answers, as often as `runs` says."""
     return _each_run(_models(entry, shared) if needs_model(entry) else [("", None)], _runs(entry))
 
@@ -148,24 +192,6 @@ def _each_run(models: Iterable[tuple[str, str | None]], runs: int) -> list[Model
 def _runs(entry: Mapping[str, object]) -> int:
     runs = entry.get("runs", 1)
     return max(1, min(runs, _MOST_RUNS)) if type(runs) is int else 1
-
-
-def _cases_of(entry: Mapping[str, object]) -> list[str]:
-    cases = entry.get("cases")
-    if not isinstance(cases, list):
-        return [""]
-    named = (row.get("name") for row in cases if isinstance(row, dict))
-    return [name_of_case("", name) for name in named if isinstance(name, str)]
-
-
-def name_of_metric(name: str, metric: str) -> str:
-    """The name of what a model judges of a test."""
-    return f"{name}: {metric}"
-
-
-def name_of_grading(name: str, grader: str | None, graders: Sequence[str]) -> str:
-    """The name of what one of the graders of an eval says; that of the eval where it has no more than one."""
-    return name if grader is None or len(graders) < 2 else f"{name} ({grader})"
 
 
 def grading_of(case_id: str, run: str = "") -> str:
