@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.authoring.review_matchers import find_loosening, restated
 from mcptest_engine.authoring.review_texts import value_at
 from mcptest_engine.core.clipping import show
+from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.errors import McptestError, RecordError
 from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.sanitise import one_line
@@ -43,7 +44,7 @@ COMPARED = 3
 _LARGEST_RECORD = 48 * 1024 * 1024
 _HEAD_BYTES = 16 * 1024
 _SUITE = '"suite":'
-_BLOCKS = {"tool": "tools", "resource": "resources", "prompt": "prompts"}
+_BLOCKS = {kind.value: kind.block for kind in TestKind if kind.is_request}
 _CLIPPED = re.compile(r"… \((?:\d+ characters|clipped[^)]*)\)\Z")
 _NUMBERED = re.compile(r"(.*) #(\d+)", re.DOTALL)
 _WHY = 400

@@ -6,6 +6,7 @@ Apart from `results`, because loading a suite needs the names and not the record
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Self
 
 
 class Verdict(StrEnum):
@@ -18,15 +19,29 @@ class Verdict(StrEnum):
 
 
 class TestKind(StrEnum):
-    """The block of the suite that a test stands in."""
+    """The kinds of tests, and what is decided by the kind alone.
 
-    TOOL = "tool"
-    RESOURCE = "resource"
-    PROMPT = "prompt"
-    COMPOSITION = "composition"
-    AGENT = "agent"
-    EVAL = "eval"
-    COMPLIANCE = "compliance"
+    `block` is the key of the suite that the tests stand under. `is_request`: a test is one request of a tool, a resource or a
+    prompt, and judged by its answer; `defaultTest` holds for it. `may_ask_models`: models answer or grade.
+    """
+
+    block: str
+    is_request: bool
+    may_ask_models: bool
+
+    TOOL = "tool", "tools", True, False
+    RESOURCE = "resource", "resources", True, False
+    PROMPT = "prompt", "prompts", True, False
+    COMPOSITION = "composition", "compositions", False, False
+    AGENT = "agent", "agents", False, True
+    EVAL = "eval", "evals", False, True
+    COMPLIANCE = "compliance", "compliance", False, False
+
+    def __new__(cls, value: str, block: str = "", is_request: bool = False, may_ask_models: bool = False) -> Self:
+        kind = str.__new__(cls, value)
+        kind._value_ = value
+        kind.block, kind.is_request, kind.may_ask_models = block, is_request, may_ask_models
+        return kind
 
 
 class NotRun(StrEnum):

@@ -10,6 +10,7 @@ import re
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.errors import SuiteError
 from mcptest_engine.running.server_sources import NOT_SOURCES
 from mcptest_engine.running.watch import Watcher
@@ -29,7 +30,7 @@ LOOK_MS = 2_000  # each look wakes a process that may idle all day
 _HEAD_BYTES = 256 * 1024
 _NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP})
 _SERVERS = ("servers", "scorers", "judge", "imports")
-_TESTS = ("tools", "resources", "prompts", "compliance", "compositions", "agents", "evals")
+_TESTS = tuple(kind.block for kind in TestKind)
 _START = r"^(?:\xef\xbb\xbf)?"
 _SCHEMA_LINE = rf"{_START}# yaml-language-server: \$schema=.*suite\.schema\.json"
 

@@ -15,7 +15,7 @@ from mcptest_engine.authoring.placing import shared_expect
 from mcptest_engine.authoring.review_memory import rejected_ids
 from mcptest_engine.authoring.review_sources import path_of, proposal_id
 from mcptest_engine.authoring.review_texts import SuiteText, Unreadable
-from mcptest_engine.core.enums import ExpectedOutcome, TestKind
+from mcptest_engine.core.enums import ExpectedOutcome
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.core.text import counted
 from mcptest_engine.mutation.expectations import MOST_SHAPES, expectations
@@ -45,13 +45,6 @@ INIT = "init"
 MOST_OFFERED = 6
 """Assertions that one proposal adds, beside those on values that change. What they leave is found by the next run."""
 _MOST_LEFT_OUT = 20
-_BLOCKS = {
-    TestKind.TOOL: "tools",
-    TestKind.RESOURCE: "resources",
-    TestKind.PROMPT: "prompts",
-    TestKind.COMPOSITION: "compositions",
-    TestKind.AGENT: "agents",
-}
 
 
 def save_scores(workspace: Workspace, suite: LoadedSuite, mutated: Mutated, options: Options) -> None:
@@ -115,9 +108,9 @@ class _Place(NamedTuple):
     def of(cls, test: MutatedTest, text: SuiteText) -> _Place | None:
         """None where nothing can be added where the test is written."""
         case = test.test.case
-        block = _BLOCKS.get(case.kind)
-        if block is None or case.row_name is not None:
+        if case.row_name is not None:
             return None
+        block = case.kind.block
         index = text.find(block, case.name, line=case.line)
         names = [one.get("name") for one in text.tests(block) if isinstance(one, dict)]
         if index is None or names.count(names[index]) > 1 or shared_expect(text.text, index, block=block) is not None:

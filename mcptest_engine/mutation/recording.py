@@ -247,7 +247,7 @@ def _without_models(suite: LoadedSuite) -> tuple[LoadedSuite, list[tuple[str, st
 
 
 def _is_judged_by_model(entry: TestEntry) -> bool:
-    if entry.kind in (TestKind.AGENT, TestKind.EVAL):
+    if entry.kind.may_ask_models:
         return True
     own = [entry.data, *entry.data.get("verify", ()), *entry.data.get("cases", ())]
     return any("llm-judge" in json.dumps(one.get("expect", ""), default=str) for one in own)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from mcptest_engine.core.run_record import RunRecord
 
 NO_MODEL = "(no model)"
-KINDS = (TestKind.AGENT, TestKind.EVAL)
-"""The tests that a model has a part in."""
 _NUMBER = re.compile(r" #\d+\Z")
 
 
@@ -95,7 +93,7 @@ class Grid(NamedTuple):
 
 def grid_of(record: RunRecord) -> Grid:
     """The agent tests and evals of a run as a grid; without rows where it has none."""
-    judged = [test for test in record.tests if test.kind in KINDS]
+    judged = [test for test in record.tests if test.kind.may_ask_models]
     named = _named_models(judged)
     tested = {_unnumbered(test.name): test.model for test in judged if test.kind is TestKind.AGENT}
     found: dict[tuple[str, int, str], dict[str, list[TestResult]]] = {}

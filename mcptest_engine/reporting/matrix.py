@@ -16,7 +16,7 @@ from mcptest_engine.reporting import facts, hook_facts
 from mcptest_engine.reporting.compositions import model_rows
 from mcptest_engine.reporting.facts import cost_text
 from mcptest_engine.reporting.failure_text import failure_text
-from mcptest_engine.reporting.grid import KINDS, Cell, Grid, grid_of
+from mcptest_engine.reporting.grid import Cell, Grid, grid_of
 from mcptest_engine.reporting.layout import WORDS
 from mcptest_engine.reporting.repro import repro_line
 
@@ -108,7 +108,7 @@ def _remarks(record: RunRecord) -> Iterator[str]:
 
 def _others(record: RunRecord, options: RenderOptions) -> Iterator[str]:
     """What failed and has no place in the grid, since whoever has this page alone has to know."""
-    failed = [test for test in facts.tests_with(record, Verdict.FAIL) if test.kind not in KINDS]
+    failed = [test for test in facts.tests_with(record, Verdict.FAIL) if not test.kind.may_ask_models]
     if hook_facts.setup_failure(record) is not None:  # the hook's own words say it for all of them
         failed = [test for test in failed if not hook_facts.is_blocked_by_hook(test)]
     if not failed:

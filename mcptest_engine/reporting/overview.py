@@ -28,7 +28,6 @@ MODES = {
 }
 """Of each mode where its answers come from, and what is said when all do."""
 _LEVELS = tuple(Strength)
-_ONE_CALL = (TestKind.TOOL, TestKind.RESOURCE, TestKind.PROMPT)
 _NAME_LIMIT = 100
 _COMMIT_LENGTH = 10
 
@@ -97,7 +96,7 @@ def tools_of_servers(record: RunRecord) -> Tools | None:
 
 def passed_on_errors(record: RunRecord) -> tuple[TestResult, ...]:
     """The tests that passed although the server answered with an error, and that do not demand one."""
-    found = (test for test in facts.tests_with(record, Verdict.PASS) if test.kind in _ONE_CALL)
+    found = (test for test in facts.tests_with(record, Verdict.PASS) if test.kind.is_request)
     return tuple(test for test in found if facts.is_error(test) and not _expects_error(test))
 
 

@@ -23,7 +23,7 @@ from mcptest_engine.running.strength import required_outcome
 from mcptest_engine.suite import schema_walk as walk
 from mcptest_engine.suite.checks import METHODS_AS_TOOLS
 from mcptest_engine.suite.completion_sources import is_tool_of_measure
-from mcptest_engine.suite.items import WITHOUT_DEFAULTS, with_defaults
+from mcptest_engine.suite.items import with_defaults
 from mcptest_engine.suite.places import TooManyProblems
 from mcptest_engine.suite.yaml_text import Unwritable, in_flow
 
@@ -110,7 +110,7 @@ class _Search:
                         raise
                     except Exception:  # noqa: BLE001, S112  # a server may list anything, and a run says what of it is wrong
                         continue
-                if test.kind in (TestKind.AGENT, TestKind.EVAL):
+                if test.kind.may_ask_models:
                     self._look_at_tools(test, test.entry)
 
     def _calls_of(self, test: PlacedTest, entry: dict[str, Any]) -> Iterator[_Call]:
@@ -121,7 +121,7 @@ class _Search:
                     yield _Call(node, (*test.path, *path), self._server_of(node, own))
         elif test.kind is TestKind.EVAL and isinstance(entry.get("call"), dict):
             yield _Call(entry["call"], (*test.path, "call"), self._server_of(entry["call"], own))
-        elif test.kind in (TestKind.TOOL, TestKind.PROMPT, TestKind.RESOURCE):
+        elif test.kind.is_request:
             if "server" not in entry:
                 own = self._server_of(self._defaults, own)
             yield _Call(entry, test.path, own, self._is_to_succeed(test, entry))
@@ -136,7 +136,7 @@ class _Search:
         """Whether a call is to be answered without an error; of any other call a run may say nothing."""
         default = self._merged.run_options.get("outcome", ExpectedOutcome.SUCCESS)
         try:
-            whole = with_defaults(data, {} if test.kind in WITHOUT_DEFAULTS else self._defaults)
+            whole = with_defaults(data, self._defaults if test.kind.is_request else {})
             steps = [with_defaults(step, {}) for _, step in _steps(data, "verify")]
             return required_outcome(whole, default, steps) is ExpectedOutcome.SUCCESS
         except (ValueError, LookupError, TypeError, AttributeError):

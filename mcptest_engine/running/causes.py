@@ -309,8 +309,7 @@ class Causes:
 
     def _why_not(self, case: Case) -> str | None:
         """Why a test must not be run again; None where it may."""
-        needs_model = case.kind in (TestKind.AGENT, TestKind.EVAL)
-        if needs_model or any(uses_matcher(expect, "llm-judge") for expect in case.expectations()):
+        if case.kind.may_ask_models or any(uses_matcher(expect, "llm-judge") for expect in case.expectations()):
             return "it asks a model"
         composition = _composition_of(case)
         if composition is not None and composition.program.spending.has_caps:

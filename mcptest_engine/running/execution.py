@@ -180,8 +180,7 @@ def _open_extensions(
         from mcptest_engine.running.caching import caching_for
 
         cache = caching_for(suite, plan, settings, pool, workspace)
-    kinds = {case.kind for case in plan.cases}  # an LLM judge's grading of another test is an eval too
-    if "llm-judge" in matchers or not kinds.isdisjoint({TestKind.AGENT, TestKind.EVAL}):
+    if "llm-judge" in matchers or any(case.kind.may_ask_models for case in plan.cases):
         from mcptest_engine.running.judged import Judged
 
         judged = Judged(suite, settings, workspace, redactor)

@@ -16,7 +16,6 @@ from mcptest_engine.core.enums import TestKind
 from mcptest_engine.running.fresh import fresh_groups, fresh_of
 from mcptest_engine.running.pool import Pool
 from mcptest_engine.suite.compliance import revision_of
-from mcptest_engine.suite.items import WITHOUT_DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -251,7 +250,7 @@ def needed_servers(suite: LoadedSuite, settings: RunSettings, pool: Pool) -> tup
 
 def _may_run(suite: LoadedSuite, entry: TestEntry, settings: RunSettings) -> bool:
     """False for a test that will be deferred, so that no server is started for it. Asks nobody."""
-    if entry.kind not in (TestKind.AGENT, TestKind.EVAL) or settings.replay is not None:
+    if not entry.kind.may_ask_models or settings.replay is not None:
         return True
     from mcptest_engine.judging.providers.setup import Setup  # few suites need a model
     from mcptest_engine.running.kinds.eval.plan import JudgedTests, why_deferred
@@ -272,8 +271,8 @@ def shared_sessions(suite: LoadedSuite, entry: TestEntry, pool: Pool, groups: fr
 
 def _sessions_of(suite: LoadedSuite, entry: TestEntry, pool: Pool) -> list[str]:
     data = entry.data
-    if entry.kind in WITHOUT_DEFAULTS:
-        if entry.kind in (TestKind.AGENT, TestKind.EVAL):
+    if not entry.kind.is_request:
+        if entry.kind.may_ask_models:
             from mcptest_engine.running.kinds.eval.plan import JudgedTests
 
             return [name for body in JudgedTests(suite).bodies(entry) for name in body.servers]

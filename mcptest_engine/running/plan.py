@@ -23,7 +23,6 @@ from mcptest_engine.suite.case_rows import requests_of
 from mcptest_engine.suite.checks import METHODS_AS_TOOLS
 from mcptest_engine.suite.compliance import revision_of
 from mcptest_engine.suite.items import ASSERT_SET, assertions_of, uses_matcher
-from mcptest_engine.suite.items import WITHOUT_DEFAULTS as _OTHER_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -479,7 +478,7 @@ def _request(kind: TestKind, data: Mapping[str, Any], roots: frozenset[object]) 
 
 
 def _bare_request(kind: TestKind, data: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
-    if kind in _OTHER_KINDS:
+    if not kind.is_request:
         return _method_of(data), None
     if kind is TestKind.TOOL:
         tool = data["tool"]

@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core.enums import ExpectedOutcome, TestKind
+from mcptest_engine.core.enums import ExpectedOutcome
 from mcptest_engine.core.events import (
     CaseAnswered,
     CaseExplained,
@@ -293,7 +293,7 @@ class Run:
             return None
         from mcptest_engine.running.causes import DEPENDS_ON_NOBODY, Held
 
-        if failure.kind in DEPENDS_ON_NOBODY or case.kind in (TestKind.AGENT, TestKind.EVAL):
+        if failure.kind in DEPENDS_ON_NOBODY or case.kind.may_ask_models:
             return None
         return Held(index, case, decision, began, beside)
 

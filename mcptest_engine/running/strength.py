@@ -58,7 +58,7 @@ def required_outcome(data: Mapping[str, Any], default: str, steps: Sequence[Mapp
 def strength_in_suite(entry: TestEntry, suite: LoadedSuite) -> Strength:
     """The strength of a test as a run of its suite would have it."""
     outcome = ExpectedOutcome.ANY
-    if entry.kind in (TestKind.TOOL, TestKind.RESOURCE, TestKind.PROMPT):
+    if entry.kind.is_request:
         default = suite.run_options.get("outcome", ExpectedOutcome.SUCCESS)
         outcome = required_outcome(entry.data, default, entry.data.get("verify") or ())
     validated = is_validated(suite.servers.get(entry.server, {}), suite.run_options)

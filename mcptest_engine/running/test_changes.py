@@ -30,7 +30,6 @@ _NEEDS_MORE = ("snapshot", "llm-judge", "jq")
 """Matchers that look at more than the value, or run a program: what they accept is not tried out."""
 _UNUSABLE = (Undecided, ValueError, TypeError, LookupError, re.error)
 """What a stored matcher may raise: a pattern in which a secret is masked is none."""
-_ONE_REQUEST = frozenset({TestKind.TOOL, TestKind.RESOURCE, TestKind.PROMPT})
 _NOTHING = Absent((), "x", 0, None)
 _OF_EVERY_TYPE: tuple[Any, ...] = ("", "x", 0, 1, -1, 0.5, True, False, None, [], ["x"], {}, {"x": 1}, _NOTHING)
 _LEVELS = tuple(Strength)
@@ -79,7 +78,7 @@ def compare_tests(before: TestResult, after: TestResult) -> tuple[TestChange, ..
 
 def earlier_version_passes(before: TestResult, after: TestResult) -> bool | None:
     """Whether the test as it was for `before` passes on the answer that came for `after`; None where that cannot be told."""
-    if before.kind not in _ONE_REQUEST or before.request != after.request or _is_unknown(before):
+    if not before.kind.is_request or before.request != after.request or _is_unknown(before):
         return None
     output = after.output
     if output is None or "$file" in output or ("result" not in output and output.get("error") is None):
@@ -131,7 +130,7 @@ def _call_changes(before: TestResult, after: TestResult) -> Iterator[TestChange]
         names = [f"{result.server}/{result.tool or result.kind.value}" for result in (before, after)]
         yield TestChange(kind=ChangeKind.CALL_CHANGED, before=_value_text(names[0]), after=_value_text(names[1]))
         return
-    if before.request is None or after.request is None or before.kind not in _ONE_REQUEST:
+    if before.request is None or after.request is None or not before.kind.is_request:
         return
     one, other = (_arguments(result.request or {}) for result in (before, after))
     if not equal(one, other):
@@ -153,7 +152,7 @@ def _outcome_of(result: TestResult) -> ExpectedOutcome | None:
     row = next((row for row in result.assertions if row.implicit == "outcome"), None)
     if row is not None:
         return ExpectedOutcome(row.matcher["exact"])
-    if result.kind not in _ONE_REQUEST:
+    if not result.kind.is_request:
         return None
     if result.assertions or result.verdict is Verdict.PASS:
         return ExpectedOutcome.ANY

@@ -17,7 +17,7 @@ from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.text import NAMES_SHOWN, listed, quoted
 from mcptest_engine.suite.assertion_checks import AssertionChecks
 from mcptest_engine.suite.compliance import HANDSHAKE_REVISIONS, STATELESS_REVISION
-from mcptest_engine.suite.items import ASSERT_SET, WITHOUT_DEFAULTS, assertions_in
+from mcptest_engine.suite.items import ASSERT_SET, assertions_in
 from mcptest_engine.suite.places import FOCUSED, check_name
 from mcptest_engine.suite.secrets import holds_secret
 from mcptest_engine.suite.server_checks import Surroundings, check_server, manifest_tools
@@ -253,7 +253,7 @@ class _TestChecks:
         name = entry.get("name")
         if (type(name) is str and not name.isprintable()) or self._surroundings.secrets:
             self._check_name_and_tags(entry, file, path, "test")
-        shares = test.kind not in WITHOUT_DEFAULTS
+        shares = test.kind.is_request
         left_out = "server" in self._defaults if shares else "servers" in entry or test.kind is TestKind.EVAL
         if test.kind is not TestKind.COMPOSITION:  # each of its nodes has one
             self._check_server(entry, file, path, may_be_left_out=left_out)

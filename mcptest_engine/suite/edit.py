@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.errors import SuiteError
 from mcptest_engine.suite.edit_steps import (
     ASSERTIONS,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     _Spliced = Callable[[Splicer, Any, Pointer, _Read], Iterator[str]]
 
 BOM = "\ufeff"
-BLOCKS = ("tools", "resources", "prompts", "compliance", "compositions", "agents", "evals")
+BLOCKS = tuple(kind.block for kind in TestKind)
 CHECKS = ("compliance", "checks")
 MOST_TRIES = 60
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.targets import parse_target
 
 if TYPE_CHECKING:
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 ASSERT_SET = "assert-set"
 METRICS = "derivedMetrics"
 DEFAULT_OUTCOME = "default_outcome"
-WITHOUT_DEFAULTS = frozenset({TestKind.COMPLIANCE, TestKind.COMPOSITION, TestKind.AGENT, TestKind.EVAL})
-"""The kinds of tests that `defaultTest` is not put into: what it expects of a call's answer says nothing of theirs."""
 _NESTING = frozenset({"not", "all-of", "any-of", "each", "some", "length"})
 
 

@@ -24,7 +24,7 @@ from mcptest_engine.core.errors import Problem, Severity, Span, Suggestion, Suit
 from mcptest_engine.core.text import counted, pointer, quoted
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.checks import check_merged
-from mcptest_engine.suite.items import WITHOUT_DEFAULTS, with_defaults
+from mcptest_engine.suite.items import with_defaults
 from mcptest_engine.suite.merge import Merged, PlacedTest, merge, merge_variables, whole_document
 from mcptest_engine.suite.places import MOST_PROBLEMS, Places, SourceLines, TooManyProblems
 from mcptest_engine.suite.problems import structural_problems
@@ -486,11 +486,11 @@ def _is_templated(problem: Problem, sources: Iterable[Source]) -> bool:
 def _entry(
     test: PlacedTest, defaults: Mapping[str, object], path: Path, places: Places, only_server: str, lines: SourceLines
 ) -> TestEntry:
-    entry = with_defaults(test.entry, {} if test.kind in WITHOUT_DEFAULTS else defaults)
+    entry = with_defaults(test.entry, defaults if test.kind.is_request else {})
     if "verify" in entry:
         entry = {**entry, "verify": [with_defaults(step, {}) for step in entry["verify"]]}
     if "cases" in entry:
-        shared = {"expect": defaults["expect"]} if "expect" in defaults and test.kind not in WITHOUT_DEFAULTS else {}
+        shared = {"expect": defaults["expect"]} if "expect" in defaults and test.kind.is_request else {}
         rows = [
             {**row, "expect": with_defaults({"expect": row["expect"]}, shared)["expect"]} if "expect" in row else row
             for row in entry["cases"]

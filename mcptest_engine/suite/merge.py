@@ -21,15 +21,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.suite.yaml import Pointer
 
-BLOCKS: Mapping[str, TestKind] = {
-    "tools": TestKind.TOOL,
-    "resources": TestKind.RESOURCE,
-    "prompts": TestKind.PROMPT,
-    "compliance": TestKind.COMPLIANCE,
-    "compositions": TestKind.COMPOSITION,
-    "agents": TestKind.AGENT,
-    "evals": TestKind.EVAL,
-}
+KIND_OF_BLOCK: Mapping[str, TestKind] = {kind.block: kind for kind in TestKind}
 PIN = "spec_version"
 _OPTIONS = frozenset({"run_options", "performance", "budget", "prices", "effects"})
 
@@ -137,7 +129,7 @@ def merge(documents: Iterable[tuple[int, object]]) -> Merged:
             merged.coverage = {**(merged.coverage or {}), **_placed(document, "coverage", file)}
         merged.knows_servers = merged.knows_servers and isinstance(document.get("servers", {}), dict)
         for block, entries in document.items():
-            kind = BLOCKS.get(block)
+            kind = KIND_OF_BLOCK.get(block)
             if kind is None:
                 continue
             if kind is TestKind.COMPLIANCE and isinstance(entries, dict):
