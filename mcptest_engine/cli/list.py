@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,6 @@ from mcptest_engine.core.enums import TestKind, is_weak
 from mcptest_engine.core.errors import ExitCode, UsageError
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.text import counted
-from mcptest_engine.running.cases import Check, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
     from mcptest_engine.cli.selection import SelectionFlags
     from mcptest_engine.running.cases import Case, Plan
-    from mcptest_engine.running.kinds.agent.plan import AgentProgram
     from mcptest_engine.running.kinds.composition.plan import Program
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
@@ -162,40 +160,12 @@ def _document(suite: LoadedSuite, plan: Plan, workspace: Workspace) -> dict[str,
             "line": case.line,
             **({} if case.row_name is None else {"case": case.row_name}),
             **({} if (program := _program_of(case)) is None else {"nodes": redact(_nodes(program))}),
-            **redact(_grading_members(case)),
+            **redact(case.body.listed(case)),
+            **({} if case.subject is None else {"subject": redact(case.subject)}),
         }
         for case in plan.cases
     ]
     return {"suite": suite.name, "declared": plan.declared, "tests": tests}
-
-
-def _grading_members(case: Case) -> dict[str, Any]:
-    """Which model answers, who grades, and what is judged of which test, where the case says so."""
-    if isinstance(case.body, (Request, Check)):
-        return {}
-    from mcptest_engine.running.kinds.agent.plan import AgentProgram
-    from mcptest_engine.running.kinds.composition.plan import Row
-    from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
-
-    match case.body:
-        case Row():
-            return {}
-        case AgentProgram() as program:
-            return _model_of(program)
-        case EvalRow(candidate=candidate):
-            told = {} if candidate.agent is None else _model_of(candidate.agent)
-            return {**told, "scorer": case.scorer}
-        case MetricRow(metric=metric):
-            return {"scorer": "judge", "metric": metric, "subject": case.subject}
-        case _:
-            assert_never(case.body)
-
-
-def _model_of(program: AgentProgram) -> dict[str, Any]:
-    return {
-        **({} if program.model is None else {"model": program.model}),
-        **({} if program.trials is None else {"trials": program.trials.runs}),
-    }
 
 
 def _print_table(suite: LoadedSuite, plan: Plan) -> None:
@@ -212,9 +182,8 @@ def _print_table(suite: LoadedSuite, plan: Plan) -> None:
         width = min(48, max(len(one_line(case.name)) for case in cases))
         drawn: set[int] = set()
         for case in cases:
-            write(
-                f"  {one_line(case.name):<{width}}  {one_line(redact(_call_text(case)))}{one_line(redact(_notes(case)))}\n"
-            )
+            call = one_line(redact(case.body.call_text(case)))
+            write(f"  {one_line(case.name):<{width}}  {call}{one_line(redact(_notes(case)))}\n")
             program = _program_of(case)
             told = case.subject is not None or (program is not None and id(program) in drawn)
             if case.description and not told:
@@ -224,30 +193,6 @@ def _print_table(suite: LoadedSuite, plan: Plan) -> None:
                 write("".join(f"    {one_line(redact(line))}\n" for line in _node_lines(program)))
     for warning in plan.warnings:
         write(f"\n{warning}\n")
-
-
-def _call_text(case: Case) -> str:
-    """What is done, in words."""
-    if isinstance(case.body, (Request, Check)):
-        params = case.params or {}
-        about = params.get("name") or params.get("uri")
-        return case.method if about is None else f"{case.method} {about}"
-    from mcptest_engine.running.kinds.agent.plan import AgentProgram
-    from mcptest_engine.running.kinds.composition.plan import Row
-    from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
-
-    match case.body:
-        case Row(program=program):
-            return counted(len(program.nodes), "node")
-        case AgentProgram(model=model, max_turns=turns, trials=trials):
-            told = f"{model or 'a model'}, up to {counted(turns, 'turn')}"
-            return told if trials is None else f"{told}, {counted(trials.runs, 'trial')}"
-        case EvalRow(scorer=scorer):
-            return f"graded by {'a judge' if scorer is None else scorer.name}"
-        case MetricRow():
-            return "graded by a judge"
-        case _:
-            assert_never(case.body)
 
 
 def _program_of(case: Case) -> Program | None:

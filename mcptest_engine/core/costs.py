@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.results import AssertionResult, TestResult, VerifyResult
 
-_REPEAT = " #run"
+REPEAT_MARK = " #run"
 _MOST = 1e15
 """More dollars or tokens than anybody has; what is larger has digits that sums and reports could not hold."""
 
@@ -209,19 +209,19 @@ def composition_name(test: TestResult) -> str:
 
 def base_id(test_id: str) -> str:
     """The id without the number that a repeat gave it."""
-    base, mark, number = test_id.rpartition(_REPEAT)
+    base, mark, number = test_id.rpartition(REPEAT_MARK)
     return base if mark and number.isdigit() else test_id
 
 
 def repeat_of(test_id: str) -> str:
     """The mark of a repeat after the first, such as "#2"; "" for the first one, which is what a run without repeats is."""
-    number = test_id.removeprefix(base_id(test_id)).removeprefix(_REPEAT)
+    number = test_id.removeprefix(base_id(test_id)).removeprefix(REPEAT_MARK)
     return "" if number in ("", "1") else f"#{number}"
 
 
 def composition_base(name: str, test_id: str, case: str | None) -> str:
     """The name of a composition, from the name and id of a test of it."""
-    if _REPEAT in test_id:
+    if REPEAT_MARK in test_id:
         base, _, number = name.rpartition(" #")
         name = base if number.isdigit() else name
     return name if case is None else name.removesuffix(f" [{case}]")

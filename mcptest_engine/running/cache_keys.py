@@ -8,27 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any
 
 from mcptest_engine import __version__
 from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.running.cache_files import CacheFiles, directory_of
-from mcptest_engine.running.cases import Check, Request
-from mcptest_engine.safety.tool_classes import ToolClass, classify_name
+from mcptest_engine.running.cases import Check
 from mcptest_engine.suite.items import assertions_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mcptest_engine.running.cases import Case
-    from mcptest_engine.running.kinds.agent.plan import AgentProgram
     from mcptest_engine.servers.spec import ServerSpec
 
 EXTERNAL = "external"
 _FORMAT = 2
-_CHANGE_THE_SESSION = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
-_CHANGING = frozenset({ToolClass.MUTATING, ToolClass.DESTRUCTIVE})
 
 
 def is_cacheable(case: Case, *, over_http: bool, pinned: bool) -> bool:
@@ -44,7 +40,7 @@ def is_cacheable(case: Case, *, over_http: bool, pinned: bool) -> bool:
         return False
     if request.fault is not None or request.verify or request.client is not None or case.watches:
         return False  # more than one answer decides, or what comes beside it
-    return case.cache == "always" or not (_changes_something(case) or _is_about_time(case))
+    return case.cache == "always" or not (case.body.may_change_state(case) or _is_about_time(case))
 
 
 def forbids_storing(result: object) -> bool:
@@ -63,7 +59,7 @@ def histories(cases: Sequence[Case]) -> Iterator[str]:
         yield total.hexdigest()
         if case.begins and may_leave_traces(case):
             steps = [(step.server, step.method, step.params) for step in case.request.verify]
-            total.update(_canonical([case.server, *_request_key(case), steps]))
+            total.update(_canonical([case.server, *case.body.request_key(case), steps]))
 
 
 def may_leave_traces(case: Case) -> bool:
@@ -71,60 +67,7 @@ def may_leave_traces(case: Case) -> bool:
     request = case.request
     if case.cache == "never" or request.effects or request.fault is not None or request.verify:
         return True
-    return _changes_something(case)
-
-
-def _request_key(case: Case) -> tuple[object, ...]:
-    """What a case asks for by itself, or by the model that it asks, as far as that is known before it runs."""
-    if isinstance(case.body, (Request, Check)):
-        return case.method, case.params
-    from mcptest_engine.running.kinds.agent.plan import AgentProgram
-    from mcptest_engine.running.kinds.composition.plan import Row
-    from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
-
-    match case.body:
-        case Row() as row:
-            nodes = [[node.server, node.tool, node.args] for node in row.program.nodes if not node.mock]
-            return row.case, row.variables, nodes
-        case AgentProgram() as program:
-            return _model_request_key(program)
-        case EvalRow(candidate=candidate):
-            return ("call", candidate.call) if candidate.agent is None else _model_request_key(candidate.agent)
-        case MetricRow():
-            return case.method, case.params
-        case _:
-            assert_never(case.body)
-
-
-def _model_request_key(program: AgentProgram) -> tuple[object, ...]:
-    return (
-        *("model", program.model, program.system_prompt, program.prompt, program.servers, program.variant),
-        *([program.tools] if program.tools else []),
-    )
-
-
-def _changes_something(case: Case) -> bool:
-    """By its name, as for the order of tests. What a model calls is not known beforehand, so that it may be anything."""
-    if isinstance(case.body, (Request, Check)):
-        if case.method in _CHANGE_THE_SESSION:
-            return True
-        return case.method == "tools/call" and case.tool is not None and classify_name(case.tool) in _CHANGING
-    from mcptest_engine.running.kinds.agent.plan import AgentProgram
-    from mcptest_engine.running.kinds.composition.plan import Row
-    from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
-
-    match case.body:
-        case Row(program=program):
-            return any(not node.mock and classify_name(node.tool) in _CHANGING for node in program.nodes)
-        case AgentProgram():
-            return True
-        case EvalRow(candidate=candidate):
-            call = candidate.call
-            return candidate.agent is not None or (call is not None and classify_name(call["tool"]) in _CHANGING)
-        case MetricRow():
-            return False
-        case _:
-            assert_never(case.body)
+    return case.body.may_change_state(case)
 
 
 def _checked_by(case: Case) -> tuple[str | None, str | None]:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.enums import ExpectedOutcome, Strength
+from mcptest_engine.safety.tool_classes import classify_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.enums import TestKind
     from mcptest_engine.judging.assertions import LineOf
     from mcptest_engine.judging.opinions import Opinions
+    from mcptest_engine.judging.scorers.juries import Providers
     from mcptest_engine.judging.validity import Validity
     from mcptest_engine.running.kinds.agent.plan import AgentProgram
     from mcptest_engine.running.kinds.composition.plan import Row
@@ -26,7 +28,34 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.calls import Fault
 
     Body: TypeAlias = "Request | Check | Row | AgentProgram | EvalRow | MetricRow"
-    """What a test is by its kind; each is matched everywhere, so that a new one shows the type checker its places."""
+    """What a test is by its kind. Each is a `KindOfTest`; how it is run is in `calling.py`."""
+
+    class KindOfTest(Protocol):
+        """What a body says of its test, so that only the module of a kind knows it."""
+
+        def call_text(self, case: Case) -> str:
+            """What is done, in words."""
+            ...
+
+        def listed(self, case: Case) -> dict[str, Any]:
+            """What `mcptest list` adds in JSON: the model that answers, who grades, and what is judged."""
+            ...
+
+        def request_key(self, case: Case) -> tuple[object, ...]:
+            """What is asked for, by the test itself or by the model that it asks, as far as it is known before the run."""
+            ...
+
+        def may_change_state(self, case: Case) -> bool:
+            """Whether what a later test is answered may depend on this one, to judge by the names of tools."""
+            ...
+
+        def repeated(self, number: int) -> Body:
+            """The body for the `number`-th repeat of the run, from 1."""
+            ...
+
+        def why_deferred(self, providers: Providers) -> str | None:
+            """Why a model that answers or grades cannot be asked; None where each can, or none is. Asks nobody."""
+            ...
 
     class JudgedRequest(Protocol):
         """What a case and a step of its `verify` have in common: one request, and what is expected of its answer.
@@ -127,6 +156,7 @@ class VerifyStep(NamedTuple):
 
 
 DEFAULT_MODEL_TIMEOUT_MS = 120_000
+_CHANGE_THE_SESSION = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
 
 
 class Request(NamedTuple):
@@ -141,6 +171,26 @@ class Request(NamedTuple):
     verify: tuple[VerifyStep, ...] = ()
     effects: tuple[str, ...] = ()
 
+    def call_text(self, case: Case) -> str:
+        return _request_text(case)
+
+    def listed(self, _case: Case) -> dict[str, Any]:
+        return {}
+
+    def request_key(self, case: Case) -> tuple[object, ...]:
+        return case.method, case.params
+
+    def may_change_state(self, case: Case) -> bool:
+        if case.method in _CHANGE_THE_SESSION:
+            return True
+        return case.method == "tools/call" and case.tool is not None and not classify_name(case.tool).only_reads
+
+    def repeated(self, _number: int) -> Request:
+        return self
+
+    def why_deferred(self, _providers: Providers) -> None:
+        return None
+
 
 ORDINARY = Request()
 
@@ -150,6 +200,30 @@ class Check(NamedTuple):
 
     name: str
     pin: str | None
+
+    def call_text(self, case: Case) -> str:
+        return _request_text(case)
+
+    def listed(self, _case: Case) -> dict[str, Any]:
+        return {}
+
+    def request_key(self, case: Case) -> tuple[object, ...]:
+        return case.method, case.params
+
+    def may_change_state(self, case: Case) -> bool:
+        return case.method in _CHANGE_THE_SESSION
+
+    def repeated(self, _number: int) -> Check:
+        return self
+
+    def why_deferred(self, _providers: Providers) -> None:
+        return None
+
+
+def _request_text(case: Case) -> str:
+    params = case.params or {}
+    about = params.get("name") or params.get("uri")
+    return case.method if about is None else f"{case.method} {about}"
 
 
 NO_SERVERS: Mapping[str, str] = MappingProxyType({})

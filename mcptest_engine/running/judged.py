@@ -7,11 +7,11 @@ answers has none.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from mcptest_engine.judging.scorers.scorer_runs import Scorers
 from mcptest_engine.judging.spending import MAX_COST, CostBudget
-from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS, Check, Request
+from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS
 from mcptest_engine.running.extensions import Extension, with_warnings
 from mcptest_engine.suite.secrets import inherited_secrets
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.judging.providers.model_calls import ModelCalls
     from mcptest_engine.judging.providers.saved_answers import AnswerCache, Recording, Replay
-    from mcptest_engine.running.cases import Case, Plan
+    from mcptest_engine.running.cases import Plan
     from mcptest_engine.running.judged_rows import RowJudges
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
@@ -126,7 +126,7 @@ class Judged(Extension):
         """
         reasons: dict[str, str] = {}
         for case in plan.cases:
-            reason = self._why_deferred(case)
+            reason = case.body.why_deferred(self.models) if case.kind.may_ask_models else None
             if reason is None and case.subject is not None:
                 reason = reasons.get(case.subject)
             if reason is not None:
@@ -135,19 +135,6 @@ class Judged(Extension):
             return plan
         deferred = (case._replace(deferred=reasons[case.id]) if case.id in reasons else case for case in plan.cases)
         return plan._replace(cases=tuple(deferred))
-
-    def _why_deferred(self, case: Case) -> str | None:
-        from mcptest_engine.running.kinds.agent.plan import AgentProgram
-        from mcptest_engine.running.kinds.composition.plan import Row
-        from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow, why_deferred
-
-        match case.body:
-            case AgentProgram() | EvalRow():
-                return why_deferred(case.body, self.models)
-            case Request() | Check() | Row() | MetricRow():
-                return None
-            case _:
-                assert_never(case.body)
 
     def recorded_answers(self) -> Mapping[str, Any] | None:
         """What models answered, for the cassette that is recorded; None where none is, or no model was opened."""

@@ -10,7 +10,7 @@ import asyncio
 import os
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from mcptest_engine.core.enums import TestKind
 from mcptest_engine.running.fresh import fresh_groups, fresh_of
@@ -253,11 +253,11 @@ def _may_run(suite: LoadedSuite, entry: TestEntry, settings: RunSettings) -> boo
     if not entry.kind.may_ask_models or settings.replay is not None:
         return True
     from mcptest_engine.judging.providers.setup import Setup  # few suites need a model
-    from mcptest_engine.running.kinds.eval.plan import JudgedTests, why_deferred
+    from mcptest_engine.running.kinds.eval.plan import JudgedTests
 
     setup = Setup({**suite.lookups, **settings.environ, **suite.env})
     bodies = JudgedTests(suite).bodies(entry, settings.models)
-    return any(why_deferred(body, setup) is None for body in bodies)
+    return any(body.why_deferred(setup) is None for body in bodies)
 
 
 def shared_sessions(suite: LoadedSuite, entry: TestEntry, pool: Pool, groups: frozenset[str]) -> list[str]:
@@ -271,16 +271,20 @@ def shared_sessions(suite: LoadedSuite, entry: TestEntry, pool: Pool, groups: fr
 
 def _sessions_of(suite: LoadedSuite, entry: TestEntry, pool: Pool) -> list[str]:
     data = entry.data
-    if not entry.kind.is_request:
-        if entry.kind.may_ask_models:
+    match entry.kind:
+        case TestKind.TOOL | TestKind.RESOURCE | TestKind.PROMPT:
+            own = "client" in data
+            steps = [step.get("server", entry.server) for step in data.get("verify", ())]
+            return [name for name in ([] if own else [entry.server]) + steps if not own or name != entry.server]
+        case TestKind.COMPLIANCE:
+            pin = data.get("spec_version")
+            return [entry.server if pin is None else pool.pinned(entry.server, revision_of(pin))]
+        case TestKind.COMPOSITION:
+            called = (node for node in data["nodes"] if "mock" not in node and node.get("freeze") != "golden")
+            return [node.get("server", entry.server) for node in called]
+        case TestKind.AGENT | TestKind.EVAL:
             from mcptest_engine.running.kinds.eval.plan import JudgedTests
 
             return [name for body in JudgedTests(suite).bodies(entry) for name in body.servers]
-        if entry.kind is TestKind.COMPOSITION:
-            called = (node for node in data["nodes"] if "mock" not in node and node.get("freeze") != "golden")
-            return [node.get("server", entry.server) for node in called]
-        pin = data.get("spec_version")
-        return [entry.server if pin is None else pool.pinned(entry.server, revision_of(pin))]
-    own = "client" in data
-    steps = [step.get("server", entry.server) for step in data.get("verify", ())]
-    return [name for name in ([] if own else [entry.server]) + steps if not own or name != entry.server]
+        case _:
+            assert_never(entry.kind)

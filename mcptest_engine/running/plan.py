@@ -17,7 +17,7 @@ from mcptest_engine.running.declared_tests import DeclaredIds, DeclaredTest, Sha
 from mcptest_engine.running.fresh import fresh_groups, fresh_of, has_fixed_port
 from mcptest_engine.running.selecting import repeated, select, shard_of, why_none, with_groups
 from mcptest_engine.running.strength import is_validated, required_outcome, strength_of_test
-from mcptest_engine.safety.tool_classes import ToolClass, classify_name
+from mcptest_engine.safety.tool_classes import classify_name
 from mcptest_engine.servers.calls import Fault
 from mcptest_engine.suite.case_rows import requests_of
 from mcptest_engine.suite.checks import METHODS_AS_TOOLS
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 DEFAULT_WORKERS = 8
 DEFAULT_TIMEOUT_MS = 30_000
-CHANGES_STATE = frozenset({ToolClass.MUTATING, ToolClass.DESTRUCTIVE})
 WATCHED = frozenset({"notifications", "server_requests"})
 """What of the envelope may hold another test's doings too, unless the test runs alone."""
 PROGRESS_TOKEN = "mcptest-1"
@@ -268,7 +267,7 @@ class _CaseMaker:
             yield case._replace(
                 body=row._replace(candidate=row.candidate._replace(key=key)),
                 servers=servers,
-                scorer="judge" if row.scorer is None else row.scorer.name,
+                scorer=row.graded_by,
                 serial=entry.data.get("serial", "group" in entry.data)
                 or changes
                 or not self._serial_servers.isdisjoint(servers),
@@ -398,7 +397,7 @@ class _CaseMaker:
         """Whether a tool changes something, to judge by its name."""
         mutating = self._mutating.get(tool)
         if mutating is None:
-            mutating = self._mutating[tool] = classify_name(tool) in CHANGES_STATE
+            mutating = self._mutating[tool] = not classify_name(tool).only_reads
         return mutating
 
 

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
+from mcptest_engine.core.costs import REPEAT_MARK
 from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.errors import UsageError, did_you_mean
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.text import counted
-from mcptest_engine.running.cases import Check, Request
 from mcptest_engine.suite.items import uses_matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from mcptest_engine.running.cases import Case
-    from mcptest_engine.running.kinds.agent.plan import AgentProgram
     from mcptest_engine.running.settings import Selection
 
 ROWS_NAMED = 8
-RUN_MARK = " #run"
 
 
 def select(cases: Sequence[Case], selection: Selection, *, servers: Iterable[str]) -> list[Case]:
@@ -169,35 +167,16 @@ def shard_of(cases: Iterable[Case], shard: tuple[int, int], *, dealt: bool) -> l
 
 
 def repeated(case: Case, number: int) -> Case:
-    from mcptest_engine.running.kinds.agent.plan import AgentProgram
+    """The case of the `number`-th repeat of the run."""
     from mcptest_engine.running.kinds.composition.plan import Row
-    from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
 
-    mark = f"{RUN_MARK}{number}"
-    body, serial = case.body, case.serial
-    match body:
-        case Request() | Check() | MetricRow():
-            pass
-        case Row():
-            body, serial = body.anew(), serial or body.shares_budget
-        case AgentProgram():
-            body = _with_fresh_answers(body, number)
-        case EvalRow(candidate=candidate):
-            agent = candidate.agent and _with_fresh_answers(candidate.agent, number)
-            body = body._replace(candidate=candidate._replace(key=f"{candidate.key}{mark}", agent=agent))
-        case _:
-            assert_never(body)
+    mark = f"{REPEAT_MARK}{number}"
     return case._replace(
         id=f"{case.id}{mark}",
         name=f"{case.name} #{number}",
         base_name=case.base_name or case.name,
-        body=body,
-        serial=serial,
+        body=case.body.repeated(number),
+        serial=case.serial or (isinstance(case.body, Row) and case.body.shares_budget),
         subject=case.subject and f"{case.subject}{mark}",
         fresh={server: key and f"{key}{mark}" for server, key in case.fresh.items()} or case.fresh,
     )
-
-
-def _with_fresh_answers(program: AgentProgram, number: int) -> AgentProgram:
-    """The first repeat is what a run without repeats is, so that a kept answer serves both."""
-    return program if number == 1 else program._replace(variant=f"{program.variant}#{number}")

@@ -27,14 +27,16 @@ def strength_of_test(
 
     What a model or a scorer grades counts as a value, and so does a check of the protocol, which knows what has to come.
     """
-    if kind in (TestKind.EVAL, TestKind.COMPLIANCE):
-        return Strength.VALUE
-    if kind is TestKind.AGENT and any(gate in data for gate in AGENT_GATES):
-        return Strength.VALUE
+    asserts = bool(data["expect"]["assertions"])
+    match kind:
+        case TestKind.EVAL | TestKind.COMPLIANCE:
+            return Strength.VALUE
+        case TestKind.AGENT if any(gate in data for gate in AGENT_GATES):
+            return Strength.VALUE
+        case TestKind.COMPOSITION | TestKind.AGENT if not asserts:
+            return Strength.VALID  # every node, or the model, has to come to its end without an error
     expectations = [data["expect"], *(step["expect"] for step in data.get("verify") or ())]
-    if kind in (TestKind.COMPOSITION, TestKind.AGENT) and not data["expect"]["assertions"]:
-        return Strength.VALID  # every node, or the model, has to come to its end without an error
-    threshold = data.get("threshold") if data["expect"]["assertions"] else None
+    threshold = data.get("threshold") if asserts else None
     return strength_of(expectations, outcome=outcome, is_validated=validated, threshold=threshold)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.errors import did_you_mean
@@ -345,24 +345,29 @@ class _TestChecks:
 
     def _check_other(self, test: PlacedTest) -> None:
         """A test that is no call of a tool, resource or prompt."""
-        if test.kind is TestKind.COMPOSITION:
-            from mcptest_engine.suite.composition_checks import CompositionChecks
+        match test.kind:
+            case TestKind.COMPOSITION:
+                from mcptest_engine.suite.composition_checks import CompositionChecks
 
-            checks = CompositionChecks(
-                self._places,
-                self.assertions,
-                self._check_server,
-                self._other_checks().check_expectations,
-                self._judged.check_metrics,
-                in_ci=self._surroundings.in_ci,
-            )
-            checks.check(test)
-        elif test.kind is TestKind.COMPLIANCE:
-            self._other_checks().check_compliance(test, self._settings(test.entry.get("server")))
-        elif test.kind is TestKind.AGENT:
-            self._judged.check_agent(test)
-        else:
-            self._judged.check_eval(test)
+                checks = CompositionChecks(
+                    self._places,
+                    self.assertions,
+                    self._check_server,
+                    self._other_checks().check_expectations,
+                    self._judged.check_metrics,
+                    in_ci=self._surroundings.in_ci,
+                )
+                checks.check(test)
+            case TestKind.COMPLIANCE:
+                self._other_checks().check_compliance(test, self._settings(test.entry.get("server")))
+            case TestKind.AGENT:
+                self._judged.check_agent(test)
+            case TestKind.EVAL:
+                self._judged.check_eval(test)
+            case TestKind.TOOL | TestKind.RESOURCE | TestKind.PROMPT:
+                raise AssertionError("`check` looks at requests")
+            case _:
+                assert_never(test.kind)
 
     def _server_of(self, entry: dict[str, Any]) -> Any:
         return entry.get("server", self._default("server", None))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.text import counted
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mcptest_engine.judging.scorers.juries import Providers
     from mcptest_engine.running.declared_tests import ModelRun
 
 
@@ -52,6 +55,35 @@ class AgentProgram(NamedTuple):
     def counts_runs(self) -> bool:
         """Whether what it comes to hangs on other runs of its test."""
         return self.runs > 1 and "tool_selection" in self.gates
+
+    def call_text(self, _case: object) -> str:
+        told = f"{self.model or 'a model'}, up to {counted(self.max_turns, 'turn')}"
+        return told if self.trials is None else f"{told}, {counted(self.trials.runs, 'trial')}"
+
+    def listed(self, _case: object) -> dict[str, Any]:
+        return {
+            **({} if self.model is None else {"model": self.model}),
+            **({} if self.trials is None else {"trials": self.trials.runs}),
+        }
+
+    def request_key(self, _case: object) -> tuple[object, ...]:
+        return (
+            *("model", self.model, self.system_prompt, self.prompt, self.servers, self.variant),
+            *([self.tools] if self.tools else []),
+        )
+
+    def may_change_state(self, _case: object) -> bool:
+        """It may: what a model calls is not known beforehand."""
+        return True
+
+    def repeated(self, number: int) -> AgentProgram:
+        """The first repeat is what a run without repeats is, so that a saved answer serves both."""
+        return self if number == 1 else self._replace(variant=f"{self.variant}#{number}")
+
+    def why_deferred(self, providers: Providers) -> str | None:
+        from mcptest_engine.judging.scorers.juries import seat_of
+
+        return seat_of(self.model, providers, judging=False).missing
 
 
 def runs_id(case_id: str, run: str) -> str:

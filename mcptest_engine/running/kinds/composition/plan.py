@@ -9,7 +9,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.costs import GOLDEN
+from mcptest_engine.core.text import counted
 from mcptest_engine.running.kinds.composition.spending import Spending
+from mcptest_engine.safety.tool_classes import classify_name
 from mcptest_engine.suite.case_rows import fill_in, rows_of
 from mcptest_engine.suite.graph import parents_of, topological_order
 from mcptest_engine.suite.references import Reference, holds_templates, parse_reference
@@ -17,6 +19,7 @@ from mcptest_engine.suite.references import Reference, holds_templates, parse_re
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from mcptest_engine.judging.scorers.juries import Providers
     from mcptest_engine.suite.yaml import Pointer
 
 
@@ -121,8 +124,24 @@ class Row(NamedTuple):
         """Whether what other cases and repeats cost counts."""
         return self.program.spending.has_caps and not self.has_own_budget
 
-    def anew(self) -> Row:
-        """The row for a repeat: with a budget that nothing was spent of, where it has its own."""
+    def call_text(self, _case: object) -> str:
+        return counted(len(self.program.nodes), "node")
+
+    def listed(self, _case: object) -> dict[str, Any]:
+        return {}
+
+    def request_key(self, _case: object) -> tuple[object, ...]:
+        nodes = [[node.server, node.tool, node.args] for node in self.program.nodes if not node.mock]
+        return self.case, self.variables, nodes
+
+    def may_change_state(self, _case: object) -> bool:
+        return any(not node.mock and not classify_name(node.tool).only_reads for node in self.program.nodes)
+
+    def why_deferred(self, _providers: Providers) -> None:
+        return None
+
+    def repeated(self, _number: int) -> Row:
+        """With a budget that nothing was spent of, where it has its own."""
         if not self.has_own_budget:
             return self
         return self._replace(program=self.program._replace(spending=self.program.spending.anew()))

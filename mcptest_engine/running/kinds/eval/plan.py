@@ -6,12 +6,14 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.costs import REPEAT_MARK
 from mcptest_engine.core.enums import TestKind
-from mcptest_engine.judging.scorers.juries import seat_of, seats_of, why_no_verdict
+from mcptest_engine.judging.scorers.juries import seats_of, why_no_verdict
 from mcptest_engine.judging.scorers.values import DEFAULT_TIMEOUT_MS as DEFAULT_SCORER_TIMEOUT_MS
 from mcptest_engine.judging.scorers.values import Scorer
 from mcptest_engine.running.declared_tests import Shared, declared_tests, jurors_of, needs_model
 from mcptest_engine.running.kinds.agent.plan import AgentProgram, agent_program, program_of
+from mcptest_engine.safety.tool_classes import classify_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -80,6 +82,40 @@ class EvalRow(NamedTuple):
         """The servers that are asked for the answer."""
         return tuple(self.candidate.servers)
 
+    def call_text(self, _case: object) -> str:
+        return f"graded by {'a judge' if self.scorer is None else self.scorer.name}"
+
+    @property
+    def graded_by(self) -> str:
+        """The name of the scorer; "judge" for a model."""
+        return "judge" if self.scorer is None else self.scorer.name
+
+    def listed(self, case: object) -> dict[str, Any]:
+        agent = self.candidate.agent
+        return {**({} if agent is None else agent.listed(case)), "scorer": self.graded_by}
+
+    def request_key(self, case: object) -> tuple[object, ...]:
+        agent = self.candidate.agent
+        return ("call", self.candidate.call) if agent is None else agent.request_key(case)
+
+    def may_change_state(self, _case: object) -> bool:
+        call = self.candidate.call
+        return self.candidate.agent is not None or (call is not None and not classify_name(call["tool"]).only_reads)
+
+    def repeated(self, number: int) -> EvalRow:
+        agent = self.candidate.agent
+        candidate = self.candidate._replace(
+            key=f"{self.candidate.key}{REPEAT_MARK}{number}", agent=None if agent is None else agent.repeated(number)
+        )
+        return self._replace(candidate=candidate)
+
+    def why_deferred(self, providers: Providers) -> str | None:
+        agent = self.candidate.agent
+        reason = None if agent is None else agent.why_deferred(providers)
+        if reason is None and self.scorer is None:
+            return why_no_verdict(seats_of(self.judge, providers))
+        return reason
+
 
 class MetricRow(NamedTuple):
     """What a model judges of another case: `metric` is "rubric", "mcp_task_completion", "mcp_use", …; `written` is its value.
@@ -92,6 +128,24 @@ class MetricRow(NamedTuple):
     threshold: float = DEFAULT_THRESHOLD
     judge: Judge = Judge()
     run: str = ""
+
+    def call_text(self, _case: object) -> str:
+        return "graded by a judge"
+
+    def listed(self, _case: object) -> dict[str, Any]:
+        return {"scorer": "judge", "metric": self.metric}
+
+    def request_key(self, _case: object) -> tuple[object, ...]:
+        return "", None
+
+    def may_change_state(self, _case: object) -> bool:
+        return False
+
+    def repeated(self, _number: int) -> MetricRow:
+        return self
+
+    def why_deferred(self, _providers: Providers) -> None:
+        return None
 
 
 NO_JUDGE = Judge()
@@ -175,15 +229,6 @@ def _candidate(
     return Candidate(
         key, prompt, call={"server": call.get("server", server), "tool": call["tool"], "args": call.get("args", {})}
     )
-
-
-def why_deferred(body: AgentProgram | EvalRow, providers: Providers) -> str | None:
-    """Why it is not run, since a model that answers or judges cannot be asked; None where each can. Asks nobody."""
-    program = body if isinstance(body, AgentProgram) else body.candidate.agent
-    reason = None if program is None else seat_of(program.model, providers, judging=False).missing
-    if reason is None and isinstance(body, EvalRow) and body.scorer is None:
-        return why_no_verdict(seats_of(body.judge, providers))
-    return reason
 
 
 def metric_row(test: DeclaredTest, written: Mapping[str, object], judge: Mapping[str, object]) -> MetricRow:
